@@ -1,0 +1,100 @@
+"""Every error the product raises on purpose, and the exit code it ends in.
+
+FairtrialError                      1   something the user can fix: what, where, and a hint
+├── CatalogError                    1   scenarios/ or images/ do not hold together; carries every Problem, not just the first
+├── LockError                       1   a pinned thing is not what its lock says (repository, archive, image, requirements)
+├── SourceError                     1   a repository or archive cannot be had, or is unsafe to unpack
+├── EngineError                     1   no Docker Engine answers, or it cannot do what a cell needs
+├── BusyError                       1   another runner holds this run
+├── SandboxError                    1   a cell's container failed us          -> outcome sandbox_failed
+├── ServerError                     1   the server under test failed          -> outcome server_crashed
+├── ProviderError                   1   the model's provider failed           -> outcome provider_failed
+└── GateError                           the gate does not let a result pass
+    ├── AnchorsDrifted              3   a frozen file is not what the lock says
+    ├── AnchorsDisagree             4   today's rubric does not rank the anchors as the hand grades do
+    └── NoVerdict                   5   a verdict is missing and the judge cannot be reached
+
+Anything else that reaches `cli.main` is our bug (70); Ctrl-C is 130.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing wrong with the catalog: `where` is a file and a key path in it, `message` says what and how to mend it."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+class FairtrialError(Exception):
+    """What went wrong, where, and a hint that tells the user what to do next."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what, self.where, self.hint = what, where, hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}\nhint: {self.hint}" if self.hint else text
+
+
+class CatalogError(FairtrialError):
+    """All problems of a catalog at once."""
+
+    def __init__(self, problems: list[Problem], *, hint: str = "run `fairtrial check` after mending them") -> None:
+        noun = "problem" if len(problems) == 1 else "problems"
+        super().__init__(f"{len(problems)} {noun}\n" + "\n".join(f"  {p}" for p in problems), hint=hint)
+        self.problems = tuple(problems)
+
+
+class LockError(FairtrialError):
+    pass
+
+
+class SourceError(FairtrialError):
+    pass
+
+
+class EngineError(FairtrialError):
+    pass
+
+
+class BusyError(FairtrialError):
+    pass
+
+
+class SandboxError(FairtrialError):
+    pass
+
+
+class ServerError(FairtrialError):
+    pass
+
+
+class ProviderError(FairtrialError):
+    pass
+
+
+class GateError(FairtrialError):
+    pass
+
+
+class AnchorsDrifted(GateError):  # noqa: N818 - the name is the exit code's documented meaning
+    exit_code = 3
+
+
+class AnchorsDisagree(GateError):  # noqa: N818 - see above
+    exit_code = 4
+
+
+class NoVerdict(GateError):  # noqa: N818 - see above
+    exit_code = 5
