@@ -383,6 +383,17 @@ class CellResult(Record):
     """UTC, ISO 8601."""
 
 
+class Plan(Record):
+    """runs/<run>/plan.json: every cell that was asked for, in the order it is run. The denominator that a report prints."""
+
+    run: Name
+    created_at: str
+    """UTC, ISO 8601."""
+    ungated: bool
+    """True where no gate stood in front of the run; every page of its report says so."""
+    cells: tuple[Cell, ...]
+
+
 # --- transcript -------------------------------------------------------------------------------------------------------------------
 
 
