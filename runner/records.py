@@ -641,6 +641,8 @@ class Fairness(Record):
     must_cite_recall: Score
     """Beside the grounding (precision), not part of the sum."""
     grounding: GroundingSummary
+    citations: tuple[Citation, ...] = ()
+    """The answer's citations as verified, in its order: a report names the ones that failed, with reasons."""
     verdict: Verdict | None
     effort: Effort
 
