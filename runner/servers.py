@@ -1,0 +1,372 @@
+"""A server under test: its install volume, how it is launched and made ready, and the doctor that examines it.
+
+An install volume is filled once, in a builder container that has network, from locks that pin every package by hash; cells mount it
+read-only. A server is ready once its warm-up has run and its canary has answered: offline degradation is silent (DESIGN.md).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import re
+import shlex
+import tarfile
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
+
+import docker
+import docker.errors
+import requests
+
+from runner.errors import CatalogError, LockError, Problem, SandboxError, ServerError
+from runner.records import Canary, ServerSpec, digest_of
+from runner.sandbox.base import BuilderEnv
+from runner.sandbox.docker import INSTALL, LABEL, SERVER, SERVER_UID, STATE, WORKSPACE, Container
+from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.transport import ServerLog
+from runner.sandbox.volume_host import MARKER
+
+PLACES = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
+BUILD_LIMIT_SEC = 1800
+LOG_LINES_KEPT = 20
+EXCERPT_CHARS = 300
+PATHS_KEPT = 50
+Say = Callable[[str], None]
+
+
+class Server(Protocol):
+    """A server's folder, read."""
+
+    @property
+    def spec(self) -> ServerSpec: ...
+    @property
+    def folder(self) -> Path: ...
+
+
+# --- placeholders and launch ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchPlan:
+    """How the server's process is started in a cell."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    private: tuple[str, ...]
+    """Directories under the workspace that become the server's own tmpfs."""
+
+
+def fill(value: Any) -> Any:
+    """Replace `{workspace}`, `{install}` and `{state}` in every text inside; other braces are left alone."""
+    if isinstance(value, str):
+        return PLACEHOLDER.sub(lambda match: PLACES.get(match[1], match[0]), value)
+    if isinstance(value, Mapping):
+        return {key: fill(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(fill(item) for item in value)
+    return value
+
+
+def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _texts(item, f"{where}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{where}[{index}]")
+
+
+def problems(spec: ServerSpec, where: str) -> list[Problem]:
+    """What `launch` would trip over: unknown placeholders, and paths that leave the folder they belong to.
+
+    `files` may hold any braces (scripts, JSON); only the three placeholders are replaced in them.
+    """
+    found = []
+    steps = [step.model_dump(exclude_none=True) for step in spec.warm_up]
+    checked = {"command": spec.command, "env": spec.env, "warm_up": steps, "canaries": [c.call.arguments for c in spec.canaries]}
+    for key, value in checked.items():
+        for place, text in _texts(value, key):
+            for name in PLACEHOLDER.findall(text):
+                if name not in PLACES:
+                    known = ", ".join(f"{{{p}}}" for p in PLACES)
+                    found.append(Problem(where=f"{where} {place}", message=f"no placeholder {{{name}}}; there are {known}"))
+    for key, paths in (("files", tuple(spec.files)), ("private", spec.private)):
+        for path in paths:
+            if path.startswith("/") or not path.strip("./") or ".." in PurePosixPath(path).parts or path == MARKER:
+                inside = "{install}" if key == "files" else "{workspace}"
+                found.append(Problem(where=f"{where} {key}", message=f"{path!r} is not a path inside {inside}"))
+    return found
+
+
+def launch(spec: ServerSpec) -> LaunchPlan:
+    """Raises CatalogError on an unknown placeholder."""
+    if found := problems(spec, f"{spec.name}/server.yaml"):
+        raise CatalogError(found)
+    return LaunchPlan(argv=tuple(fill(spec.command)), env=_environment(spec), private=spec.private)
+
+
+def _environment(spec: ServerSpec) -> dict[str, str]:
+    # /tmp is shared with the agent's shell, which could read an index that a server left there.
+    filled: dict[str, str] = fill(spec.env)
+    return {"TMPDIR": STATE, **filled}
+
+
+# --- the install volume -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerVolume:
+    """A finished install volume."""
+
+    name: str
+    digest: str
+    """Of its content: every path, mode, owner and byte."""
+    size_mb: float
+
+
+def volume_name(server: Server, base_image_id: str) -> str:
+    """Names what goes in, so a changed lock is another volume. A changed note or canary is not."""
+    locks = {name: _text(server.folder / name) for name in LOCK_FILES}
+    inputs = {**locks, "files": fill(server.spec.files), "base": base_image_id, "host": _host_source()}
+    return f"{LABEL}-server-{server.spec.name}-{digest_of(inputs)[:12]}"
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _host_source() -> str:
+    return resources.files("runner.sandbox").joinpath("volume_host.py").read_text(encoding="utf-8")
+
+
+@contextmanager
+def _held(lock: Path) -> Iterator[None]:
+    """One builder at a time on this machine: two that fill one volume would leave a mixture with a marker."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, and where to say and hold it
+    client: docker.DockerClient, server: Server, base_image_id: str, builder_env: BuilderEnv, say: Say, *, lock_dir: Path
+) -> ServerVolume:
+    """The server's install volume, built first where there is no finished one.
+
+    Raises ServerError where its packages cannot be installed, SandboxError where the engine fails.
+    """
+    name = volume_name(server, base_image_id)
+    with _engine_faults(f"cannot build the volume of {server.spec.name}"), _held(lock_dir / f"{name}.lock"):
+        if (found := _finished(client, name, base_image_id)) is not None:
+            return found
+        started = time.monotonic()
+        say(f"installing {server.spec.name} {server.spec.version}")
+        _empty_volume(client, name)
+        _fill_volume(client, server, name, base_image_id, builder_env)
+        built = _finished(client, name, base_image_id)
+        if built is None:
+            raise ServerError(f"{server.spec.name}: its volume was built and is not finished", hint="run it again")
+        say(f"installed {server.spec.name}: {built.size_mb:.0f} MB in {time.monotonic() - started:.0f} s")
+        return built
+
+
+@contextmanager
+def _engine_faults(action: str) -> Iterator[None]:
+    try:
+        yield
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        detail = getattr(error, "explanation", None) or error
+        raise SandboxError(f"{action}: {detail}", hint="`docker info` and the engine's log say more") from error
+
+
+def _finished(client: docker.DockerClient, name: str, image: str) -> ServerVolume | None:
+    """What the marker says, read through a container that is never started; None where the volume is absent or half-built."""
+    try:
+        client.api.inspect_volume(name)
+    except docker.errors.NotFound:
+        return None
+    holder = client.api.create_container(image, ["true"], labels={LABEL: "builder"}, host_config=_mounting(client, name, "ro"))
+    try:
+        chunks, _ = client.api.get_archive(holder["Id"], f"{INSTALL}/{MARKER}")
+        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+            file = archive.extractfile(MARKER)
+            marker = json.load(file) if file else {}
+    except docker.errors.NotFound:
+        return None
+    finally:
+        _remove(client, holder["Id"])
+    return ServerVolume(name=name, digest=marker["content"], size_mb=marker["bytes"] / 1e6)
+
+
+def _mounting(client: docker.DockerClient, volume: str, mode: str, **host: Any) -> Any:
+    return client.api.create_host_config(binds={volume: {"bind": INSTALL, "mode": f"{mode},nocopy"}}, **host)
+
+
+def _remove(client: docker.DockerClient, container: str) -> None:
+    with suppress(docker.errors.NotFound):
+        client.api.remove_container(container, force=True)
+
+
+def _empty_volume(client: docker.DockerClient, name: str) -> None:
+    _remove(client, f"{name}-build")  # a killed builder's: we hold the lock, so it is nobody's
+    with suppress(docker.errors.NotFound):
+        client.api.remove_volume(name)
+    client.api.create_volume(name, labels={LABEL: "server"})
+
+
+def _fill_volume(client: docker.DockerClient, server: Server, name: str, image: str, env: BuilderEnv) -> None:
+    """In a container that ends itself. Raises ServerError with the log's last lines."""
+    job = {lock: text for lock in LOCK_FILES if (text := _text(server.folder / lock)) is not None}
+    job["files.json"] = json.dumps(fill(server.spec.files))
+    bound = {volume: {"bind": at["bind"], "mode": at["mode"]} for volume, at in env.volumes().items()}
+    host = client.api.create_host_config(binds={name: {"bind": INSTALL, "mode": "rw,nocopy"}, **bound}, network_mode=env.network)
+    made = client.api.create_container(
+        image, ["sleep", str(BUILD_LIMIT_SEC)], name=f"{name}-build", labels={LABEL: "builder"}, host_config=host, user="0",
+        environment={**env.variables(), "HOME": "/root"},
+    )  # fmt: skip
+    try:
+        client.api.put_archive(made["Id"], "/", _tar({f"build/{key}": text.encode() for key, text in job.items()}))
+        client.api.start(made["Id"])
+        exit_code, log = _run(client, made["Id"], ["python3", "-I", "-c", _host_source(), "build", INSTALL, "/build"])
+    finally:
+        _remove(client, made["Id"])
+    if exit_code != 0:
+        hint = "does this host reach the package registries? Behind a proxy, SSL_CERT_FILE must name its certificates"
+        raise ServerError(f"its packages could not be installed\n{log}", where=f"{server.folder}", hint=hint)
+
+
+def _run(client: docker.DockerClient, container: str, argv: list[str]) -> tuple[int, str]:
+    """Exit code, and the last lines of the output."""
+    made = client.api.exec_create(container, argv, workdir="/")
+    log: deque[str] = deque(maxlen=LOG_LINES_KEPT)
+    rest = b""
+    for chunk in client.api.exec_start(made["Id"], stream=True):
+        *whole, rest = (rest + chunk).split(b"\n")
+        log.extend(f"  {line.decode(errors='replace')}" for line in whole if line.strip())
+    if rest.strip():
+        log.append(f"  {rest.decode(errors='replace')}")
+    exit_code = client.api.exec_inspect(made["Id"])["ExitCode"]
+    return (1 if exit_code is None else int(exit_code)), "\n".join(log)
+
+
+def _tar(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in files.items():
+            item = tarfile.TarInfo(name)
+            item.size, item.mode = len(data), 0o644
+            archive.addfile(item, io.BytesIO(data))
+    return out.getvalue()
+
+
+def verify_volume(client: docker.DockerClient, volume: ServerVolume, base_image_id: str) -> None:
+    """Read every byte of the volume again. Raises LockError where it is not what was built."""
+    host = _mounting(client, volume.name, "ro", network_mode="none", cap_drop=["ALL"], security_opt=["no-new-privileges"])
+    argv = ["python3", "-I", "-c", _host_source(), "inspect", INSTALL]
+    with _engine_faults(f"cannot read the volume {volume.name}"):
+        made = client.api.create_container(base_image_id, argv, labels={LABEL: "builder"}, host_config=host, user=str(SERVER_UID))
+        try:
+            client.api.start(made["Id"])
+            client.api.wait(made["Id"])
+            seen = json.loads(client.api.logs(made["Id"], stdout=True, stderr=False))
+        except ValueError as error:
+            raise SandboxError(f"cannot read the volume {volume.name}: its inspection gave no answer") from error
+        finally:
+            _remove(client, made["Id"])
+    if seen["content"] != volume.digest:
+        hint = f"remove it (`docker volume rm {volume.name}`) and it is built again from its locks"
+        raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)
+
+
+# --- making it ready --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanaryResult:
+    passed: bool
+    wanted: str
+    text: str
+    wall_sec: float
+
+
+async def prepare(container: Container, spec: ServerSpec) -> float:
+    """Run the warm-up's shell steps as the server's user, before its process starts. Seconds. Raises ServerError where one fails."""
+    started = time.monotonic()
+    exports = "".join(f"export {key}={shlex.quote(value)}; " for key, value in _environment(spec).items())
+    for step in spec.warm_up:
+        if step.shell is None:
+            continue
+        done = await container.shell(exports + fill(step.shell), timeout_sec=step.timeout_sec, user=SERVER)
+        if done.timed_out or done.exit_code != 0:
+            how = f"had not ended after {step.timeout_sec} s" if done.timed_out else f"ended with {done.exit_code}"
+            raise ServerError(f"warm-up `{step.shell}` {how}: {_excerpt(done.output[-EXCERPT_CHARS:])}", where=spec.name)
+    return time.monotonic() - started
+
+
+async def warm_up(session: ServerSession, spec: ServerSpec) -> float:
+    """Make the warm-up's MCP calls, in order. Seconds. Raises ServerError where one answers with an error."""
+    started = time.monotonic()
+    for step in spec.warm_up:
+        if step.call is None:
+            continue
+        result = await session.call(step.call.tool, fill(step.call.arguments), timeout_sec=step.timeout_sec)
+        if result.is_error:
+            raise ServerError(f"warm-up call {step.call.tool} failed: {_excerpt(result.text)}", where=spec.name)
+    return time.monotonic() - started
+
+
+def pick_canary(spec: ServerSpec, repository: str) -> Canary:
+    """The canary written for a repository's label, else the one for any. Raises ServerError where there is neither."""
+    for label in (repository, "*"):
+        for canary in spec.canaries:
+            if canary.repository == label:
+                return canary
+    hint = f"add one to images/servers/{spec.name}/server.yaml: a call, and a text its result must contain"
+    raise ServerError(f"no canary for {repository}: nothing would prove that the server sees this repository", where=spec.name, hint=hint)
+
+
+async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:
+    result = await session.call(canary.call.tool, fill(canary.call.arguments), timeout_sec=canary.timeout_sec)
+    wanted = fill(canary.contains)
+    passed = not result.is_error and wanted in result.text
+    return CanaryResult(passed=passed, wanted=wanted, text=result.text, wall_sec=result.wall_sec)
+
+
+async def prove(session: ServerSession, spec: ServerSpec, repository: str) -> CanaryResult:
+    """Raises ServerError where the canary fails: the server runs, and would answer with nothing."""
+    result = await try_canary(session, pick_canary(spec, repository))
+    if not result.passed:
+        raise ServerError(f"canary: expected {result.wanted!r} in the result, which was: {_excerpt(result.text)}", where=spec.name)
+    return result
+
+
+def _excerpt(text: str) -> str:
+    return text[:EXCERPT_CHARS] if text.strip() else "(nothing)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A server that has been warmed up."""
+
+    session: ServerSession
+    warm_up_sec: float
+
+
+@asynccontextmanager
+async def open_server(container: Container, spec: ServerSpec, log: ServerLog) -> AsyncIterator[Ready]:
+    """Index, start, initialise and warm up. Raises ServerError where one of them fails."""
+    plan = launch(spec)
+    shell_sec = await prepare(container, spec)
+    async with open_session(container, list(plan.argv), plan.env, log, initialize_timeout_sec=spec.initialize_timeout_sec) as session:
+        yield Ready(session=session, warm_up_sec=shell_sec + await warm_up(session, spec))
