@@ -175,6 +175,8 @@ class Fact(Record):
     terms: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)]
     """Groups of alternatives: any one of each group, whole words, case-insensitive."""
     cites: tuple[MustCite, ...] = ()
+    never: tuple[str, ...] = ()
+    """Wordings of the opposite: a sentence that holds one, and a pattern of the first group, takes the fact's credit away."""
     weight: Annotated[float, Field(gt=0)] = 1.0
 
 

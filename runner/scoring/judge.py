@@ -1,0 +1,378 @@
+"""The `checklist` judge: reads an answer for the facts its rubric lists, with no model, the same way every time.
+
+A passage is one to three neighbouring sentences (at most 70 words) with the headings, items or JSON fields they stand under. A fact is
+said where a passage matches one alternative of every group of its `terms`, at least one of them in its own words. What that earns:
+
+    1.00  the passage, or what it stands under, cites one of the fact's places (±5 lines); or the fact asks for none
+    0.75  the fact is said here and its place is cited elsewhere in the step's answer
+    0.35  said, and its place is cited nowhere
+    0.10  said with another line of the right file: an invented line is worse than none
+
+A criterion scores the weighted mean of its facts, a step Σ weight × criterion, a scenario the mean of its steps; a step without prose is 0.
+
+Each rule below turns away one way of gaming this, and tests/scoring/test_judge.py holds that cheat:
+
+- keyword soup: without the right place, a passage earns only as a statement, with words of its own between the terms (`_is_statement`)
+- one passage for everything: a sentence may carry a few facts (`_capacity`) and places (`MAX_PLACES`)
+- the same sentence at every line: repeated wordings share one allowance of places
+- a spray: past an allowance, places in a step earn in proportion (`passages` cannot tell a map from a list of everything; numbers can)
+- the prompt or the rubric's questions, pasted: what was given to the agent is not its answer
+- a wide range (`app.py:1-2000`): it points at nothing
+- both the fact and its opposite: negated where its own words are not, or `never`, takes the credit away
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from runner.protocols import Judge
+from runner.records import (
+    AnswerStep,
+    Criterion,
+    CriterionVerdict,
+    Fact,
+    MustCite,
+    Rubric,
+    RubricStep,
+    StepVerdict,
+    Verdict,
+    digest_of,
+)
+from runner.scoring import keywords, passages
+from runner.scoring.keywords import fold
+from runner.scoring.passages import MAX_WORDS, Block, Place, Unit, blocks_of, plain
+
+SEMANTICS = "1"
+"""Raised when what a rubric means changes; the source's digest catches what nobody thought of raising it for."""
+
+CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
+CONTRADICTED = 0.25
+"""Share that is left of a fact that the answer also denies."""
+TOLERANCE = 5
+"""Lines, as in seed 002, step 1."""
+MAX_PLACES = 8
+"""Distinct places one passage, or one wording repeated, may cite and still be pointing at something."""
+MAX_SPAN = 150
+"""Lines of a cited range; a longer one must be at most twice the fact's own."""
+
+
+def allowance(gold_places: int) -> int:
+    """How many distinct places a step may cite before it counts as a spray: generous, real answers stay under 60."""
+    return max(60, 6 * gold_places)
+
+
+def points_at(path: str, start: int, end: int, gold: MustCite) -> bool:
+    """Does a cited interval point at a place? The path may be a tail of the other; the lines may be 5 off; a wide range points nowhere."""
+    last = gold.end or gold.line
+    near = start <= last + TOLERANCE and end >= gold.line - TOLERANCE
+    narrow = end - start < max(MAX_SPAN, 2 * (last - gold.line + 1))
+    return near and narrow and same_file(path, gold.path)
+
+
+def same_file(written: str, path: str) -> bool:
+    written, path = written.casefold().lstrip("/"), path.casefold()
+    return written == path or path.endswith("/" + written) or written.endswith("/" + path)
+
+
+class Checklist:
+    """A `Judge` that needs no model: see the module's docstring for what it asks of an answer."""
+
+    def __init__(self) -> None:
+        """The identity digests the semantics version and the bytes of the code that judges: a change of either makes stored verdicts stale."""
+        sources = [Path(file).read_bytes().replace(b"\r\n", b"\n") for file in (__file__, passages.__file__, keywords.__file__)]
+        self.name = "checklist"
+        self.identity = digest_of([self.name, SEMANTICS, *(hashlib.sha256(source).hexdigest() for source in sources)])
+
+    def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
+        """`answer` and `must_find`: one per step of the scenario, in its order. A rubric step without an answer scores 0."""
+        said = {step.name: (step, tuple(places)) for step, places in zip(answer, must_find, strict=True)}
+        steps = tuple(_judge_step(step, *said.get(step.name, (None, ()))) for step in rubric.steps)
+        return Verdict(
+            judge=self.name,
+            identity=self.identity,
+            inputs=verdict_inputs(rubric, answer, must_find),
+            quality=sum(step.quality for step in steps) / len(steps),
+            steps=steps,
+        )
+
+
+JUDGES: dict[str, Callable[[], Judge]] = {"checklist": Checklist}
+
+
+def verdict_inputs(rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> str:
+    """Digest of everything a judge is given, and of nothing else."""
+    return digest_of(
+        {
+            "rubric": rubric.model_dump(mode="json"),
+            "answer": [step.model_dump(mode="json") for step in answer],
+            "must_find": [[place.model_dump(mode="json") for place in places] for places in must_find],
+        }
+    )
+
+
+def _judge_step(step: RubricStep, answer: AnswerStep | None, must_find: Sequence[MustCite]) -> StepVerdict:
+    if answer is None or not answer.text.strip():
+        nothing = {name: CriterionVerdict(score=0.0, reason="the step has no answer") for name in step.criteria}
+        return StepVerdict(name=step.name, quality=0.0, criteria=nothing)
+    reading = _Reading(step, answer, must_find)
+    criteria = {name: _judge_criterion(criterion, reading) for name, criterion in step.criteria.items()}
+    quality = sum(step.criteria[name].weight * verdict.score for name, verdict in criteria.items())
+    return StepVerdict(name=step.name, quality=min(1.0, quality), criteria=criteria)
+
+
+def _judge_criterion(criterion: Criterion, reading: _Reading) -> CriterionVerdict:
+    found = [(fact, *reading.credit(fact)) for fact in criterion.facts]
+    total = sum(fact.weight for fact in criterion.facts)
+    score = sum(fact.weight * credit for fact, credit, _ in found) / total
+    met = sum(credit == CITED for _, credit, _ in found)
+    short = "; ".join(f"{why}: {fact.says}" for fact, credit, why in found if credit < CITED)
+    return CriterionVerdict(score=min(1.0, score), reason=f"{met} of {len(found)} facts" + (f"; {short}" if short else ""))
+
+
+@dataclass(frozen=True)
+class _Passage:
+    units: tuple[int, ...]
+    """Positions in the reading's units."""
+    places: frozenset[Place]
+
+
+class _Reading:
+    """One step's answer, cut into passages, and what is left of each sentence's capacity for facts."""
+
+    def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
+        facts = [fact for criterion in step.criteria.values() for fact in criterion.facts]
+        given = _shingles([answer.prompt, *(criterion.question for criterion in step.criteria.values())])
+        blocks = [[unit for unit in block if not _is_given(unit, given)] for block in blocks_of(answer.text)]
+        self.units = [unit for block in blocks for unit in block]
+        self.own = _Text([unit.text for unit in self.units])
+        self.above = _Text([unit.context.text for unit in self.units])
+        crowded = _crowded(self.units)
+        self.passages = list(_passages(blocks, crowded))
+        self.places = {place for unit in self.units if _wording(unit) not in crowded for place in unit.places}
+        gold = {(place.path, place.line) for place in (*must_find, *(cite for fact in facts for cite in fact.cites))}
+        cited = len({place for unit in self.units for place in unit.places})
+        self.trust = min(1.0, allowance(len(gold)) / cited) if cited else 1.0
+        vocabulary = {word for fact in facts for group in fact.terms for term in group for word in _words(plain(fold(term)))}
+        self.own_words = [_own_words(unit, vocabulary, given) for unit in self.units]
+        self.capacity = [_capacity(unit) for unit in self.units]
+
+    def credit(self, fact: Fact) -> tuple[float, str]:
+        """(credit in [0, 1], why it is not whole). Takes from the capacity of the sentences that say it."""
+        hits = _Hits(fact, self)
+        options = [self._option(fact, passage) for passage in self.passages if hits.says(passage)]
+        for worth, why, passage in sorted(options, key=lambda option: (-option[0], len(option[2].units))):
+            if worth and all(self.capacity[unit] for unit in passage.units):
+                for unit in passage.units:
+                    self.capacity[unit] -= 1
+                if hits.denied:
+                    return worth * CONTRADICTED, "said and denied"
+                return worth, why
+        if options and all(not worth for worth, _, _ in options):
+            return 0.0, options[0][1]
+        return 0.0, "said among too many" if options else "denied" if hits.denied else "missing"
+
+    def _option(self, fact: Fact, passage: _Passage) -> tuple[float, str, _Passage]:
+        """What one passage that says the fact would earn."""
+        if _cited(fact, passage.places):
+            return self._trusted(CITED), "cited in a spray", passage
+        if not self._is_statement(passage):
+            return 0.0, "only its words", passage
+        if not fact.cites:
+            return CITED, "", passage
+        if _cited(fact, self.places):
+            return self._trusted(APART), "cited elsewhere", passage
+        if any(same_file(place.path, cite.path) for place in passage.places for cite in fact.cites):
+            return MISCITED, "cited at another line", passage
+        return UNCITED, "uncited", passage
+
+    def _trusted(self, credit: float) -> float:
+        return max(min(UNCITED, credit) if self.trust == 1.0 else MISCITED, credit * self.trust)
+
+    def _is_statement(self, passage: _Passage) -> bool:
+        """Three words that are no term, one of them a function word: what a list of keywords lacks."""
+        words = [word for unit in passage.units for word in self.own_words[unit]]
+        return len(words) >= 3 and any(word in _FUNCTION_WORDS for word in words)
+
+
+def _cited(fact: Fact, places: frozenset[Place] | set[Place]) -> bool:
+    return any(points_at(place.path, place.start, place.end, cite) for cite in fact.cites for place in places)
+
+
+def _capacity(unit: Unit) -> int:
+    return 4 + unit.words // 15
+
+
+def _passages(blocks: Sequence[Block], crowded: frozenset[str]) -> Iterator[_Passage]:
+    """Every window of one to three neighbouring units of a block that is short enough to be one statement."""
+    first = 0
+    for block in blocks:
+        for start in range(len(block)):
+            words, places = 0, set(block[start].context.places)
+            for end in range(start, min(start + 3, len(block))):
+                unit = block[end]
+                words += unit.words
+                if words > MAX_WORDS and end > start:
+                    break
+                own = set() if _wording(unit) in crowded else set(unit.places)
+                places |= own
+                yield _Passage(tuple(range(first + start, first + end + 1)), frozenset(places if len(places) <= MAX_PLACES else ()))
+        first += len(block)
+
+
+def _wording(unit: Unit) -> str:
+    """The unit without numbers and paths: what a spray repeats."""
+    return re.sub(r"[^\w\s]|\d", "", re.sub(r"\S*[./\\]\S*", "", unit.text))
+
+
+def _crowded(units: Sequence[Unit]) -> frozenset[str]:
+    """Wordings that, all repetitions together, cite more places than one statement points at. Empty wordings are lists of places."""
+    places: dict[str, set[Place]] = defaultdict(set)
+    for unit in units:
+        places[_wording(unit)].update(unit.places)
+    return frozenset(wording for wording, cited in places.items() if len(cited) > MAX_PLACES and wording.strip())
+
+
+# --- terms ------------------------------------------------------------------------------------------------------------------------
+
+_GAP = "\n\x00\n"
+
+
+class _Text:
+    """Many short texts searched as one, so that a term costs one pass and not one a sentence."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.joined = _GAP.join(texts)
+        self.starts = [0]
+        for text in texts[:-1]:
+            self.starts.append(self.starts[-1] + len(text) + len(_GAP))
+
+    def spans(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, int]]:
+        """(which text, start, end in it) of each match."""
+        for match in pattern.finditer(self.joined):
+            index = bisect.bisect_right(self.starts, match.start()) - 1
+            yield index, match.start() - self.starts[index], match.end() - self.starts[index]
+
+
+class _Hits:
+    """Where a fact's terms stand."""
+
+    def __init__(self, fact: Fact, reading: _Reading) -> None:
+        own = [_spans(reading.own, group) for group in fact.terms]
+        self.above = [set(_spans(reading.above, group)) for group in fact.terms]
+        self.own = [set(spans) for spans in own]
+        everywhere = set.intersection(*self.own)
+        self.denied = {unit for unit in everywhere if not _NEGATION.search(fact.says.lower()) and _is_negated(unit, own, reading)}
+        never = set(_spans(reading.own, fact.never)) if fact.never else set()
+        self.denied |= never & (self.own[0] | self.above[0])
+
+    def says(self, passage: _Passage) -> bool:
+        units = passage.units
+        if not self.denied.isdisjoint(units):
+            return False
+        in_own = [any(unit in group for unit in units) for group in self.own]
+        return any(in_own) and all(
+            found or any(unit in group for unit in units) for found, group in zip(in_own, self.above, strict=True)
+        )
+
+
+def _spans(text: _Text, group: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
+    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for term in group:
+        for index, start, end in text.spans(term_pattern(term)):
+            spans[index].append((start, end))
+    return spans
+
+
+@lru_cache(maxsize=8192)
+def term_pattern(term: str) -> re.Pattern[str]:
+    """A term as whole words in lower-case text; a space matches spaces or hyphens, a trailing `*` any ending (`dispatch*`)."""
+    folded = plain_term(term)
+    stem = folded.removesuffix("*")
+    body = r"[\s-]+".join(re.escape(part) for part in stem.split())
+    before = r"(?<!\w)" if re.match(r"\w", stem) else ""
+    after = "" if stem != folded or not re.search(r"\w\Z", stem) else r"(?!\w)"
+    return re.compile(before + body + after)
+
+
+def plain_term(term: str) -> str:
+    return fold(term).strip().lower()
+
+
+_NEGATION = re.compile(
+    r"\b(?:not(?!\s+(?:only|just|merely|yet))|never|cannot|without|nor|neither|no longer|instead of|rather than)\b|\b\w+n't\b"
+)
+_CLAUSE_END = re.compile(r"[.,;:()\n—–]\s|[;()—–]|\bbut\b|\band\b|\bso\b|\bunless\b|\buntil\b")
+_REACH = re.compile(r"(?:\s*\S+){0,5}")
+"""The words after a negation that it can deny."""
+
+
+def _is_negated(unit: int, own: Sequence[dict[int, list[tuple[int, int]]]], reading: _Reading) -> bool:
+    """Is every match of some group within reach of a negation that is not itself part of a term?"""
+    text = reading.own.texts[unit]
+    terms = [span for group in own for span in group[unit]]
+    zones = []
+    for cue in _NEGATION.finditer(text):
+        if any(start <= cue.start() < end for start, end in terms):
+            continue
+        zones.append((cue.end(), _reach(text, cue.end())))
+    return any(all(any(low <= start < high for low, high in zones) for start, _ in group[unit]) for group in own)
+
+
+def _reach(text: str, start: int) -> int:
+    words, clause = _REACH.match(text, start), _CLAUSE_END.search(text, start)
+    return min(words.end() if words else len(text), clause.start() if clause else len(text))
+
+
+# --- words ------------------------------------------------------------------------------------------------------------------------
+
+_FUNCTION_WORDS = frozenset(
+    "a an the this that these those it its they their which who whose what where when while if then than so as because since "
+    "is are was were be been being has have had does do did can could may might must should will would "
+    "of to in on at by for from with into onto through over under between before after until via per and or but not no nor only also "
+    "each every any all both either there here how why once again".split()
+)
+_SHINGLE = 5
+_GIVEN_SHARE = 0.6
+
+
+def _words(text: str) -> list[str]:
+    """Ordinary words: lower-case letters alone, so no identifier, path or number."""
+    return re.findall(r"(?<![\w./:\\-])[a-z]+(?:'[a-z]+)?(?![\w/\\(]|[.:]\w)", text)
+
+
+def _shingles(texts: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    """Every run of five words of what the agent was given."""
+    found: set[tuple[str, ...]] = set()
+    for text in texts:
+        words = re.findall(r"\w+", plain(fold(text)))
+        found.update(tuple(words[at : at + _SHINGLE]) for at in range(len(words) - _SHINGLE + 1))
+    return frozenset(found)
+
+
+def _given_words(unit: Unit, given: frozenset[tuple[str, ...]]) -> tuple[int, Counter[str]]:
+    """(words in the unit, those of them that stand in a run of five the agent was given)."""
+    words = re.findall(r"\w+", unit.text)
+    marked: set[int] = set()
+    for at in range(len(words) - _SHINGLE + 1):
+        if tuple(words[at : at + _SHINGLE]) in given:
+            marked.update(range(at, at + _SHINGLE))
+    return len(words), Counter(words[at] for at in marked)
+
+
+def _is_given(unit: Unit, given: frozenset[tuple[str, ...]]) -> bool:
+    total, copied = _given_words(unit, given)
+    return copied.total() > _GIVEN_SHARE * total
+
+
+def _own_words(unit: Unit, vocabulary: set[str], given: frozenset[tuple[str, ...]]) -> list[str]:
+    """Ordinary words of the unit that are no term's and not copied."""
+    _, copied = _given_words(unit, given)
+    return [word for word in _words(unit.text) if word not in vocabulary and word not in copied]
