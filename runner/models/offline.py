@@ -59,20 +59,29 @@ class Finding:
         return re.search(r"(^|[/_.])(tests?|spec|__tests__)([/_.]|$)", self.path) is not None
 
     @property
-    def defines(self) -> bool:
-        return DEFINES.match(self.text) is not None
+    def in_prose(self) -> bool:
+        return re.search(r"\.(md|rst|txt|html?|json|lock|ya?ml|toml)$|(^|/)(docs?|changelog)/", self.path.lower()) is not None
+
+    def defines(self, name: str) -> bool:
+        """A keyword that defines, and this name next after it, or a C function's head."""
+        after = re.compile(rf"(?:[\w*&<>\[\]]+\s+|\([^)]*\)\s*)?[*&]?{re.escape(name)}(?!\w)")
+        keyword = DEFINES.match(self.text)
+        if keyword:
+            return after.match(self.text[keyword.end() :].lstrip()) is not None
+        return re.match(rf"[A-Za-z_][\w \t*]*\b{re.escape(name)}\s*\([^;]*$", self.text) is not None
 
     def names(self, name: str) -> bool:
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text) is not None
 
 
 def names_in(prompt: str) -> list[str]:
-    """The names a prompt asks about, most telling first: quoted code, then dotted, snake_case and CamelCase words."""
-    quoted = [part for text in re.findall(r"`([^`\n]{2,80})`", prompt) for part in re.findall(r"[A-Za-z_]\w{2,}", text)]
+    """The names a prompt asks about, most telling first: quoted code, then dotted, snake_case and CamelCase words, else plain words."""
+    quoted = [part for text in re.findall(r"`([^`\n]{2,80})`", prompt) for part in reversed(re.findall(r"[A-Za-z_]\w{2,}", text))]
     shaped = re.findall(r"\b(?:[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w*|\w+(?=\(\)))", prompt)
-    plain = re.findall(r"\b[a-z]{5,}\b", prompt.lower())
-    ranked = [*quoted, *shaped, *sorted(set(plain), key=lambda word: (-plain.count(word), -len(word), word))]
-    return [name for name in dict.fromkeys(ranked) if name.lower() not in COMMON]
+    names = [name for name in dict.fromkeys([*quoted, *shaped]) if name.lower() not in COMMON]
+    plain = [word for word in re.findall(r"\b[a-z]{5,}\b", prompt.lower()) if word not in COMMON]
+    spare = sorted(set(plain), key=lambda word: (-plain.count(word), -len(word), word))
+    return names if len(names) > 1 else list(dict.fromkeys([*names, *spare]))
 
 
 def findings_in(text: str) -> list[Finding]:
@@ -162,29 +171,35 @@ def choose(tools: Sequence[ToolSpec], role: str) -> list[ToolSpec]:
     return [tool for *_, tool in sorted(scored, key=lambda item: item[:3])]
 
 
+NAME_KEYS = ("pattern", "query", "symbol_name", "symbol", "name_path_pattern", "name_path", "text", "search", "identifier", "name", "regex")
+"""Keys that take the name looked for, the most usual first."""
+
+
 def fill(tool: ToolSpec, name: str, place: Finding | None) -> dict[str, Any] | None:
     """Arguments from a tool's input schema: the name to look for, a place already seen. None where something required is unknown."""
     properties: dict[str, Any] = tool.input_schema.get("properties") or {}
     required = set(tool.input_schema.get("required") or ())
-    arguments: dict[str, Any] = {}
-    for key, schema in properties.items():
-        value = _argument(key.lower(), schema, name, place, tool.description)
-        if value is None and key in required:
+    texts = [key for key, schema in properties.items() if schema.get("type", "string") == "string"]
+    asks = next((key for wanted in NAME_KEYS for key in texts if wanted == _snake(key)), None)
+    if asks is None:
+        return None
+    arguments: dict[str, Any] = {asks: name}
+    for key in sorted(required - {asks}):
+        value = _argument(_snake(key), properties.get(key, {}), name, place, tool.description)
+        if value is None:
             return None
-        if value is not None and (key in required or _asks_for_name(key.lower())):
-            arguments[key] = value
-    return arguments if any(_asks_for_name(key.lower()) for key in arguments) else None
+        arguments[key] = value
+    return arguments
 
 
-def _asks_for_name(key: str) -> bool:
-    words = ("pattern", "query", "symbol", "name_path", "text", "search", "regex", "identifier")
-    return key == "name" or any(word in key for word in words)
+def _snake(key: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).lower()
 
 
 def _argument(key: str, schema: dict[str, Any], name: str, place: Finding | None, description: str) -> Any:
     value: Any = name
     kind = schema.get("type")
-    if "default" in schema and not _asks_for_name(key):
+    if "default" in schema:
         value = schema["default"]
     elif schema.get("enum"):
         value = schema["enum"][0]
@@ -196,7 +211,7 @@ def _argument(key: str, schema: dict[str, Any], name: str, place: Finding | None
         value = "workspace"
     elif "kind" in key or "language" in key or "glob" in key:
         value = None
-    elif not _asks_for_name(key) and any(word in key for word in ("path", "file", "dir", "uri")):
+    elif any(word in key for word in ("path", "file", "dir", "uri")):
         value = _place_argument(key, place, f"{description} {schema.get('description', '')}")
     return value
 
@@ -232,7 +247,7 @@ class Search:
 
     def place_of(self, name: str) -> Finding | None:
         hits = [item for item in self.found if item.names(name)]
-        return min(hits, key=lambda item: (not item.defines, item.in_tests), default=None)
+        return min(hits, key=lambda item: (not item.defines(name), item.in_prose, item.in_tests), default=None)
 
     @property
     def about_tests(self) -> bool:
@@ -293,12 +308,15 @@ class Offline:
         fresh = [item for result in message.results for item in findings_in(result.text)]
         known = set(search.found)
         search.found += [item for item in dict.fromkeys(fresh) if item not in known]
+        if not fresh:
+            # A server that answers nothing must not leave its arm without an answer: a real agent would fall back to the shell.
+            search.push(*(grep_definition(name) for name in search.names), *(grep(name) for name in search.names[:2]))
         for name in [*search.names, *search.trail]:
             place = search.place_of(name)
-            if place is not None and place.defines:
+            if place is not None and place.defines(name):
                 search.push(read(place.path, place.line))
-            elif place is not None:
-                search.push(_server_call(tools, "references", name, place))
+            elif name in search.names:
+                search.push(_server_call(tools, "references", name, place), grep_definition(name))
         for name in _called(search)[: FOLLOWED - len(search.trail)]:
             search.trail.append(name)
             self._look_up(search, name, tools)
@@ -314,7 +332,7 @@ def _server_call(tools: Sequence[ToolSpec], role: str, name: str, place: Finding
 
 def _called(search: Search) -> list[str]:
     """Names called in the bodies read so far, in order, which nobody has followed yet."""
-    bodies = {(place.path, place.line) for name in search.names if (place := search.place_of(name)) is not None and place.defines}
+    bodies = {(place.path, place.line) for name in search.names if (place := search.place_of(name)) is not None and place.defines(name)}
     inside = [item for item in search.found if any(item.path == path and line < item.line <= line + 45 for path, line in bodies)]
     called = [name for item in inside for name in re.findall(r"\b([A-Za-z_]\w{3,})\s*\(", item.text)]
     return [n for n in dict.fromkeys(called) if n.lower() not in COMMON and n not in search.names and n not in search.trail]
@@ -324,7 +342,7 @@ def write_answer(search: Search) -> str:
     """Markdown with a citation for every claim; what was not found is said."""
     names = [*search.names, *search.trail]
     placed = {name: place for name in names if (place := search.place_of(name)) is not None}
-    defined = [(name, place) for name, place in placed.items() if place.defines]
+    defined = [(name, place) for name, place in placed.items() if place.defines(name)]
     out = ["What I found, in the order I followed it.", ""]
     out += [f"- `{place.path}:{place.line}` defines `{name}`: `{_code(place.text)}`" for name, place in defined]
     listed = {(place.path, place.line) for _, place in defined}
@@ -350,7 +368,7 @@ def _spread(items: list[Finding]) -> list[Finding]:
     for item in items:
         order[item.path] = order.get(item.path, 0) + 1
         ranked.append((order[item.path], item))
-    return [item for _, item in sorted(ranked, key=lambda pair: pair[0])[:SHOWN]]
+    return [item for _, item in sorted(ranked, key=lambda pair: (pair[1].in_prose, pair[0]))[:SHOWN]]
 
 
 def _code(text: str) -> str:

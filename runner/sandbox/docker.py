@@ -323,9 +323,20 @@ def join_cut(head: str, tail: str, size_chars: int, limit_chars: int) -> tuple[s
     if size_chars <= limit_chars:
         return head + tail, False
     keep = limit_chars // 2
-    left_out = size_chars - 2 * keep
-    rest = head[keep:] + tail
-    return f"{head[:keep]}\n[... {left_out:,} of {size_chars:,} characters left out here ...]\n{rest[-keep:]}", True
+    first, last = _to_line_end(head[:keep]), _from_line_start((head[keep:] + tail)[-keep:])
+    left_out = size_chars - len(first) - len(last)
+    return f"{first}\n[... {left_out:,} of {size_chars:,} characters left out here ...]\n{last}", True
+
+
+def _to_line_end(text: str) -> str:
+    """Half a line reads as another line: a path cut short is another path, which nobody wrote."""
+    end = text.rfind("\n")
+    return text[:end] if end > len(text) // 2 else text
+
+
+def _from_line_start(text: str) -> str:
+    start = text.find("\n")
+    return text[start + 1 :] if 0 <= start < len(text) // 2 else text
 
 
 def cut(text: str, limit_chars: int) -> tuple[str, bool]:
