@@ -6,6 +6,7 @@ read-only. A server is ready once its warm-up has run and its canary has answere
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import io
 import json
@@ -26,9 +27,9 @@ import docker.errors
 import requests
 
 from runner.errors import CatalogError, LockError, Problem, SandboxError, ServerError
-from runner.records import Canary, ServerSpec, digest_of
+from runner.records import Canary, Limits, ServerCard, ServerSpec, digest_of
 from runner.sandbox.base import BuilderEnv
-from runner.sandbox.docker import INSTALL, LABEL, SERVER, SERVER_UID, STATE, WORKSPACE, Container
+from runner.sandbox.docker import INSTALL, LABEL, SERVER, SERVER_UID, STATE, WORKSPACE, Container, ContainerSpec, StderrFile, open_container
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.transport import ServerLog
 from runner.sandbox.volume_host import MARKER
@@ -40,6 +41,7 @@ BUILD_LIMIT_SEC = 1800
 LOG_LINES_KEPT = 20
 EXCERPT_CHARS = 300
 PATHS_KEPT = 50
+DOCTOR_LIMIT_SEC = 1200
 Say = Callable[[str], None]
 
 
@@ -370,3 +372,83 @@ async def open_server(container: Container, spec: ServerSpec, log: ServerLog) ->
     shell_sec = await prepare(container, spec)
     async with open_session(container, list(plan.argv), plan.env, log, initialize_timeout_sec=spec.initialize_timeout_sec) as session:
         yield Ready(session=session, warm_up_sec=shell_sec + await warm_up(session, spec))
+
+
+# --- the doctor -------------------------------------------------------------------------------------------------------------------
+
+
+async def network_attempts(container: Container) -> int:
+    """Packets and connections since the container's start that had nowhere to go, from its kernel counters.
+
+    With no network, whatever leaves loopback ends as `OutNoRoutes`: a TCP connect, a datagram, a DNS query to the host's resolver (two
+    for one name: IPv4 and IPv6, and more where it is tried again). Loopback between a server's own processes is not counted, save
+    datagrams to a port where nobody listens, which is where lookups go when no resolver is named. It cannot see: which names or
+    addresses were meant, what a program did not try because it found itself offline, an address in IPv6 where the kernel has none
+    to send from, and which process tried.
+    """
+    ipv4 = _counters(await container.read("/proc/net/snmp", user=SERVER) or "")
+    ipv6 = dict(line.split() for line in (await container.read("/proc/net/snmp6", user=SERVER) or "").splitlines())
+    return ipv4.get("Ip.OutNoRoutes", 0) + ipv4.get("Udp.NoPorts", 0) + int(ipv6.get("Ip6OutNoRoutes", 0)) + int(ipv6.get("Udp6NoPorts", 0))
+
+
+def _counters(snmp: str) -> dict[str, int]:
+    """/proc/net/snmp: per protocol a line of names, then a line of values."""
+    rows = [line.partition(":") for line in snmp.splitlines()]
+    found: dict[str, int] = {}
+    for (protocol, _, names), (_, _, values) in zip(rows[::2], rows[1::2], strict=False):
+        found |= {f"{protocol}.{name}": int(value) for name, value in zip(names.split(), values.split(), strict=False)}
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traces:
+    """What a server left on disk."""
+
+    count: int
+    paths: tuple[str, ...]
+    state_mb: float
+
+
+async def traces(container: Container, spec: ServerSpec) -> Traces:
+    own = [STATE, *(f"{WORKSPACE}/{path}" for path in spec.private)]
+    places = shlex.join([*own, "/tmp", "/dev/shm"])  # noqa: S108 - the container's own
+    found = f"find {places} -type f -user {SERVER} 2>/dev/null | LC_ALL=C sort | awk 'NR <= {PATHS_KEPT} {{ print }} END {{ print NR }}'"
+    size = f"du -sk {shlex.join(own)} | awk '{{ kb += $1 }} END {{ print kb }}'"
+    done = await container.shell(f"{size}; {found}", timeout_sec=120, user=SERVER)
+    kilobytes, *paths, count = done.output.split("\n")[: PATHS_KEPT + 2] if done.exit_code == 0 else ("0", "0")
+    return Traces(count=int(count), paths=tuple(paths), state_mb=int(kilobytes) * 1024 / 1e6)
+
+
+def line_base(canary: Canary, result: CanaryResult) -> int | None:
+    """Which number the server gives the first line, where the canary's text shows a line whose number is known."""
+    if canary.line is None or not result.passed:
+        return None
+    shown = set(re.findall(r"\d+", canary.contains))
+    return next((base for base in (0, 1) if str(canary.line - 1 + base) in shown), None)
+
+
+async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it is put in
+    client: docker.DockerClient, spec: ServerSpec, volume: ServerVolume, *, image: str, repository: str, limits: Limits
+) -> ServerCard:
+    """Start the server in a cell's container on a workspace image, and say what it is, does and costs.
+
+    Raises ServerError where it cannot be made ready, LockError where its volume was changed. A failed canary is on the card.
+    """
+    canary = pick_canary(spec, repository)
+    await asyncio.to_thread(verify_volume, client, volume, image)
+    log = ServerLog(stderr=StderrFile(None))
+    deadline_sec = DOCTOR_LIMIT_SEC + sum(step.timeout_sec for step in spec.warm_up)
+    wanted = ContainerSpec(image=image, limits=limits, deadline_sec=deadline_sec, server_volume=volume.name, private=spec.private)
+    async with open_container(client, wanted) as container, open_server(container, spec, log) as ready:
+        result = await try_canary(ready.session, canary)
+        left, tried = await traces(container, spec), await network_attempts(container)
+        memory_mb, seen = await container.peak_memory_mb(), ready.session.seen
+        return ServerCard(
+            name=spec.name, version=spec.version, licence=spec.licence, server_info=seen.server_info, protocol=seen.protocol,
+            tools=seen.names, schema_chars=seen.schema_chars, schema_tokens=seen.schema_chars // 4,
+            instructions_chars=seen.instructions_chars, initialize_sec=ready.session.initialize_sec, warm_up_sec=ready.warm_up_sec,
+            answer_sec=result.wall_sec, peak_memory_mb=memory_mb, state_mb=left.state_mb, install_mb=volume.size_mb,
+            install_digest=volume.digest, files_written=left.count, paths_written=left.paths, network_attempts=tried,
+            stray_lines=log.stray_lines, stray=tuple(log.stray), line_base=spec.line_base, line_base_measured=line_base(canary, result),
+            repository=repository, canary_passed=result.passed, canary_wanted=result.wanted, canary_text=result.text[:EXCERPT_CHARS],
+        )  # fmt: skip

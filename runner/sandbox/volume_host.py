@@ -51,11 +51,12 @@ def run(*argv: str, cwd: Path) -> None:
 def install_python(root: Path, job: Path) -> None:
     target, venv = str(root / "python"), job / "venv"
     run("python3", "-m", "venv", str(venv), cwd=job)  # pip comes with it: the base image has none
-    # --no-deps: the lock is complete, and a package that is not in it must not slip in. Wheels only: a build would fetch unpinned tools.
+    # --no-deps: the lock is complete, and a package that is not in it must not slip in. Nor may a build's tools: without isolation the few
+    # source archives are built with what the base image holds, and fail where that does not do.
     run(
         str(venv / "bin/python"), "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check",
-        "--root-user-action=ignore", "--require-hashes", "--no-deps", "--only-binary=:all:", "--no-compile",
-        "--target", target, "-r", "requirements.txt", cwd=job,
+        "--root-user-action=ignore", "--require-hashes", "--no-deps", "--prefer-binary", "--no-build-isolation",
+        "--no-compile", "--target", target, "-r", "requirements.txt", cwd=job,
     )  # fmt: skip
     # Without byte code every start would compile the server's packages again: the volume is read-only in a cell.
     compileall = ("python3", "-m", "compileall", "-q", "-j0", "--invalidation-mode", "unchecked-hash", target)
