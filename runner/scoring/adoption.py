@@ -13,6 +13,7 @@ import shlex
 
 from runner.protocols import AdoptionScorer
 from runner.records import Adoption, Score, Scored, ToolTrace, TraceCall, Unscored
+from runner.scoring.weights import weighted
 
 WEIGHTS = {"tool_fluency": 0.60, "discoverability": 0.40}
 """Seed 002, step 3, in the figures of DESIGN.md, Scores."""
@@ -62,16 +63,6 @@ def score_adoption(trace: ToolTrace, *, server: str) -> Adoption:
         shell_calls=len(trace.calls) - len(calls),
         shell_searches=sum(searches_the_tree(call) for call in trace.calls),
     )
-
-
-def weighted(parts: dict[str, Score], weights: dict[str, float]) -> Score:
-    """Σ weight × part; Unscored, with every reason, where a part is."""
-    missing = {name: part.reason for name, part in parts.items() if isinstance(part, Unscored)}
-    if missing:
-        reasons = dict.fromkeys(missing.values())
-        return Unscored(reason=next(iter(reasons)) if len(reasons) == 1 else "; ".join(f"{name}: {why}" for name, why in missing.items()))
-    value = sum(weights[name] * part.value for name, part in parts.items() if isinstance(part, Scored))
-    return Scored(value=min(1.0, value))
 
 
 def searches_the_tree(call: TraceCall) -> bool:

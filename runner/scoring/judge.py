@@ -85,7 +85,7 @@ class Checklist:
     """A `Judge` that needs no model: see the module's docstring for what it asks of an answer."""
 
     def __init__(self) -> None:
-        """The identity digests the semantics version and the bytes of the code that judges: a change of either makes stored verdicts stale."""
+        """The identity digests the semantics version and the code's own bytes: a change of either makes every stored verdict stale."""
         sources = [Path(file).read_bytes().replace(b"\r\n", b"\n") for file in (__file__, passages.__file__, keywords.__file__)]
         self.name = "checklist"
         self.identity = digest_of([self.name, SEMANTICS, *(hashlib.sha256(source).hexdigest() for source in sources)])
@@ -193,7 +193,7 @@ class _Reading:
         return UNCITED, "uncited", passage
 
     def _trusted(self, credit: float) -> float:
-        return max(min(UNCITED, credit) if self.trust == 1.0 else MISCITED, credit * self.trust)
+        return credit * self.trust
 
     def _is_statement(self, passage: _Passage) -> bool:
         """Three words that are no term, one of them a function word: what a list of keywords lacks."""
