@@ -415,8 +415,11 @@ async def traces(container: Container, spec: ServerSpec) -> Traces:
     found = f"find {places} -type f -user {SERVER} 2>/dev/null | LC_ALL=C sort | awk 'NR <= {PATHS_KEPT} {{ print }} END {{ print NR }}'"
     size = f"du -sk {shlex.join(own)} | awk '{{ kb += $1 }} END {{ print kb }}'"
     done = await container.shell(f"{size}; {found}", timeout_sec=120, user=SERVER)
-    kilobytes, *paths, count = done.output.split("\n")[: PATHS_KEPT + 2] if done.exit_code == 0 else ("0", "0")
-    return Traces(count=int(count), paths=tuple(paths), state_mb=int(kilobytes) * 1024 / 1e6)
+    try:
+        kilobytes, *paths, count = done.output.splitlines()
+        return Traces(count=int(count), paths=tuple(paths), state_mb=int(kilobytes) * 1024 / 1e6)
+    except ValueError as error:
+        raise SandboxError(f"cannot list what the server wrote: {_excerpt(done.output)}", where=spec.name) from error
 
 
 def line_base(canary: Canary, result: CanaryResult) -> int | None:
