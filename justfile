@@ -1,0 +1,57 @@
+# What we do here. `./justw RECIPE` gets everything a recipe needs first; `just RECIPE` is enough afterwards.
+
+set positional-arguments
+
+fairtrial := ".venv/bin/fairtrial"
+python := ".venv/bin/python"
+
+_list:
+    @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
+
+# Compare two servers with the shell on real repositories, and report
+demo *ARGS:
+    @{{ fairtrial }} demo "$@"
+
+# Lint, types and every test; ARGS go to pytest
+test *ARGS:
+    @code=0; \
+    .venv/bin/ruff check . || code=1; \
+    .venv/bin/mypy || code=1; \
+    {{ python }} -m pytest "$@" || code=$?; \
+    exit $code
+
+# Prove every scenario, rubric and server definition
+check *ARGS:
+    @{{ fairtrial }} check "$@"
+
+# Write locks/ anew from the sources; review the diff
+lock *ARGS:
+    @{{ fairtrial }} lock "$@"
+
+# Run one cell: SCENARIO SERVER MODEL
+cell *ARGS:
+    @{{ fairtrial }} cell "$@"
+
+# Run, or resume, scenarios × servers × models × trials
+run *ARGS:
+    @{{ fairtrial }} run "$@"
+
+# Score a run again from its transcripts; needs no engine
+score *ARGS:
+    @{{ fairtrial }} score "$@"
+
+# The gate: anchors unchanged, and still ranked as graded by hand
+verify-anchors *ARGS:
+    @{{ fairtrial }} verify-anchors "$@"
+
+# Report a run: terminal, Markdown, JSON, HTML
+report *ARGS:
+    @{{ fairtrial }} report "$@"
+
+# Measure our own speed against its floors
+bench *ARGS:
+    @{{ python }} -m tests.bench "$@"
+
+# Remove our containers, volumes and images
+clean *ARGS:
+    @{{ fairtrial }} clean "$@"
