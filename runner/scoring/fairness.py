@@ -6,8 +6,8 @@ These scorers see the answer and what it cost. They see no tool call, and no arm
 
 Citation grounding is the harmonic mean (F1) of two parts, both printed beside it:
 
-- precision: grounded citations / citations. In a step, grounded citations past the allowance (60, or six times the places it asks for)
-  count as ungrounded: one can cite every line of a file, and each of them exists;
+- precision: grounded citations / citations. In a step that cites more than 80 places, or six times those it asks for, the grounded ones
+  lose their worth with the square: one can cite every line of a file, and each of them exists;
 - recall, wherever the scenario lists `must_cite`: the share of those places that a grounded citation of that step points at. Without it
   one safe citation would score 1.0.
 
@@ -35,7 +35,7 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.efficiency import efficiency
-from runner.scoring.judge import allowance, points_at
+from runner.scoring.judge import points_at, spray_share
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import weighted
 
@@ -89,12 +89,13 @@ FAIRNESS: dict[str, Callable[[Evidence], Score]] = {
 
 
 def precision_of(evidence: Evidence) -> float | None:
-    """Grounded / all citations with a line, a step's grounded ones counting up to its allowance. None where there are none."""
-    total = grounded = 0
+    """Grounded / all citations with a line, a spraying step's grounded ones worth less. None where there are none."""
+    total, grounded = 0, 0.0
     for step, citations in zip(evidence.scenario.steps, evidence.citations, strict=True):
         counted = [citation for citation in citations if citation.start is not None]
         total += len(counted)
-        grounded += min(allowance(len(step.must_cite)), sum(citation.status == "grounded" for citation in counted))
+        share = spray_share(len(counted), len(step.must_cite))
+        grounded += share * sum(citation.status == "grounded" for citation in counted)
     return grounded / total if total else None
 
 

@@ -6,7 +6,8 @@ said where a passage matches one alternative of every group of its `terms`, at l
     1.00  the passage, or what it stands under, cites one of the fact's places (±5 lines); or the fact asks for none
     0.75  the fact is said here and its place is cited elsewhere in the step's answer
     0.35  said, and its place is cited nowhere
-    0.10  said with another line of the right file: an invented line is worse than none
+    0.10  said with another line of the right file: an invented line is worse than none, and where a step has more of them than right
+          ones, its facts without places are worth 0.4
 
 A criterion scores the weighted mean of its facts, a step Σ weight × criterion, a scenario the mean of its steps; a step without prose is 0.
 
@@ -15,7 +16,7 @@ Each rule below turns away one way of gaming this, and tests/scoring/test_judge.
 - keyword soup: without the right place, a passage earns only as a statement, with words of its own between the terms (`_is_statement`)
 - one passage for everything: a sentence may carry a few facts (`_capacity`) and places (`MAX_PLACES`)
 - the same sentence at every line: repeated wordings share one allowance of places
-- a spray: past an allowance, places in a step earn in proportion (`passages` cannot tell a map from a list of everything; numbers can)
+- a spray: past an allowance, places in a step lose their worth (`spray_share`)
 - the prompt or the rubric's questions, pasted: what was given to the agent is not its answer
 - a wide range (`app.py:1-2000`): it points at nothing
 - both the fact and its opposite: negated where its own words are not, or `never`, takes the credit away
@@ -53,19 +54,29 @@ SEMANTICS = "1"
 """Raised when what a rubric means changes; the source's digest catches what nobody thought of raising it for."""
 
 CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
-CONTRADICTED = 0.25
+CONTRADICTED = 0.4
 """Share that is left of a fact that the answer also denies."""
 TOLERANCE = 5
 """Lines, as in seed 002, step 1."""
 MAX_PLACES = 8
 """Distinct places one passage, or one wording repeated, may cite and still be pointing at something."""
+MAX_ROW = 25
+"""Words of a table row or item that needs no function word."""
+DISTRUST = 0.4
+"""Share left of facts without places where an answer points wrong more often than right."""
 MAX_SPAN = 150
 """Lines of a cited range; a longer one must be at most twice the fact's own."""
 
 
-def allowance(gold_places: int) -> int:
-    """How many distinct places a step may cite before it counts as a spray: generous, real answers stay under 60."""
-    return max(60, 6 * gold_places)
+ALLOWANCE = 80
+"""Distinct places a step may cite before it is a spray. The ten published Flask and Gin answers, each to four steps at once, cite 29 to 82."""
+
+
+def spray_share(cited: int, asked_for: int) -> float:
+    """What is left of a place's worth in a step that cites `cited` of them: 1 up to 80 or six times the places asked for, then falling
+    with the square. Every tenth line of a long file would otherwise hit each fact within ±5 lines, at half price."""
+    allowed = max(ALLOWANCE, 6 * asked_for)
+    return 1.0 if cited <= allowed else (allowed / cited) ** 2
 
 
 def points_at(path: str, start: int, end: int, gold: MustCite) -> bool:
@@ -121,19 +132,28 @@ def _judge_step(step: RubricStep, answer: AnswerStep | None, must_find: Sequence
     if answer is None or not answer.text.strip():
         nothing = {name: CriterionVerdict(score=0.0, reason="the step has no answer") for name in step.criteria}
         return StepVerdict(name=step.name, quality=0.0, criteria=nothing)
-    reading = _Reading(step, answer, must_find)
-    criteria = {name: _judge_criterion(criterion, reading) for name, criterion in step.criteria.items()}
+    found = _Reading(step, answer, must_find).credits()
+    criteria = {name: _judge_criterion(criterion, found) for name, criterion in step.criteria.items()}
     quality = sum(step.criteria[name].weight * verdict.score for name, verdict in criteria.items())
     return StepVerdict(name=step.name, quality=min(1.0, quality), criteria=criteria)
 
 
-def _judge_criterion(criterion: Criterion, reading: _Reading) -> CriterionVerdict:
-    found = [(fact, *reading.credit(fact)) for fact in criterion.facts]
-    total = sum(fact.weight for fact in criterion.facts)
-    score = sum(fact.weight * credit for fact, credit, _ in found) / total
-    met = sum(credit == CITED for _, credit, _ in found)
-    short = "; ".join(f"{why}: {fact.says}" for fact, credit, why in found if credit < CITED)
+def _judge_criterion(criterion: Criterion, earned: dict[int, _Credit]) -> CriterionVerdict:
+    found = [(fact, earned[id(fact)]) for fact in criterion.facts]
+    score = sum(fact.weight * credit.worth for fact, credit in found) / sum(fact.weight for fact in criterion.facts)
+    met = sum(credit.worth == CITED for _, credit in found)
+    short = "; ".join(f"{credit.why}: {fact.says}" for fact, credit in found if credit.worth < CITED)
     return CriterionVerdict(score=min(1.0, score), reason=f"{met} of {len(found)} facts" + (f"; {short}" if short else ""))
+
+
+@dataclass(frozen=True)
+class _Credit:
+    worth: float
+    why: str
+    """Why it is not whole."""
+
+
+_ELSEWHERE = "cited at another line"
 
 
 @dataclass(frozen=True)
@@ -147,7 +167,7 @@ class _Reading:
     """One step's answer, cut into passages, and what is left of each sentence's capacity for facts."""
 
     def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
-        facts = [fact for criterion in step.criteria.values() for fact in criterion.facts]
+        self.facts = facts = [fact for criterion in step.criteria.values() for fact in criterion.facts]
         given = _shingles([answer.prompt, *(criterion.question for criterion in step.criteria.values())])
         blocks = [[unit for unit in block if not _is_given(unit, given)] for block in blocks_of(answer.text)]
         self.units = [unit for block in blocks for unit in block]
@@ -158,47 +178,66 @@ class _Reading:
         self.places = {place for unit in self.units if _wording(unit) not in crowded for place in unit.places}
         gold = {(place.path, place.line) for place in (*must_find, *(cite for fact in facts for cite in fact.cites))}
         cited = len({place for unit in self.units for place in unit.places})
-        self.trust = min(1.0, allowance(len(gold)) / cited) if cited else 1.0
+        self.trust = spray_share(cited, len(gold))
         vocabulary = {word for fact in facts for group in fact.terms for term in group for word in _words(plain(fold(term)))}
         self.own_words = [_own_words(unit, vocabulary, given) for unit in self.units]
         self.capacity = [_capacity(unit) for unit in self.units]
 
-    def credit(self, fact: Fact) -> tuple[float, str]:
-        """(credit in [0, 1], why it is not whole). Takes from the capacity of the sentences that say it."""
+    def credits(self) -> dict[int, _Credit]:
+        """By the fact's id(): two criteria may ask for equal facts.
+
+        Facts with places come first. Where an answer points wrong more often than right, its other statements are worth less too: it
+        reads as if it had looked, and had not.
+        """
+        found = {id(fact): self._credit(fact) for fact in self.facts if fact.cites}
+        wrong = sum(credit.why == _ELSEWHERE for credit in found.values())
+        right = sum(credit.worth >= APART for credit in found.values())
+        for fact in self.facts:
+            if not fact.cites:
+                credit = self._credit(fact)
+                doubted = credit.worth and wrong > right
+                found[id(fact)] = _Credit(credit.worth * DISTRUST, "said beside wrong places") if doubted else credit
+        return found
+
+    def _credit(self, fact: Fact) -> _Credit:
+        """The best passage's credit. Takes from the capacity of the sentences that say it."""
         hits = _Hits(fact, self)
-        options = [self._option(fact, passage) for passage in self.passages if hits.says(passage)]
-        for worth, why, passage in sorted(options, key=lambda option: (-option[0], len(option[2].units))):
-            if worth and all(self.capacity[unit] for unit in passage.units):
-                for unit in passage.units:
+        options = [(self._option(fact, passage), passage.units) for passage in self.passages if hits.says(passage)]
+        options.sort(key=lambda option: (-option[0].worth, len(option[1])))
+        for credit, units in options:
+            if credit.worth and all(self.capacity[unit] for unit in units):
+                for unit in units:
                     self.capacity[unit] -= 1
-                if hits.denied:
-                    return worth * CONTRADICTED, "said and denied"
-                return worth, why
-        if options and all(not worth for worth, _, _ in options):
-            return 0.0, options[0][1]
-        return 0.0, "said among too many" if options else "denied" if hits.denied else "missing"
+                return _Credit(credit.worth * CONTRADICTED, "said and denied") if hits.denied else credit
+        if options:
+            return _Credit(0.0, "said among too many" if options[0][0].worth else options[0][0].why)
+        return _Credit(0.0, "denied" if hits.denied else "missing")
 
-    def _option(self, fact: Fact, passage: _Passage) -> tuple[float, str, _Passage]:
+    def _option(self, fact: Fact, passage: _Passage) -> _Credit:
         """What one passage that says the fact would earn."""
+        spray = self.trust < 1
         if _cited(fact, passage.places):
-            return self._trusted(CITED), "cited in a spray", passage
+            return _Credit(CITED * self.trust, "cited in a spray")
         if not self._is_statement(passage):
-            return 0.0, "only its words", passage
+            return _Credit(0.0, "only its words")
         if not fact.cites:
-            return CITED, "", passage
+            return _Credit(CITED, "")
         if _cited(fact, self.places):
-            return self._trusted(APART), "cited elsewhere", passage
+            return _Credit(APART * self.trust, "cited in a spray" if spray else "cited elsewhere")
         if any(same_file(place.path, cite.path) for place in passage.places for cite in fact.cites):
-            return MISCITED, "cited at another line", passage
-        return UNCITED, "uncited", passage
-
-    def _trusted(self, credit: float) -> float:
-        return credit * self.trust
+            return _Credit(MISCITED, _ELSEWHERE)
+        return _Credit(UNCITED, "uncited")
 
     def _is_statement(self, passage: _Passage) -> bool:
-        """Three words that are no term, one of them a function word: what a list of keywords lacks."""
+        """Either words between the terms, at least three and a sixth of all, one of them a function word: what a list of keywords lacks.
+
+        Or a short row or item that cites a place: structured answers have no function words.
+        """
         words = [word for unit in passage.units for word in self.own_words[unit]]
-        return len(words) >= 3 and any(word in _FUNCTION_WORDS for word in words)
+        length = sum(self.units[unit].words for unit in passage.units)
+        if len(words) >= max(3, length / 6) and any(word in _FUNCTION_WORDS for word in words):
+            return True
+        return length <= MAX_ROW and bool(passage.places)
 
 
 def _cited(fact: Fact, places: frozenset[Place] | set[Place]) -> bool:
@@ -293,17 +332,17 @@ def _spans(text: _Text, group: Sequence[str]) -> dict[int, list[tuple[int, int]]
 
 @lru_cache(maxsize=8192)
 def term_pattern(term: str) -> re.Pattern[str]:
-    """A term as whole words in lower-case text; a space matches spaces or hyphens, a trailing `*` any ending (`dispatch*`)."""
+    """A term as whole words in lower-case text; a space matches spaces or hyphens, a `*` after a letter any more letters (`dispatch*`)."""
     folded = plain_term(term)
-    stem = folded.removesuffix("*")
-    body = r"[\s-]+".join(re.escape(part) for part in stem.split())
-    before = r"(?<!\w)" if re.match(r"\w", stem) else ""
-    after = "" if stem != folded or not re.search(r"\w\Z", stem) else r"(?!\w)"
+    starred = r"(?<=\w)\\\*"
+    body = r"[\s-]+".join(re.sub(starred, r"\\w*", re.escape(part)) for part in folded.split())
+    before = r"(?<!\w)" if re.match(r"\w", folded) else ""
+    after = r"(?!\w)" if re.search(r"\w\*?\Z", folded) else ""
     return re.compile(before + body + after)
 
 
 def plain_term(term: str) -> str:
-    return fold(term).strip().lower()
+    return re.sub(r"(?<!\w)\*+|`", "", fold(term)).strip().lower()
 
 
 _NEGATION = re.compile(

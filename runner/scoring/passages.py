@@ -308,6 +308,7 @@ _TOKEN = re.compile(
     rf"(?P<suffix>:{_NUMBERS}|\#l{_NUMBERS})?"
     rf"|(?P<bare>(?<![\w:.\])]):{_NUMBERS}(?![\w:.]*\w))"
     rf"|(?P<line>(?:\b|(?<=_))(?:lines?|l\.|l(?=\d))\W{{0,4}}{_NUMBERS}(?!\w))"
+    rf"|(?P<number>(?<=\w )\({_NUMBERS}(?=[,)]))"
     rf"|(?P<more>(?<=\d)\s*(?:,|and|&)\s*:?l?{_NUMBERS}(?=\s*(?:[,)\]`;]|and\b|&|$)))",
 )
 _OF_A_FILE = re.compile(r"\W{0,3}\s(?:of|in)\s+(?=\S*[./])")
@@ -316,7 +317,8 @@ _OF_A_FILE = re.compile(r"\W{0,3}\s(?:of|in)\s+(?=\S*[./])")
 def places_in(text: str, path: str | None) -> tuple[tuple[Place, ...], str | None]:
     """The places a plain text cites, and the file it named last. `path`: the file a bare line number belongs to.
 
-    A bare number belongs to the file named before it; `line 42 of a.py`, and a number with no file before it, to the next one.
+    A bare number belongs to the file named before it; `line 42 of a.py`, and a number with no file before it, to the next one. A number
+    alone in brackets, `name (42)`, is a line only where a file is known.
     """
     found: dict[Place, None] = {}
     waiting: list[tuple[int, int]] = []
@@ -327,7 +329,7 @@ def places_in(text: str, path: str | None) -> tuple[tuple[Place, ...], str | Non
             lines = [_interval(match["suffix"])] if match["suffix"] else []
             found.update(dict.fromkeys(Place(named, *pair) for pair in waiting + lines))
             waiting, cited = [], bool(lines)
-        elif match["more"] and not cited:
+        elif (match["more"] and not cited) or (match["number"] and not named):
             continue
         elif named is None or _OF_A_FILE.match(text, match.end()):
             waiting.append(_interval(match[0]))
