@@ -51,11 +51,15 @@ HOMES = {AGENT: "/home/agent", SERVER: STATE}
 
 def connect(url: str | None = None) -> docker.DockerClient:
     """A client of the engine at `url`, or of the one the environment names. Raises EngineError where none answers."""
+    hint = "`./justw demo` starts one on Debian and Ubuntu; elsewhere start Docker yourself"
+    client: docker.DockerClient | None = None
     try:
         client = docker.DockerClient(base_url=url, timeout=600) if url else docker.from_env(timeout=600)
         client.ping()
     except (docker.errors.DockerException, requests.RequestException) as error:
-        raise EngineError("no Docker Engine answers", hint="`./justw demo` starts one on Debian and Ubuntu; else start Docker") from error
+        if client is not None:
+            client.close()
+        raise EngineError("no Docker Engine answers", hint=hint) from error
     return client
 
 
@@ -363,6 +367,7 @@ class Container:
 
     def __init__(self, client: docker.DockerClient, spec: ContainerSpec, container_id: str) -> None:
         self._client, self.spec, self.id = client, spec, container_id
+        self._held: list[HeldStream] = []
         self._hosts = {user: ShellHost(self._host_starter(user)) for user in (AGENT, SERVER)}
 
     def _host_starter(self, user: str) -> Callable[[], Awaitable[HeldStream]]:
@@ -386,7 +391,8 @@ class Container:
             reader, writer = await _upgrade(self._client, made["Id"])
         except (docker.errors.APIError, requests.RequestException, OSError, asyncio.IncompleteReadError) as error:
             raise _engine_fault("cannot start a process in the cell", error) from error
-        return HeldStream(reader, writer, on_stderr or (lambda _: None))
+        self._held.append(HeldStream(reader, writer, on_stderr or (lambda _: None)))
+        return self._held[-1]
 
     async def shell(self, command: str, *, timeout_sec: float, user: str = AGENT) -> ShellResult:
         """Run one command at the repository root. Raises SandboxError where the container is gone."""
@@ -410,8 +416,8 @@ class Container:
         return self._hosts[AGENT].restarts
 
     async def close(self) -> None:
-        for host in self._hosts.values():
-            await host.close()
+        for stream in self._held:
+            await stream.close()
 
 
 @asynccontextmanager

@@ -118,12 +118,11 @@ async def open_session(
             tools = await _list_tools(client)
             entered = True
             yield ServerSession(client, tools, log, time.monotonic() - started)
-    except MCPError as error:
-        if entered:
-            raise
-        raise _never_started(error, log, initialize_timeout_sec) from error
-    except ExceptionGroup as group:
-        raise _first(group) from group
+    except (MCPError, ExceptionGroup) as error:
+        cause = _first(error)
+        if isinstance(cause, MCPError) and not entered:
+            raise _never_started(cause, log, initialize_timeout_sec) from error
+        raise cause from error
 
 
 def _never_started(error: MCPError, log: ServerLog, timeout_sec: float) -> ServerError:
@@ -135,7 +134,6 @@ def _never_started(error: MCPError, log: ServerLog, timeout_sec: float) -> Serve
     return ServerError(f"the server refused to initialise: error {error.code}: {error.message}")
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one failure inside a task group's wrapping: callers tell outcomes apart by its type."""
-    inner = group.exceptions[0]
-    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
+def _first(error: BaseException) -> BaseException:
+    """The failure inside a task group's wrapping: callers tell outcomes apart by its type."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

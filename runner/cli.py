@@ -1,0 +1,362 @@
+"""The command line: the one place that prints, reads the environment and exits. Each verb imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from runner import __version__
+
+TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from runner.records import Scorecard
+    from runner.report.records import Report
+    from runner.site import Workshop
+    from runner.store import LoadedRun, RunStore
+
+OK, OUR_BUG, INTERRUPTED = 0, 70, 130
+DEMO_SCENARIO, DEMO_SERVERS = "flask-error-handling", ("shell", "mcp-ripgrep", "code-index-mcp")
+EXIT_CODES = """\
+exit codes:
+  0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
+  3 anchors drifted   4 anchors disagree   5 no verdict   70 our bug   130 interrupted (the same command goes on)
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Parse, run the verb, and exit with its code."""
+    arguments = _parser().parse_args(argv)
+    sys.exit(_run(arguments.verb_function, arguments))
+
+
+def _run(verb: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+    from runner.errors import FairtrialError
+
+    try:
+        return verb(arguments)
+    except FairtrialError as error:
+        tell(f"error: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        tell("interrupted: what is finished is kept, and the same command goes on from here")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has what it wanted; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception:
+        return _our_bug(arguments)
+
+
+def _our_bug(arguments: argparse.Namespace) -> int:
+    import time
+    import traceback
+    from pathlib import Path
+
+    log = Path(arguments.root) / ".fairtrial" / "logs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    text = f"fairtrial {__version__}, Python {sys.version}\n{traceback.format_exc()}"
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(text, encoding="utf-8")
+        tell(f"error: this is a bug of ours, not yours\nhint: please report it with {log}")
+    except OSError:
+        tell(f"error: this is a bug of ours, not yours, and its log could not be written\n{text}")
+    return OUR_BUG
+
+
+def tell(text: str) -> None:
+    """To the person: stderr, so that stdout stays what a script asked for."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def show(text: str) -> None:
+    """The verb's result: stdout."""
+    print(text, flush=True)
+
+
+def show_json(value: Any) -> None:
+    import json
+
+    show(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+# --- verbs ------------------------------------------------------------------------------------------------------------------------
+
+
+def verb_demo(arguments: argparse.Namespace) -> int:
+    arguments.scenario, arguments.server, arguments.model = [DEMO_SCENARIO], list(DEMO_SERVERS), ["offline"]
+    arguments.trials, arguments.ungated = 1, True
+    return verb_run(arguments)
+
+
+def verb_cell(arguments: argparse.Namespace) -> int:
+    arguments.scenario, arguments.server, arguments.model = [arguments.scenario], [arguments.server], [arguments.model]
+    arguments.trials, arguments.jobs = 1, 1
+    return verb_run(arguments)
+
+
+def verb_run(arguments: argparse.Namespace) -> int:
+    from runner import plan
+    from runner.run import run_all, run_label, run_until_done
+    from runner.sandbox.docker import sweep
+    from runner.store import RunStore
+
+    workshop = _workshop(arguments)
+    scenarios, servers = workshop.choose(arguments.scenario, arguments.server)
+    name = arguments.run or plan.default_name(scenarios, servers, arguments.model, arguments.trials)
+    store = RunStore(_runs(arguments) / name)
+    site = workshop.prepare(scenarios, servers)
+    with store.hold():
+        sweep(site.client, run=run_label(store.folder))
+        run = plan.settle(store, plan.cells(site, arguments.model, arguments.trials), ungated=arguments.ungated)
+        waiting = plan.unfinished(run)
+        if len(waiting) < len(run.cells):
+            tell(f"{len(run.cells) - len(waiting)} of {len(run.cells)} cells are finished and kept")
+        with _progress(len(waiting)) as progress:
+            run_until_done(run_all(waiting, site, store, progress, jobs=arguments.jobs))
+        _score(store, workshop)
+        return _report(store, workshop, as_json=arguments.json)
+
+
+def verb_score(arguments: argparse.Namespace) -> int:
+    store, workshop = _store(arguments), _workshop(arguments)
+    with store.hold():
+        cards = _score(store, workshop)
+    if arguments.json:
+        show_json([card.model_dump(mode="json") for card in cards])
+    else:
+        show(f"scored {len(cards)} of {len(store.plan().cells)} cells of {store.folder.name}")
+    return OK
+
+
+def verb_report(arguments: argparse.Namespace) -> int:
+    return _report(_store(arguments), _workshop(arguments), as_json=arguments.json)
+
+
+def verb_check(arguments: argparse.Namespace) -> int:
+    workshop = _workshop(arguments)
+    proofs = workshop.prove(arguments.scenario)
+    if arguments.json:
+        show_json([proof.as_json() for proof in proofs])
+    else:
+        for proof in proofs:
+            show(proof.as_text())
+    bad = sum(1 for proof in proofs if proof.problems)
+    if not arguments.json:
+        show(f"{len(proofs) - bad} of {len(proofs)} scenarios prove themselves")
+    return 1 if bad else OK
+
+
+def verb_lock(arguments: argparse.Namespace) -> int:
+    for line in _workshop(arguments).lock(check=arguments.check):
+        show(line)
+    return OK
+
+
+def verb_server(arguments: argparse.Namespace) -> int:
+    workshop = _workshop(arguments)
+    if arguments.action == "list":
+        known = workshop.catalog.servers
+        if arguments.json:
+            show_json([server.spec.model_dump(mode="json") for server in known.values()])
+        else:
+            for name, server in known.items():
+                show(f"{name:26} {server.spec.version:10} {server.spec.title}")
+        return OK
+    cards = [workshop.check_server(name, arguments.scenario) for name in arguments.name or list(workshop.catalog.servers)]
+    if arguments.json:
+        show_json([card.model_dump(mode="json") for card in cards])
+    else:
+        from runner.report.card import card_text
+
+        for card in cards:
+            show(card_text(card))
+    return OK if all(card.canary_passed for card in cards) else 1
+
+
+def verb_ground(arguments: argparse.Namespace) -> int:
+    from runner.grounding.command import ground_files
+
+    results = ground_files(
+        arguments.file, repo=arguments.repo, commit=arguments.commit, roots=arguments.root_path, state=_state(arguments),
+        env=dict(os.environ),
+    )  # fmt: skip
+    for result in results:
+        show(result.as_json() if arguments.json else result.as_text())
+    return OK
+
+
+def verb_clean(arguments: argparse.Namespace) -> int:
+    for line in _workshop(arguments).clean(everything=arguments.all):
+        show(line)
+    return OK
+
+
+# --- what verbs share -------------------------------------------------------------------------------------------------------------
+
+
+def _workshop(arguments: argparse.Namespace) -> Workshop:
+    from runner.site import Workshop
+
+    return Workshop(root=_root(arguments), state=_state(arguments), environ=dict(os.environ), say=tell)
+
+
+def _root(arguments: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    return Path(arguments.root).resolve()
+
+
+def _state(arguments: argparse.Namespace) -> Path:
+    return _root(arguments) / ".fairtrial"
+
+
+def _runs(arguments: argparse.Namespace) -> Path:
+    return _root(arguments) / "runs"
+
+
+def _store(arguments: argparse.Namespace) -> RunStore:
+    from pathlib import Path
+
+    from runner.store import RunStore
+
+    given = Path(arguments.run)
+    return RunStore(given if given.is_dir() else _runs(arguments) / arguments.run)
+
+
+def _score(store: RunStore, workshop: Workshop) -> list[Scorecard]:
+    cards = []
+    for card in workshop.score(store):
+        store.write_scorecard(card)
+        cards.append(card)
+    return cards
+
+
+def _report(store: RunStore, workshop: Workshop, *, as_json: bool) -> int:
+    from runner.report import terminal
+
+    run = store.load()
+    report = workshop.report(run)
+    paths = _write_report(store, report)
+    if as_json:
+        show(report.model_dump_json(indent=2))
+    else:
+        show(terminal.render(report, width=min(_width(), 120), colour=sys.stdout.isatty()))
+        tell("\n".join(f"wrote {path}" for path in paths))
+    return OK if _all_measured(run) else 1
+
+
+def _all_measured(run: LoadedRun) -> bool:
+    broken = [item for item in run.cells if not item.measured]
+    if broken:
+        tell(f"error: {len(broken)} of {len(run.cells)} cells are not measured\nhint: the same `fairtrial run` tries them again")
+    return not broken
+
+
+def _write_report(store: RunStore, report: Report) -> list[Path]:
+    from runner.report import html, markdown
+    from runner.store import write_whole
+
+    as_json = report.model_dump_json(indent=1) + "\n"
+    pages = {"report.json": as_json, "report.md": markdown.render(report), "report.html": html.render(report)}
+    for name, text in pages.items():
+        write_whole(store.folder / name, text)
+    return [store.folder / name for name in pages]
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _progress(cells: int) -> Any:
+    from runner.report.progress import live
+
+    return live(cells, sys.stderr)
+
+
+# --- the parser -------------------------------------------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fairtrial",
+        description="Give an MCP server a fair trial: does attaching it make a coding agent's answers better, or does it only burn tokens?",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"fairtrial {__version__}")
+    parser.add_argument("--root", default=".", help="the folder that holds scenarios/, images/ and locks/ (default: this one)")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+    def verb(name: str, function: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+        made.set_defaults(verb_function=function)
+        return made
+
+    demo = verb("demo", verb_demo, "compare the shell with two servers on one scenario, and write the report")
+    cell = verb("cell", verb_cell, "run one cell: a scenario with a server")
+    cell.add_argument("scenario")
+    cell.add_argument("server")
+    cell.add_argument("--model", default="offline", help="offline, or replay:PATH (default: offline)")
+    run = verb("run", verb_run, "run scenarios × servers × models × trials, score them, and write the report")
+    run.add_argument("--scenario", action="append", default=[], metavar="NAME", help="repeatable (default: all of scenarios/core)")
+    run.add_argument("--server", action="append", default=[], metavar="NAME", help="repeatable; `shell` is always an arm (default: all)")
+    run.add_argument("--model", action="append", default=[], metavar="NAME", help="repeatable; offline, or replay:PATH (default: offline)")
+    run.add_argument("--trials", type=_at_least_one, default=1, metavar="N", help="cells of each kind (default: 1)")
+    for made in (demo, cell, run):
+        made.add_argument("--run", default="", metavar="NAME", help="the run's folder under runs/ (default: made from what is asked)")
+        made.add_argument("--json", action="store_true", help="print report.json instead of the table")
+    for made in (demo, run):
+        made.add_argument("--jobs", type=_at_least_one, default=1, metavar="N", help="cells at a time; more than 1 makes seconds noisier")
+    for made in (cell, run):
+        made.add_argument("--ungated", action="store_true", help="go on without a passing gate; every page of the result says UNGATED")
+    score = verb("score", verb_score, "score a run again from its transcripts, with no Docker")
+    score.add_argument("run", metavar="RUN")
+    report = verb("report", verb_report, "show a run's report, and write report.md, report.json and report.html")
+    report.add_argument("run", metavar="RUN")
+    check = verb("check", verb_check, "prove the scenarios: gold passes, silence and cheats fail")
+    check.add_argument("scenario", nargs="*", metavar="SCENARIO")
+    lock = verb("lock", verb_lock, "pin every repository and image in locks/")
+    lock.add_argument("--check", action="store_true", help="change nothing; exit 1 where a lock is out of date")
+    _server_parser(verb("server", verb_server, "list the servers, or examine some in the sandbox"))
+    for made in (score, report, check):
+        made.add_argument("--json", action="store_true", help="for scripts")
+    _ground_parser(verb("ground", verb_ground, "verify the citations of any text or transcript against a commit"))
+    clean = verb("clean", verb_clean, "remove this project's containers; with --all its images, volumes and caches too")
+    clean.add_argument("--all", action="store_true")
+    return parser
+
+
+def _server_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "check"))
+    parser.add_argument("name", nargs="*", metavar="NAME", help="default: every server")
+    parser.add_argument("--scenario", default="", help="whose repository to mount (default: one the server has a canary for)")
+    parser.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _ground_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repo", required=True, metavar="PATH_OR_URL", help="a repository that git can read or clone")
+    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit the text speaks of")
+    parser.add_argument(
+        "--root", action="append", default=[], dest="root_path", metavar="PATH",
+        help="an absolute path by which the text calls the repository; repeatable",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="one JSON object per file")
+    parser.add_argument("file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript")
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What tests share: the engine and the images, real ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.sandbox.base import BuilderEnv, ensure_base
+from runner.sandbox.docker import connect
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[docker.DockerClient]:
+    """A Docker Engine. Not skipped where there is none: most of what we promise would go untested."""
+    client = connect()
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def builder_env() -> BuilderEnv:
+    return BuilderEnv.from_mapping(os.environ)
+
+
+@pytest.fixture(scope="session")
+def base_image(engine: docker.DockerClient, builder_env: BuilderEnv) -> str:
+    """Id of the base image, built where it is missing."""
+    return ensure_base(engine, ROOT, print, env=builder_env).id
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Real data that is not part of the project. Skips where it is absent."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the shared data is not beside this repository")
+    return folder

@@ -1,0 +1,122 @@
+"""MCP through the sandbox, with a well-behaved server and with every kind of bad one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from runner.errors import ServerError
+from runner.records import Limits
+from runner.sandbox.docker import ContainerSpec, StderrFile, open_container
+from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.transport import ServerLog
+
+pytestmark = pytest.mark.docker
+SOURCE = (Path(__file__).parent / "mcp_server.py.txt").read_text(encoding="utf-8")
+Use = Callable[..., Any]
+
+
+@pytest.fixture
+def use(engine: docker.DockerClient, base_image: str, tmp_path: Path) -> Use:
+    """Start the test server in a fresh cell, behaving as `mode` says, and do something with its session."""
+
+    def once(
+        mode: str, work: Callable[[ServerSession], Coroutine[Any, Any, Any]], log: ServerLog | None = None, timeout_sec: float = 20
+    ) -> Any:
+        given = ContainerSpec(image=base_image, limits=Limits(memory_mb=512), deadline_sec=120)
+        kept = log or ServerLog(stderr=StderrFile(tmp_path / "stderr.log"))
+
+        async def main() -> Any:
+            async with open_container(engine, given) as container:
+                argv = ["python3", "-c", SOURCE, mode]
+                async with open_session(container, argv, {}, kept, initialize_timeout_sec=timeout_sec) as session:
+                    return await work(session)
+
+        return asyncio.run(main())
+
+    return once
+
+
+async def nothing(session: ServerSession) -> ServerSession:
+    return session
+
+
+def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> None:
+    async def work(session: ServerSession) -> tuple[str, str, Any]:
+        who = await session.call("whoami", {}, timeout_sec=10)
+        said = await session.call("echo", {"text": "naïve ☃"}, timeout_sec=10)
+        return who.text, said.text, session.seen
+
+    who, said, seen = use("good", work)
+    assert (who, said) == ("10002 /workspace /var/lib/server", "naïve ☃")
+    assert seen.names == ("echo", "whoami", "big", "hang", "die")
+    assert (seen.server_info, seen.instructions_chars) == ("test 1", len("Use echo."))
+
+
+def test_a_result_of_eight_megabytes_arrives_whole(use: Use) -> None:
+    async def work(session: ServerSession) -> int:
+        return len((await session.call("big", {"chars": 8_000_000}, timeout_sec=30)).text)
+
+    assert use("good", work) == 8_000_000
+
+
+def test_a_call_that_hangs_is_an_error_result_and_the_server_goes_on(use: Use) -> None:
+    async def work(session: ServerSession) -> tuple[Any, Any, float]:
+        started = time.monotonic()
+        hung = await session.call("hang", {}, timeout_sec=1)
+        waited = time.monotonic() - started
+        return hung, await session.call("echo", {"text": "still here"}, timeout_sec=10), waited
+
+    hung, after, waited = use("good", work)
+    assert (hung.text, hung.is_error) == ("hang gave no answer in 1 s", True)
+    assert (after.text, after.is_error) == ("still here", False)
+    assert waited < 5
+
+
+def test_a_server_that_dies_in_a_call_says_so_with_its_last_words(use: Use) -> None:
+    async def work(session: ServerSession) -> None:
+        await session.call("die", {}, timeout_sec=10)
+
+    with pytest.raises(ServerError, match=r"the server ended while it answered die .*the index is corrupt"):
+        use("good", work)
+
+
+def test_a_server_that_never_answers_ends_at_its_deadline(use: Use) -> None:
+    started = time.monotonic()
+    with pytest.raises(ServerError, match="did not initialise in 1 s"):
+        use("silent", nothing, timeout_sec=1)
+    assert time.monotonic() - started < 15
+
+
+def test_a_server_that_dies_at_start_says_so_with_its_last_words(use: Use) -> None:
+    with pytest.raises(ServerError, match=r"before it was initialised .*no module named mcp"):
+        use("dies", nothing)
+
+
+def test_a_server_that_floods_stdout_cannot_fill_the_host(use: Use) -> None:
+    with pytest.raises(ServerError, match="a line of more than 64,000,000 bytes"):
+        use("flood", nothing, timeout_sec=60)
+
+
+def test_stray_lines_on_stdout_are_counted_and_do_not_stop_a_server(use: Use) -> None:
+    log = ServerLog(stderr=StderrFile(None))
+
+    async def work(session: ServerSession) -> str:
+        return (await session.call("echo", {"text": "fine"}, timeout_sec=10)).text
+
+    assert use("babble", work, log) == "fine"
+    assert (log.stray_lines, log.stray[0]) == (50, "loading 0")
+
+
+def test_what_the_work_raises_comes_out_as_itself(use: Use) -> None:
+    async def work(_: ServerSession) -> None:
+        raise LookupError("ours")
+
+    with pytest.raises(LookupError, match="ours"):
+        use("good", work)
