@@ -1,0 +1,390 @@
+"""One chunk of text (a paragraph, a list item, a cell, a JSON string) -> the citations it makes, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
+
+from runner.grounding.files import PathIndex
+from runner.grounding.naming import symbol_after, symbol_before, symbol_of
+from runner.grounding.words import COMMANDS, EXTENSIONS, FOREIGN_PARTS, FOREIGN_ROOTS, HTTP_CODES, NAMES, SUFFIX_TLDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mention:
+    """One citation as the text has it. Lines are as written; end is never below start."""
+
+    written: str
+    path: str
+    start: int | None = None
+    end: int | None = None
+    symbol: str | None = None
+    ref: str | None = None
+    """Of a blob URL; None for a plain path."""
+
+
+@dataclass(kw_only=True)
+class Reading:
+    """What one chunk said, and which file it leaves the reader in."""
+
+    mentions: list[Mention] = field(default_factory=list)
+    first_path: str | None = None
+    last_path: str | None = None
+
+
+# --- patterns ---------------------------------------------------------------------------------------------------------------------
+
+_DASH = r"[-‐‑–—]"
+_TO = rf"(?:\s?{_DASH}\s?|\s?\.\.\.?\s?|\s(?:to|through|thru|until)\s(?:line\s)?)"
+_STOP = r"(?![\w%]|\.\d|-\d)"
+_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:(?:{_DASH}|\.\.\.?)[Ll]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
+_LOOSE_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:{_TO}[Ll]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
+_GO_ON = r"(?!\s+(?!(?:and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by|after|before|inside)\b)[a-z])"
+_SEP = r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)\s?(?:and\s)?(?:lines?\s)?:?"
+_TICKS = r"[`*_\"']{0,3}"
+
+
+def _plain(pattern: str) -> str:
+    """The same pattern with its groups uncaptured."""
+    return re.sub(r"\((?!\?)", "(?:", pattern)
+
+
+_DIRECT = re.compile(rf"(?:{_TICKS}:|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}})")
+_CALLED = re.compile(rf"\((?P<list>\d{{1,7}}(?:{_DASH}\d{{1,7}})?)\)")
+_LINES_WORD = r"(?:[Ll]ines?|LINES?|[Ll]ns?\.|ll?\.)(?:\(s\))?(?:\s(?:numbers?|nos?\.?))?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"
+_LIST = rf"(?P<list>{_plain(_LOOSE_ITEM)}(?:{_SEP}{_plain(_LOOSE_ITEM)}{_GO_ON}){{0,60}})"
+_LINES = rf"(?<![\w\-])(?:{_LINES_WORD}|L(?=\d)){_LIST}"
+_BARE = rf"(?<![\w:.\d\]\"'={{\[-])(?<=[\s(`,/])(?::(?P<bare>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}}))"
+_TICKED = rf"`(?P<ticked>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)`"
+_PARENS = rf"(?<=[`\w)]\s)\((?P<parens>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)\)"
+_SEGMENT = r"(?:[\w.@$+~%\-]|\[{1,2}[\w.\-]{1,80}\]{1,2}|\([\w.\-]{1,80}\)(?=/))"
+_PATH = (
+    r"(?<![\w.@$+~%\-/\\\]])(?=[\w@$+~%\-\[\]()]{0,120}+(?:\.{1,2}[\w/\\]|[/\\][\w\[(@.]))"
+    rf"(?:[A-Za-z]:(?=[\\/]))?[/\\]?{_SEGMENT}{{1,300}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,300}}+){{0,60}}+"
+)
+_WORDS = r"(?<![\w./\\:-])(?:" + "|".join(NAMES) + r")(?![\w/\\.])|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"
+_EVENT = re.compile(rf"(?P<lines>{_LINES})|(?P<path>{_PATH}|{_WORDS})|{_BARE}|{_TICKED}|{_PARENS}")
+_URL = re.compile(r"(?:https?|ftp|file|git|ssh|wss?)://[^\s<>\"'`|]{1,2000}|\bwww\.[^\s<>\"'`|]{1,500}")
+_BLOB = re.compile(r"https?://(?P<site>[^/]+)/(?P<repo>.+?)/(?:-/)?(?:blob|blame|raw|src|tree)/(?P<rest>[^?#]+)(?:\?[^#]*)?(?:#(?P<anchor>.*))?\Z")
+_ANCHOR = re.compile(r"(?:L|lines-|l)(\d{1,7})(?:C\d+)?(?:[-:–](?:L|l)?(\d{1,7})(?:C\d+)?)?\Z")
+_LINK = re.compile(r"\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]{0,80}\]){1,300})\]\(\s?<?(?P<target>[^()\s<>]{1,1000}(?:\([^()\s]{0,80}\)[^()\s<>]{0,400})?|(?<=<)[^<>\n]{1,500})>?(?:\s+\"[^\"\n]{0,200}\")?\s?\)")
+_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,400})\1(?!`)")
+_COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")
+_ADJACENT = re.compile(r"[`*_\"')\]]{0,4}[\s,(\[:–—-]{0,4}(?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}[`*_\"'(]{0,2}\Z")
+_OF = re.compile(r"[`*_\"')\],]{0,4}\s*(?:(?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}|[(\[][`*_\"']{0,3})\Z")
+_CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
+_SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)(?:[.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])|;\s|\n\s*\n)")
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------------------
+
+_ONE = re.compile(_LOOSE_ITEM)
+_PLAIN_ONE = re.compile(_ITEM)
+
+
+def intervals(listed: str, *, between: bool = False) -> list[tuple[int, int]]:
+    """`42`, `42-60`, `42:8` (a column), `1476-80` (short for 1476-1480), `1, 7 and 9`."""
+    found = []
+    for item in _ONE.finditer(listed):
+        start, end = int(item[1]), int(item[2] or item[1])
+        if end < start and item[2] and len(item[2]) < len(item[1]):
+            end = int(item[1][: -len(item[2])] + item[2])
+        found.append((min(start, end), max(start, end)))
+    if between and len(found) == 2 and " and " in listed:
+        return [(found[0][0], found[1][1])]
+    return found
+
+
+# --- paths ------------------------------------------------------------------------------------------------------------------------
+
+
+def clean_path(token: str, index: PathIndex, *, has_line: bool) -> str | None:
+    """The token as a path, or None where it is none: a file of the tree, else of a shape that only paths have."""
+    path = token.rstrip(".-~+$%…")
+    while path and path[-1] in ")]" and path.count("[") + path.count("(") < path.count("]") + path.count(")"):
+        path = path[:-1]
+    for known in dict.fromkeys((path, path.lstrip("@"), path.strip("_"))):
+        if known and index.resolve(known).resolution != "missing":
+            return known
+    return path if _shaped_like_a_path(path, index, has_line=has_line) else None
+
+
+def _shaped_like_a_path(path: str, index: PathIndex, *, has_line: bool) -> bool:
+    path = path.replace("\\", "/")
+    first, slash, _ = path.lstrip("./").partition("/")
+    name = path.rpartition("/")[2]
+    stem, dot, extension = name.rpartition(".")
+    known = (bool(dot) and (extension.lower() in EXTENSIONS or extension in index.extensions)) or name in NAMES or name.split(".")[0] in NAMES
+    if not known or (not slash and not has_line) or (dot and not stem and not slash):
+        return False
+    if path.startswith(FOREIGN_ROOTS) or any(part in path for part in FOREIGN_PARTS):
+        return False
+    return not (slash and "." in first and first.rpartition(".")[2] in SUFFIX_TLDS and not path.startswith("."))
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class _Cite:
+    """Where in the chunk a citation stands, before its symbol is known."""
+
+    begin: int
+    close: int
+    path: str
+    lines: list[tuple[int, int]]
+    ref: str | None = None
+    symbol: str | None = None
+    named: bool = False
+    """The path stands in it, not in the text before."""
+
+
+class _Reader:
+    def __init__(self, text: str, index: PathIndex, inherited: str | None, *, strict: bool) -> None:
+        self.original, self.index, self.inherited, self.strict = text, index, inherited, strict
+        self.cites: list[_Cite] = []
+        self.pending: list[_Cite] = []
+        self.path: str | None = None
+        self.first: str | None = None
+        self.spans: list[tuple[int, int]] = []
+        self.text = self._masked(text)
+
+    # masks keep every offset
+
+    def _masked(self, text: str) -> str:
+        if "`" in text:
+            text = self._mask_commands(text)
+        if "](" in text:
+            text = _LINK.sub(self._link, text)
+        if "://" in text or "www." in text:
+            text = _URL.sub(self._url, text)
+        return text
+
+    def _mask_commands(self, text: str) -> str:
+        def blank(span: re.Match[str]) -> str:
+            command = _COMMAND.match(span[2])
+            if (command and command["word"] in COMMANDS) or span[2].startswith("$ "):
+                return " " * len(span[0])
+            self.spans.append((span.start(), span.end()))
+            return span[0]
+
+        return _SPAN.sub(blank, text)
+
+    def _link(self, link: re.Match[str]) -> str:
+        """A link counts once: through its target where that holds lines, else through its text."""
+        target, words = link["target"], link["text"]
+        if "://" in target:
+            cite = self._blob(target, link.start(), link.end(), words)
+            return " " * len(link[0]) if cite else words.join((" ", " " * (len(link[0]) - len(words) - 1)))
+        path, _, anchor = target.partition("#")
+        lines = _ANCHOR.match(anchor)
+        tail = re.search(rf":{_plain(_ITEM)}\Z", path)
+        if tail:
+            path = path[: tail.start()]
+        known = clean_path(unquote(path), self.index, has_line=bool(lines or tail))
+        if known is None:
+            return words.join((" ", " " * (len(link[0]) - len(words) - 1)))
+        if lines or tail:
+            found = intervals(tail[0] if tail else "-".join(n for n in lines.groups() if n)) if (tail or lines) else []
+            self._add_link(link, known, found, words)
+            return " " * len(link[0])
+        if _EVENT.search(words) and re.search(r"\d", words):
+            probe = _Reader(words, self.index, known, strict=self.strict).read()
+            found = [(m.start, m.end) for m in probe.mentions if m.start is not None and m.end is not None]
+            if found:
+                self._add_link(link, known, found, "")
+                return " " * len(link[0])
+        return " " + path.ljust(len(link[0]) - 1) if len(path) < len(link[0]) else " " * len(link[0])
+
+    def _add_link(self, link: re.Match[str], path: str, lines: list[tuple[int, int]], words: str) -> None:
+        symbol = symbol_of(words.strip("`* "))
+        symbol = symbol if "`" in words or (symbol and any(c in symbol for c in "._:")) else None
+        self.cites.append(_Cite(begin=link.start(), close=link.end(), path=path, lines=lines, symbol=symbol, named=True))
+
+    def _url(self, url: re.Match[str]) -> str:
+        target = url[0].rstrip(".,;:!?)]}*_")
+        self._blob(target, url.start(), url.start() + len(target), "")
+        return " " * len(url[0])
+
+    def _blob(self, url: str, begin: int, close: int, words: str) -> bool:
+        blob = _BLOB.match(url)
+        if blob is None:
+            return False
+        found = self.index.blob(f"{blob['site']}/{blob['repo']}", unquote(blob["rest"]))
+        if found is None:
+            return False
+        ref, path = found
+        anchor = _ANCHOR.match(blob["anchor"] or "")
+        lines = intervals("-".join(n for n in anchor.groups() if n)) if anchor else []
+        symbol = symbol_of(words.strip("`* ")) if "`" in words else None
+        self.cites.append(_Cite(begin=begin, close=close, path=path, lines=lines, ref=ref, symbol=symbol, named=True))
+        return True
+
+    # events in order
+
+    def read(self) -> Reading:
+        at, text = 0, self.text
+        while event := _EVENT.search(text, at):
+            at = max(self._take(event), event.start() + 1)
+        self.cites.sort(key=lambda cite: cite.begin)
+        return self._reading()
+
+    def _take(self, event: re.Match[str]) -> int:
+        """Handle one event; where to go on from."""
+        if event["path"]:
+            return self._take_path(event)
+        if self.strict:
+            return event.end()
+        if event["lines"]:
+            return self._take_lines(event)
+        if event["bare"]:
+            return self._take_bare(event)
+        return self._take_number(event)
+
+    def _take_path(self, event: re.Match[str]) -> int:
+        begin, token = event.start("path"), event["path"]
+        direct = _DIRECT.match(self.text, begin + len(token.rstrip(".…")))
+        path = clean_path(token, self.index, has_line=bool(direct) or self._line_follows(event.end()))
+        if path is None or (path in self.index.bare_names and not direct and path not in NAMES):
+            return event.end()
+        begin += token.find(path)
+        close = begin + len(path)
+        begin, path = self._with_spaces(begin, close, path)
+        direct = _DIRECT.match(self.text, close) or _CALLED.match(self.text, close)
+        self.path, self.first = path, self.first or path
+        self._settle(path, begin)
+        lines = intervals(direct["list"]) if direct else []
+        if direct and self.text[direct.start() : direct.end()].endswith(":"):
+            lines = lines[:1]
+        self.cites.append(_Cite(begin=begin, close=direct.end() if direct else close, path=path, lines=lines, named=True))
+        return self.cites[-1].close
+
+    def _line_follows(self, at: int) -> bool:
+        phrase = _EVENT.search(self.text, at, at + 60)
+        return bool(phrase and phrase["lines"] and _ADJACENT.match(self.text[at : phrase.start()]))
+
+    def _with_spaces(self, begin: int, close: int, path: str) -> tuple[int, str]:
+        """A file of the tree whose name holds spaces: the token is its last word."""
+        for full in self.index.spaced.get(path, ()):
+            if self.text.endswith(full, 0, close):
+                return close - len(full), full
+        return begin, path
+
+    def _settle(self, path: str, begin: int) -> None:
+        """Lines that had no file yet take the one that follows in their sentence."""
+        for cite in self.pending:
+            if not _SENTENCE.search(self.text, cite.close, begin):
+                cite.path = path
+                self.cites.append(cite)
+        self.pending = []
+
+    def _take_lines(self, event: re.Match[str]) -> int:
+        listed = event["list"]
+        between = bool(re.search(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z", self.text[max(0, event.start() - 16) : event.start()]))
+        cite = _Cite(begin=event.start(), close=event.end(), path="", lines=intervals(listed, between=between))
+        last = self.cites[-1] if self.cites else None
+        if last and last.named and not last.lines and _ADJACENT.match(self.text[last.close : cite.begin]):
+            last.lines, last.close = cite.lines, cite.close
+            return event.end()
+        following = self._path_after(event.end())
+        if following:
+            begin, close, path = following
+            cite.path, cite.close, cite.named = path, close, True
+            self.path, self.first = path, self.first or path
+            self.cites.append(cite)
+            return close
+        self._bind(cite)
+        return event.end()
+
+    def _path_after(self, at: int) -> tuple[int, int, str] | None:
+        """`line 42 of a.py`: the path that `of`, `in` or a bracket ties to the lines."""
+        event = _EVENT.search(self.text, at, at + 300)
+        if not event or not event["path"] or not _OF.match(self.text[at : event.start()]):
+            return None
+        path = clean_path(event["path"], self.index, has_line=True)
+        close = event.start() + len(event["path"].rstrip(".…"))
+        if path is None or _DIRECT.match(self.text, close):
+            return None
+        return event.start(), event.start() + event["path"].find(path) + len(path), path
+
+    def _bind(self, cite: _Cite) -> None:
+        """Lines with no path of their own: the nearest path before them, else the one above, else one to come in the sentence."""
+        path = self.path or self.inherited
+        if path:
+            cite.path = path
+            self.cites.append(cite)
+        else:
+            self.pending.append(cite)
+
+    def _take_bare(self, event: re.Match[str]) -> int:
+        """`:301` after a path. Never a port, and never inside a longer code span (a slice, a key)."""
+        begin = event.start("bare") - 1
+        before = self.text[max(0, begin - 24) : begin].lower()
+        if any(word in before for word in ("port", "listen", "addr", "localhost", "host", "run(", "serve ")):
+            return event.end()
+        if self._in_longer_span(begin, event.end()) or not (self.path or self.inherited):
+            return event.end()
+        self._bind(_Cite(begin=begin, close=event.end(), path="", lines=intervals(event["bare"])))
+        return event.end()
+
+    def _in_longer_span(self, begin: int, close: int) -> bool:
+        return any(a < begin and close < b and (begin - a > 1 or b - close > 1) for a, b in self.spans)
+
+    def _take_number(self, event: re.Match[str]) -> int:
+        """A number alone goes on a list of lines: "`a.py:83`, `153`", "`f` (line 774), `g` (792)"."""
+        last = next((cite for cite in reversed(self.cites) if cite.lines), None)
+        listed, group = (event["ticked"], "ticked") if event["ticked"] else (event["parens"], "parens")
+        if last is None or _SENTENCE.search(self.text, last.close, event.start()):
+            return event.end()
+        gap = self.text[last.close : event.start()]
+        if group == "ticked" and not _CHAIN.match(gap):
+            return event.end()
+        if group == "parens" and (int(re.match(r"\d+", listed)[0]) in HTTP_CODES or "\n" in gap or symbol_before(self.text, last.close, event.start()) is None):  # type: ignore[index] # the group starts with digits
+            return event.end()
+        self.cites.append(_Cite(begin=event.start(), close=event.end(), path=last.path, lines=intervals(listed), ref=last.ref))
+        return event.end()
+
+    # symbols, last: each needs its neighbours
+
+    def _reading(self) -> Reading:
+        reading = Reading(first_path=self.first, last_path=self.path)
+        breaks = [(m.start() + 1, m.end()) for m in _SENTENCE.finditer(self.original)] if self.cites else []
+        for place, cite in enumerate(self.cites):
+            low = max([end for _, end in breaks if end <= cite.begin] + [self.cites[place - 1].close if place else 0])
+            high = min([start for start, _ in breaks if start >= cite.close] + [self.cites[place + 1].begin if place + 1 < len(self.cites) else len(self.original)])
+            symbol = cite.symbol
+            if cite.lines and symbol is None and not self.strict:
+                symbol = symbol_before(self.original, low, cite.begin) or symbol_after(self.original, cite.close, high)
+            reading.mentions.extend(_mentions(cite, self._written(cite), symbol))
+        return reading
+
+
+    def _written(self, cite: _Cite) -> str:
+        """As it stands in the text, with the bracket that its last line closes."""
+        written = self.original[cite.begin : cite.close]
+        after = self.original[cite.close : cite.close + 2]
+        for opening, closing in ("()", "[]", "``"):
+            odd = written.count(opening) > written.count(closing) if opening != closing else written.count(opening) % 2
+            if odd and after.startswith(closing):
+                written += closing
+        return written
+
+
+def _mentions(cite: _Cite, written: str, symbol: str | None) -> Iterator[Mention]:
+    whole = Mention(written=_trimmed(written), path=cite.path, symbol=symbol, ref=cite.ref)
+    if not cite.lines:
+        yield replace(whole, symbol=None)
+    for start, end in dict.fromkeys(cite.lines):
+        yield replace(whole, start=start, end=end)
+
+
+def _trimmed(written: str) -> str:
+    written = written.strip("*_ \n\"'")
+    return written.strip("`") if written.count("`") % 2 or (written[:1] == written[-1:] == "`" and written.count("`") == 2) else written
+
+
+def read_chunk(text: str, index: PathIndex, inherited: str | None = None, *, strict: bool = False) -> Reading:
+    """The citations of one chunk. `inherited` is the file that lines without one belong to; `strict` takes `path:line` alone."""
+    return _Reader(text, index, inherited, strict=strict).read()

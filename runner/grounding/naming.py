@@ -1,0 +1,110 @@
+"""Which symbol a sentence names for a citation. Conservative: a symbol read wrongly turns an honest citation into an invention.
+
+Only the nearest symbol counts, before the citation first, and only where nothing but glue (brackets, dashes, `at`, `defined in`, a kind
+of thing) stands between the two. A code span names a symbol; a bare word does so where no English word looks like it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from runner.grounding.words import EXTENSIONS, LITERALS
+
+_IDENT = r"[^\W\d]\w*"
+_DECLARED = re.compile(
+    r"(?:(?:async|pub(?:\(\w+\))?|export|default|static|abstract|final|override|public|private|protected|internal|inline|virtual|unsafe|extern"
+    r"|open|suspend|data|sealed|readonly|declare)\s+){0,4}"
+    r"(?:def|class|func|fn|fun|function\*?|struct|enum|trait|interface|type|const|let|var|val|static|macro|module|namespace|object|protocol"
+    rf"|extension|record|union|impl|\#define|macro_rules!)\s+(?:\(\s*(?:{_IDENT}\s+)?\*?(?P<receiver>{_IDENT})(?:\[[^\]]*\])?\s*\)\s*)?"
+    rf"(?P<name>[*&]?{_IDENT}(?:(?:::|\.|\#){_IDENT})*[?!]?)"
+)
+_NAME = re.compile(
+    rf"[&*@#.]{{0,2}}(?:\(\*?(?P<receiver>{_IDENT})\)\.)?(?P<name>{_IDENT}(?:(?:::|->|[.#$\\]){_IDENT})*[?!]?)(?P<call>\(.*\))?(?:\[\])?\.?$", re.S
+)
+_GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")
+_WORD = re.compile(
+    rf"(?<![\w`./\\@$-])(?:\(\*(?P<receiver>{_IDENT})\)\.)?(?P<name>{_IDENT}(?:(?:::|[.#]){_IDENT})*)(?P<call>\(\))?(?![\w`/\\]|[.:#]\w)"
+)
+_GLUE_WORD = (
+    r"the|a|an|is|are|was|at|in|on|from|of|via|see|near|around|inside|within|file|lines?|located|defined|declared|implemented|found|lives"
+    r"|introduced|defines|declares|definition|declaration|implementation|method|function|func|class|property|helper|constant|const|struct"
+    r"|trait|field|decorator|type|macro|enum|interface|attribute|variable|test|module|source|body|signature|impl|async|static|public|private"
+    r"|which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about"
+)
+_GLUE = re.compile(rf"(?:[\s`*_\"'(\[\]){{|,:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
+_AFTER = re.compile(r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])")
+_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+
+
+def symbol_of(span: str) -> str | None:
+    """The symbol that a code span is, or declares: `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`; None for anything else."""
+    text = span.strip()
+    declared = _DECLARED.match(text)
+    if declared:
+        return _usable(declared["receiver"], declared["name"], plain=True)
+    for _ in range(3):
+        text = _GENERICS.sub("", text)
+    whole = _NAME.match(text)
+    return _usable(whole["receiver"], whole["name"], plain=True) if whole else None
+
+
+def _usable(receiver: str | None, name: str, *, plain: bool) -> str | None:
+    name = name.lstrip("*&")
+    last = re.split(r"::|->|[.#$\\]", name)[-1]
+    if last.lower() in LITERALS or (len(last) < 2 and not receiver) or name.isdigit():
+        return None
+    if "." in name and last.lower() in EXTENSIONS and "(" not in name and len(last) <= 4 and last.islower():
+        return None  # a file name
+    if not plain and not _looks_like_code(name):
+        return None
+    return f"{receiver}.{name}" if receiver else name
+
+
+def _looks_like_code(name: str) -> bool:
+    """No English word: an inner underscore, an inner capital after a small letter, a qualifier."""
+    inner = name.strip("_")
+    if "_" in inner or name.startswith("__"):
+        return True
+    if "::" in name or "#" in name:
+        return True
+    if "." in name:
+        return any(c.isupper() or c == "_" for c in name)
+    return any(a.islower() and b.isupper() for a, b in zip(inner, inner[1:], strict=False)) and inner not in _PROPER
+
+
+_PROPER = frozenset({"GitHub", "JavaScript", "TypeScript", "GraphQL", "PyPI", "MySQL", "PostgreSQL", "SQLite", "MongoDB", "YouTube", "OpenAI", "GitNexus", "macOS", "iOS", "DevOps"})
+
+
+def symbol_before(text: str, low: int, at: int) -> str | None:
+    """The symbol that text[low:at] names last, with only glue between it and `at`; `at` may lie inside a code span."""
+    window = text[max(low, at - 240) : at]
+    best: tuple[int, str | None] = (-1, None)
+    for span in _SPAN.finditer(window):
+        best = (span.end(), symbol_of(span[1]))
+    words = best[0] if best[0] > 0 else 0
+    for word in _WORD.finditer(window, words):
+        name = _usable(word["receiver"], word["name"], plain=bool(word["call"]))
+        if name and not _inside_span(window, word.start()):
+            best = (word.end(), name)
+    end, symbol = best
+    if symbol is None or not _GLUE.match(window, end):
+        return None
+    return symbol
+
+
+def _inside_span(window: str, at: int) -> bool:
+    return window.count("`", window.rfind("\n", 0, at) + 1, at) % 2 == 1 and "`" in window[at:]
+
+
+def symbol_after(text: str, at: int, high: int) -> str | None:
+    """The symbol that follows directly: a code span, or in the citation's own code span a declaration."""
+    line_end = text.find("\n", at, high)
+    window = text[at : min(high, at + 160) if line_end < 0 else min(line_end, at + 160)]
+    inside = re.match(r"[ \t]+([^`]{1,120})`", window)
+    if inside and not window.startswith("`"):
+        return symbol_of(inside[1]) if _DECLARED.match(inside[1].strip()) else None
+    gap = _AFTER.match(window)
+    if not gap:
+        return None
+    span = _SPAN.match(window, gap.end())
+    return symbol_of(span[1]) if span else None

@@ -1,0 +1,58 @@
+"""The closed lists extraction leans on. Each holds what agents' answers showed, not everything there is."""
+
+from __future__ import annotations
+
+EXTENSIONS = frozenset(
+    """
+    adoc asm astro awk bash bat bazel bzl c cc cfg cjs clj cljs cmake cmd coffee conf cpp cr cs csproj css csv cts cu cuh cxx cy d dart
+    dockerfile eex el elm erb erl ex exs f f90 fish fs fsx gd go gql gradle graphql groovy h haml handlebars hbs heex hh hpp hrl hs htm
+    html hxx idl in inc ini inl ipp ipynb java jinja jinja2 jl js json json5 jsonc jsx kt kts less lhs lisp lock lua m makefile md mdx
+    mjs mk ml mli mm mod mts nim nix njk pas patch php phtml pl plist pm po pp prisma properties proto ps1 pug pxd py pyi pyx qml r rake
+    rb re rei rkt rmd ron rs rst s sass sbt scala scm scss sh sln snap sol sql sum sv svelte svg swift t tcl templ tf tfvars toml ts tsv
+    tsx twig txt v vb vhd vim vue wat xml xsd yaml yml zig zsh
+    """.split()
+)
+"""Lower case. A path that is not in the tree must end in one of these (or in an extension of the tree) to be a path at all."""
+
+NAMES = ("Makefile", "Dockerfile", "Justfile", "justfile", "Rakefile", "Gemfile", "Procfile", "Jenkinsfile", "Vagrantfile", "Brewfile",
+         "Podfile", "Fastfile", "Containerfile", "GNUmakefile", "CODEOWNERS", "LICENSE", "BUILD", "WORKSPACE")  # fmt: skip
+"""Files without an extension that are one anywhere."""
+
+FOREIGN_ROOTS = ("/usr/", "/lib/", "/lib64/", "/opt/", "/etc/", "/proc/", "/sys/", "/dev/", "/bin/", "/sbin/", "/var/", "/tmp/", "/root/.",
+                 "~/", "$")  # fmt: skip
+"""Somebody else's files: a traceback's, an installation's."""
+
+FOREIGN_PARTS = ("site-packages/", "dist-packages/", "node_modules/", "/.cargo/", "/go/pkg/mod/", "/.venv/", "/.m2/", "/.rustup/")
+
+SUFFIX_TLDS = frozenset("com org net io dev ai co uk de edu gov app sh rs in me info".split())
+"""A first segment such as `example.com` makes the rest a web address or a Go module path."""
+
+MUTE_FENCES = frozenset("bash sh shell zsh fish console shell-session shellsession terminal powershell ps1 cmd bat diff patch".split())
+"""What stands in these is a command, its output or a change: quoted, not claimed."""
+
+PROSE_FENCES = frozenset("text txt plain plaintext markdown md ascii tree none mermaid yaml yml".split())
+"""Read as prose, line by line; a fence with no language is too. Any other language is a code sample."""
+
+COMMANDS = frozenset(
+    """
+    ack ag awk bash bat bundle cargo cat cd chmod composer cp ctags curl cut deno diff docker dotnet echo fd find gcc gh git go gofmt gradle
+    grep head hg jq java just kubectl less ls make mkdir mv mvn mypy node npm npx nl perl php pip pipx pnpm poetry pytest python python3
+    rg rm ruby ruff sed sh sort sudo svn tail tar tee test touch tox tree tsc uniq uv vi vim wc wget which xargs yarn zsh
+    """.split()
+)
+"""A code span that starts with one of these and goes on is a command the agent quotes."""
+
+HTTP_CODES = frozenset(
+    (200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414, 415, 417, 418,
+     422, 425, 426, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505)
+)  # fmt: skip
+
+LITERALS = frozenset(
+    """
+    none true false null nil undefined nan self this cls super void int str bool float string bytes dict list tuple set object any
+    get post put delete patch head options trace connect
+    if else for while return def class func fn function import from raise try except finally yield await async const let var pub impl
+    use mod struct enum trait type interface static public private protected in is not and or
+    """.split()
+)
+"""Lower case: never the symbol a citation names."""

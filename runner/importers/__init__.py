@@ -1,0 +1,1 @@
+"""Transcripts of other harnesses, read into our records."""
