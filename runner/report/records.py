@@ -1,0 +1,259 @@
+"""What a report holds, as `report.json` keeps it. Every renderer prints this and computes nothing.
+
+Scores are rounded to 3 decimals, seconds and MB to 1, when the report is built: all four forms print the same figures.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from runner.records import Citation, Count, OutcomeKind, Record
+
+SCHEMA_VERSION = 1
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Judgement = Literal["baseline", "higher", "lower", "no_difference", "too_few", "not_ranked", "not_compared"]
+
+
+class Figure(Record):
+    """A mean over scenarios, each the mean of its trials; or the reason why there is none."""
+
+    value: Number | None
+    low: Number | None = None
+    """95 % interval; None where too few scenarios allow one."""
+    high: Number | None = None
+    cells: Count
+    """Cells in the mean."""
+    planned: Count
+    """Cells asked for: the denominator that survives."""
+    reasons: tuple[str, ...] = ()
+    """Why cells are missing from the mean, each with its count."""
+
+
+class Tally(Record):
+    """What became of an arm's cells: planned = measured + broken + unfinished."""
+
+    planned: Count
+    measured: Count
+    broken: Count
+    unfinished: Count
+    attempts: Count
+    """Every attempt begun, the broken and cut ones included."""
+    outcomes: dict[OutcomeKind, Count]
+
+
+class FairnessFigures(Record):
+    score: Figure
+    keyword_coverage: Figure
+    llm_quality: Figure
+    citation_grounding: Figure
+    efficiency: Figure
+    must_cite_recall: Figure
+    """Beside the sum, not part of it."""
+
+
+class Delta(Record):
+    """An arm's fairness less the shell's, paired by scenario and trial."""
+
+    judgement: Judgement
+    says: str
+    """The judgement in words, as every form prints it."""
+    value: Number | None = None
+    low: Number | None = None
+    high: Number | None = None
+    scenarios: Count = 0
+    pairs: Count = 0
+    """Trials that both arms have."""
+    noise_floor: Number | None = None
+    """What duplicates alone differ by, for a mean over this many pairs; None where nothing was repeated."""
+
+
+class AdoptionFigures(Record):
+    """Of a server's arm. `shell` has none: it has no server to adopt."""
+
+    score: Figure
+    tool_fluency: Figure
+    discoverability: Figure
+    server_calls: Count
+    server_errors: Count
+    shell_calls: Count
+    shell_searches: Count
+
+
+class GroundingParts(Record):
+    """An arm's citations, pooled over its cells: the parts of every rate."""
+
+    total: Count
+    grounded: Count
+    unresolved: Count
+    hallucinated: Count
+    exact: Count
+    suffix: Count
+    ambiguous: Count
+    missing: Count
+    other_commit: Count
+    with_symbol: Count
+    definition_only: Count
+    strict_rate: Number | None
+    headline_rate: Number | None
+    definition_rate: Number | None
+    chance_rate: Number | None
+    """Weighted by each answer's citations."""
+
+
+class Costs(Record):
+    """Per measured cell, on average; memory, disk and the server's texts as the largest seen."""
+
+    input_tokens: Count | None
+    """Uncached."""
+    output_tokens: Count | None
+    tokens_estimated: bool
+    """True where any cell's model counts none and they are taken as characters / 4."""
+    tokens_vs_shell: Number | None
+    """Ratio over the pairs that both arms have."""
+    agent_sec: Number | None
+    seconds_vs_shell: Number | None
+    backoff_sec: Number | None
+    create_sec: Number | None
+    initialize_sec: Number | None
+    warm_up_sec: Number | None
+    canary_sec: Number | None
+    peak_memory_mb: Number | None
+    state_mb: Number | None
+    schema_chars: Count | None
+    schema_tokens: Count | None
+    """Estimated as characters / 4."""
+    instructions_chars: Count | None
+
+
+class Arm(Record):
+    label: str
+    """The server's name; with the model's, where a run has several."""
+    model: str
+    server: str
+    title: str
+    version: str
+    tally: Tally
+    fairness: FairnessFigures
+    delta: Delta
+    adoption: AdoptionFigures | None
+    grounding: GroundingParts
+    costs: Costs
+
+
+class Fault(Record):
+    """A cell that is no measurement, or that the server ended: named, with the reason."""
+
+    cell_id: str
+    scenario: str
+    arm: str
+    trial: Count
+    outcome: OutcomeKind
+    is_measurement: bool
+    reason: str
+    attempts: Count
+
+
+class Incomparable(Record):
+    """A measured cell that no comparison uses, and what sets it apart from its baseline."""
+
+    cell_id: str
+    scenario: str
+    arm: str
+    trial: Count
+    differs: tuple[str, ...]
+
+
+class NoiseLayer(Record):
+    """How far duplicates lie apart: the same cell in several trials."""
+
+    layer: Literal["criterion", "step", "scenario", "fairness"]
+    sd: Number
+    limit: Number
+    """Two single figures differ by more in 5 % of duplicates: 1.96·√2·sd."""
+    groups: Count
+    figures: Count
+
+
+class Commentary(Record):
+    """One criterion's score. Commentary: it fluctuates more than a scenario does and ranks nobody."""
+
+    step: str
+    criterion: str
+    score: Number
+    reason: str
+
+
+class CellReport(Record):
+    cell_id: str
+    trial: Count
+    outcome: OutcomeKind | None
+    """None: not finished."""
+    reason: str
+    fairness: Number | None
+    unscored: str
+    """Why there is no fairness; empty where there is one."""
+    judge: str
+    commentary: tuple[Commentary, ...]
+    failed: tuple[Citation, ...]
+    """The citations that failed, the first of them."""
+    failed_total: Count
+    cited_total: Count
+
+
+class ScenarioArm(Record):
+    label: str
+    fairness: FairnessFigures
+    delta: Delta
+    cells: tuple[CellReport, ...]
+
+
+class ScenarioReport(Record):
+    id: str
+    title: str
+    description: str
+    slant: str
+    repository: str
+    language: str
+    steps: Count
+    arms: tuple[ScenarioArm, ...]
+
+
+class Repeat(Record):
+    """What a stranger needs to run this again."""
+
+    command: str
+    plan_digest: str
+    versions: dict[str, tuple[str, ...]]
+    """What was the same for all, as name -> every value seen."""
+    servers: dict[str, dict[str, str]]
+    scenarios: dict[str, dict[str, str]]
+
+
+class Report(Record):
+    schema_version: Literal[1] = 1
+    notices: tuple[str, ...]
+    """What a reader must know first, in order."""
+    ungated: bool
+    offline: bool
+    question: str
+    run: str
+    created_at: str
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    servers: tuple[str, ...]
+    trials: Count
+    arms: tuple[Arm, ...]
+    """Shell first, then in the plan's order; never sorted by a score."""
+    faults: tuple[Fault, ...]
+    incomparable: tuple[Incomparable, ...]
+    noise: tuple[NoiseLayer, ...]
+    """Empty where nothing was repeated: the noise floor is unknown."""
+    sections: tuple[ScenarioReport, ...]
+    not_concluded: tuple[str, ...]
+    repeat: Repeat
+
+    def as_json(self) -> Any:
+        return self.model_dump(mode="json")

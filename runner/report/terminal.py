@@ -1,0 +1,60 @@
+"""The report in a terminal: the run's tables in 80 columns. Scenarios' details are in the other forms."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from runner.report import tables
+from runner.report.records import Report
+from runner.report.tables import Table, clean
+
+WIDTH = 80
+
+
+def render_terminal(report: Report) -> RenderableType:
+    """For a rich console. All text is literal: no markup in a name or a reason is obeyed."""
+    notices = [Text(notice, style="bold yellow") for notice in report.notices]
+    head = Text(f"{clean(report.run)} · {clean(report.created_at)} · {', '.join(map(clean, report.models))}", style="bold")
+    parts: list[RenderableType] = [*notices, head, Text(report.question)]
+    for table in tables.of_run(report):
+        parts += [Text(""), *_table(table, ungated=report.ungated)]
+    parts += [Text(""), Text(_gated("What may not be concluded", ungated=report.ungated), style="bold")]
+    parts += [_item(clean(line, 1000)) for line in report.not_concluded]
+    return Group(*parts)
+
+
+def terminal_text(report: Report, width: int = WIDTH) -> str:
+    """The same as plain text, no line wider than `width`."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(render_terminal(report))
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def _gated(title: str, *, ungated: bool) -> str:
+    return f"UNGATED · {title}" if ungated else title
+
+
+def _table(table: Table, *, ungated: bool) -> list[RenderableType]:
+    title = Text(_gated(table.title, ungated=ungated), style="bold")
+    notes = [Text(note, style="dim") for note in table.notes]
+    return [title, _grid(table), *notes] if table.rows else [title, *notes]
+
+
+def _grid(table: Table) -> RichTable:
+    grid = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for column in table.columns:
+        grid.add_column(Text(column.short), justify="left" if column.text else "right", overflow="fold", vertical="top")
+    for row in table.rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def _item(line: str) -> RenderableType:
+    grid = RichTable.grid(padding=(0, 1, 0, 0))
+    grid.add_row("-", Text(line))
+    return grid
