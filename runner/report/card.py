@@ -14,7 +14,8 @@ def card_text(card: ServerCard) -> str:
     rows = [
         ("version", f"{card.version} ({card.licence}); serverInfo says {card.server_info or 'nothing'}, protocol {card.protocol}"),
         ("tools", f"{len(card.tools)}: {', '.join(card.tools)}"),
-        ("schema", f"{card.schema_chars:,} characters, about {card.schema_tokens:,} tokens; instructions {card.instructions_chars:,} characters"),
+        ("schema", f"{card.schema_chars:,} characters, about {card.schema_tokens:,} tokens"),
+        ("instructions", f"{card.instructions_chars:,} characters"),
         ("seconds", f"{card.initialize_sec:.2f} to initialise, {card.warm_up_sec:.2f} to index, {card.answer_sec:.3f} to answer"),
         ("memory, disk", f"{memory} at most; install {card.install_mb:.0f} MB, index {card.state_mb:.1f} MB"),
         ("files written", f"{card.files_written}" + (f": {', '.join(card.paths_written[:4])} …" if card.paths_written else "")),

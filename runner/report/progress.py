@@ -7,6 +7,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TextIO
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
 from runner.records import Cell, CellResult
 from runner.run import Progress
 
@@ -49,10 +53,6 @@ def _ending(result: CellResult) -> str:
 
 @contextmanager
 def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
     with Bars(*columns, console=Console(file=stream), transient=True) as bars:
         whole = bars.add_task("cells", total=cells)

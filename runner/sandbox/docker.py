@@ -12,7 +12,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import resources
@@ -155,6 +155,21 @@ def sweep(client: docker.DockerClient, *, run: str | None = None) -> int:
             _remove(client, item["Id"])
             removed += 1
     return removed
+
+
+def remove_all(client: docker.DockerClient, *, everything: bool) -> Iterator[str]:
+    """Remove every container with our label; with `everything` the volumes and images too. Yields what was removed."""
+    for item in client.api.containers(all=True, filters={"label": LABEL}):
+        _remove(client, item["Id"])
+        yield f"removed container {item['Id'][:12]}"
+    if not everything:
+        return
+    for volume in client.volumes.list(filters={"label": LABEL}):
+        volume.remove(force=True)
+        yield f"removed volume {volume.name}"
+    for image in client.images.list(filters={"label": LABEL}):
+        client.api.remove_image(str(image.id), force=True)
+        yield f"removed image {next(iter(image.tags), image.short_id)}"
 
 
 def _remove(client: docker.DockerClient, container_id: str) -> None:
