@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import docker
-from docker.errors import DockerException, ImageNotFound
+from docker.errors import BuildError, DockerException, ImageNotFound
 
 from runner.errors import EngineError, LockError
 from runner.records import Record, Sha256, canonical_json, digest_of
@@ -306,7 +306,9 @@ def _docker_build(client: docker.DockerClient, context: Path, **options: Any) ->
     with context.open("rb") as file:
         try:
             for event in client.api.build(fileobj=file, custom_context=True, rm=True, forcerm=True, decode=True, **options):
-                log += str(event.get("stream", event.get("error", ""))).splitlines()
+                log += str(event.get("stream", "")).splitlines()
+                if "error" in event:
+                    raise BuildError(event["error"], iter([event]))
             return str(client.images.get(options["tag"]).id)
         except DockerException as error:
             _drop_layers(client, log)
