@@ -14,7 +14,6 @@ import re
 import shlex
 import tarfile
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -233,33 +232,22 @@ def _fill_volume(client: docker.DockerClient, server: Server, name: str, image: 
     job["files.json"] = json.dumps(fill(server.spec.files))
     bound = {volume: {"bind": at["bind"], "mode": at["mode"]} for volume, at in env.volumes().items()}
     host = client.api.create_host_config(binds={name: {"bind": INSTALL, "mode": "rw,nocopy"}, **bound}, network_mode=env.network)
+    build = ["timeout", str(BUILD_LIMIT_SEC), "python3", "-I", "-c", _host_source(), "build", INSTALL, "/build"]
     made = client.api.create_container(
-        image, ["sleep", str(BUILD_LIMIT_SEC)], name=f"{name}-build", labels={LABEL: "builder"}, host_config=host, user="0",
+        image, build, name=f"{name}-build", labels={LABEL: "builder"}, host_config=host, user="0",
         environment={**env.variables(), "HOME": "/root"},
     )  # fmt: skip
     try:
         client.api.put_archive(made["Id"], "/", _tar({f"build/{key}": text.encode() for key, text in job.items()}))
         client.api.start(made["Id"])
-        exit_code, log = _run(client, made["Id"], ["python3", "-I", "-c", _host_source(), "build", INSTALL, "/build"])
+        exit_code = client.api.wait(made["Id"], timeout=BUILD_LIMIT_SEC + 60)["StatusCode"]
+        log = client.api.logs(made["Id"], tail=LOG_LINES_KEPT).decode(errors="replace")
     finally:
         _remove(client, made["Id"])
     if exit_code != 0:
+        said = "\n".join(f"  {line}" for line in log.splitlines())
         hint = "does this host reach the package registries? Behind a proxy, SSL_CERT_FILE must name its certificates"
-        raise ServerError(f"its packages could not be installed\n{log}", where=f"{server.folder}", hint=hint)
-
-
-def _run(client: docker.DockerClient, container: str, argv: list[str]) -> tuple[int, str]:
-    """Exit code, and the last lines of the output."""
-    made = client.api.exec_create(container, argv, workdir="/")
-    log: deque[str] = deque(maxlen=LOG_LINES_KEPT)
-    rest = b""
-    for chunk in client.api.exec_start(made["Id"], stream=True):
-        *whole, rest = (rest + chunk).split(b"\n")
-        log.extend(f"  {line.decode(errors='replace')}" for line in whole if line.strip())
-    if rest.strip():
-        log.append(f"  {rest.decode(errors='replace')}")
-    exit_code = client.api.exec_inspect(made["Id"])["ExitCode"]
-    return (1 if exit_code is None else int(exit_code)), "\n".join(log)
+        raise ServerError(f"its packages could not be installed (exit {exit_code})\n{said}", where=f"{server.folder}", hint=hint)
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:

@@ -1,0 +1,479 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import docker
+import mcp
+import pytest
+from mcp.server.mcpserver import MCPServer
+
+from runner.errors import CatalogError, LockError, ServerError
+from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp, parse_yaml
+from runner.sandbox import volume_host
+from runner.sandbox.base import BuilderEnv
+from runner.sandbox.docker import Container, ContainerSpec, StderrFile, open_container
+from runner.sandbox.session import ServerSession
+from runner.sandbox.transport import ServerLog
+from runner.servers import (
+    CanaryResult,
+    ServerVolume,
+    check_server,
+    ensure_volume,
+    fill,
+    launch,
+    line_base,
+    network_attempts,
+    open_server,
+    pick_canary,
+    problems,
+    prove,
+    verify_volume,
+    volume_name,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = sorted(path.parent for path in (ROOT / "images/servers").glob("*/server.yaml"))
+FLASK = "pypi:flask==3.1.2"
+
+
+@dataclass(frozen=True)
+class Folder:
+    spec: ServerSpec
+    folder: Path
+
+
+def read(folder: Path) -> Folder:
+    return Folder(parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where=str(folder)), folder)
+
+
+def spec_of(**changes: Any) -> ServerSpec:
+    canary = Canary(repository="*", call=McpCall(tool="find", arguments={"name": "wsgi_app"}), contains="app.py:3", line=3)
+    known = {"name": "tiny", "title": "Tiny", "version": "1.0", "licence": "MIT", "homepage": "none", "line_base": 1}
+    return ServerSpec(**{**known, "command": ("python3", "{install}/server.py"), "canaries": (canary,), **changes})
+
+
+# --- placeholders and launch ------------------------------------------------------------------------------------------------------
+
+
+def test_placeholders_are_replaced_at_any_depth_and_other_braces_are_left() -> None:
+    filled = fill({"a": ["{workspace}/src", {"b": "{state}"}], "c": '{"x": 1} ${HOME} {other}', "n": 1})
+    assert filled == {"a": ["/workspace/src", {"b": "/var/lib/server"}], "c": '{"x": 1} ${HOME} {other}', "n": 1}
+
+
+def test_every_unknown_placeholder_is_told_with_its_place() -> None:
+    spec = spec_of(command=("run", "{instal}/x"), env={"A": "{stat}"}, warm_up=(WarmUp(call=McpCall(tool="t", arguments={"p": ["{w}"]})),))
+    with pytest.raises(CatalogError) as caught:
+        launch(spec)
+    said = [str(problem) for problem in caught.value.problems]
+    assert [line.partition(":")[0] for line in said] == [
+        "tiny/server.yaml command[1]", "tiny/server.yaml env.A", "tiny/server.yaml warm_up[0].call.arguments.p[0]",
+    ]  # fmt: skip
+    assert "{install}" in said[0]
+
+
+def test_a_file_or_private_folder_that_leaves_its_place_is_a_problem() -> None:
+    bad = spec_of(files={"/etc/passwd": "", "../x": "", "ok/x.json": ""}, private=("/tmp", ".", ".index"))
+    assert [p.message.split("'")[1] for p in problems(bad, "server.yaml")] == ["/etc/passwd", "../x", "/tmp", "."]
+
+
+def test_a_server_keeps_its_temporary_files_where_the_agent_cannot_read_them() -> None:
+    assert launch(spec_of()).env["TMPDIR"] == "/var/lib/server"
+    assert launch(spec_of(env={"TMPDIR": "{state}/t"})).env["TMPDIR"] == "/var/lib/server/t"
+
+
+# --- the shipped servers ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_six_servers_are_shipped() -> None:
+    names = {folder.name for folder in SHIPPED}
+    assert names >= {"mcp-ripgrep", "code-index-mcp", "mcp-server-tree-sitter", "cclsp", "serena-agent", "codegraph"}
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda f: f.name)
+def test_a_shipped_server_is_whole_and_has_a_canary_that_shows_a_line(folder: Path) -> None:
+    spec = read(folder).spec
+    assert spec.name == folder.name
+    assert problems(spec, str(folder)) == []
+    assert launch(spec).argv
+    canary = pick_canary(spec, FLASK)
+    passed = CanaryResult(passed=True, wanted=canary.contains, text=canary.contains, wall_sec=0)
+    assert line_base(canary, passed) == spec.line_base
+
+
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda f: f.name)
+def test_every_package_of_a_shipped_server_is_pinned_by_hash_and_names_no_address(folder: Path) -> None:
+    lock, pinned = folder / "package-lock.json", 0
+    if lock.exists():
+        packages = {name: entry for name, entry in json.loads(lock.read_text())["packages"].items() if name}
+        assert all(entry["integrity"].startswith("sha512-") and "resolved" not in entry for entry in packages.values())
+        wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+        assert {name: packages[f"node_modules/{name}"]["version"] for name in wanted} == wanted
+        pinned += len(packages)
+    if (folder / "requirements.txt").exists():
+        text = (folder / "requirements.txt").read_text()
+        entries = re.split(r"\n(?=\S)", text.strip())
+        assert all(re.match(r"[\w.-]+==[\w.]+", entry) and "--hash=sha256:" in entry for entry in entries)
+        assert "://" not in text
+        for line in (folder / "requirements.in").read_text().split():
+            assert "==" not in line or f"\n{line} " in f"\n{text}"
+        pinned += len(entries)
+    assert pinned > 0
+
+
+# --- what names and fills a volume ------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Path) -> None:
+    folder = shutil.copytree(ROOT / "images/servers/code-index-mcp", tmp_path / "s")
+    server = read(folder)
+    before = volume_name(server, "sha256:base")
+    assert volume_name(Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base") == before
+    assert volume_name(Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base") != before
+    assert volume_name(server, "sha256:other") != before
+    with (folder / "requirements.txt").open("a") as file:
+        file.write("\n")
+    assert volume_name(server, "sha256:base") != before
+
+
+def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/a").write_text("one")
+    (tmp_path / "l").symlink_to("d/a")
+    seen = [volume_host.content(tmp_path)]
+    assert seen[0][1] == 3
+    for change in (
+        lambda: (tmp_path / "d/a").write_text("two"),
+        lambda: (tmp_path / "d/a").chmod(0o755),
+        lambda: (tmp_path / "l").rename(tmp_path / "m"),
+        lambda: (tmp_path / "n").symlink_to("d"),
+        lambda: (tmp_path / "d/b").write_text(""),
+    ):
+        change()
+        seen.append(volume_host.content(tmp_path))
+    assert len({digest for digest, _ in seen}) == len(seen)
+    (tmp_path / volume_host.MARKER).write_text("{}")
+    assert volume_host.content(tmp_path) == seen[-1]
+
+
+# --- warm-up and canary, over a real session --------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def session_with(answer: str) -> AsyncIterator[ServerSession]:
+    server = MCPServer("tiny")
+
+    @server.tool()
+    def find(name: str) -> str:
+        return answer.format(name=name)
+
+    async with mcp.Client(server, mode="legacy", cache=None) as client:
+        yield ServerSession(client, (), ServerLog(stderr=StderrFile(None)), 0.0)
+
+
+@pytest.mark.parametrize("answer", ["", "[]", "indexed 0 functions", "app.py:2"])
+def test_a_server_that_answers_politely_with_nothing_fails_its_canary(answer: str) -> None:
+    async def run() -> None:
+        async with session_with(answer) as session:
+            await prove(session, spec_of(), FLASK)
+
+    with pytest.raises(ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: ") as caught:
+        anyio.run(_unwrapped, run)
+    assert (answer or "(nothing)") in str(caught.value)
+
+
+async def _unwrapped(run: Any) -> None:
+    try:
+        await run()
+    except ExceptionGroup as group:
+        found = group.subgroup(ServerError)
+        while isinstance(found, ExceptionGroup):
+            found = found.exceptions[0]  # type: ignore[assignment]  # the innermost is the error itself
+        raise found or group from None
+
+
+def test_a_canary_that_finds_its_text_passes_and_measures_the_line_base() -> None:
+    async def run() -> CanaryResult:
+        async with session_with("src/app.py:3: def {name}") as session:
+            return await prove(session, spec_of(), FLASK)
+
+    result = anyio.run(run)
+    assert (result.passed, result.text) == (True, "src/app.py:3: def wsgi_app")
+    assert line_base(spec_of().canaries[0], result) == 1
+    zero_based = spec_of().canaries[0].model_copy(update={"contains": "app.py:2"})
+    assert line_base(zero_based, result) == 0
+    failed = CanaryResult(passed=False, wanted="app.py:3", text="", wall_sec=0.0)
+    assert line_base(spec_of().canaries[0], failed) is None
+
+
+def test_the_repositorys_own_canary_comes_before_the_one_for_any() -> None:
+    own = Canary(repository=FLASK, call=McpCall(tool="own"), contains="x")
+    spec = spec_of(canaries=(*spec_of().canaries, own))
+    assert pick_canary(spec, FLASK) == own
+    assert pick_canary(spec, "npm:zod@4.1.0").call.tool == "find"
+    with pytest.raises(ServerError, match="no canary for npm:zod"):
+        pick_canary(spec_of(canaries=(own,)), "npm:zod@4.1.0")
+
+
+# --- in the engine ----------------------------------------------------------------------------------------------------------------
+
+TINY = r'''
+import json, socket, sys
+print("listening", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    method, wanted = asked["method"], asked.get("params", {})
+    if method == "initialize":
+        about = {"name": "tiny", "version": "9"}
+        answer = {"protocolVersion": wanted["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
+    elif method == "tools/list":
+        answer = {"tools": [{"name": "find", "description": "finds", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        with open("/tmp/left-behind", "w") as file:
+            file.write("x")
+        try:
+            socket.create_connection(("192.0.2.1", 443), 1)
+        except OSError:
+            pass
+        name = wanted["arguments"]["name"]
+        lines = open("/workspace/src/app.py").read().splitlines()
+        found = "".join(f"app.py:{n}: {line}\n" for n, line in enumerate(lines, 1) if name in line)
+        answer = {"content": [{"type": "text", "text": found}]}
+    else:
+        answer = {}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+'''
+REPOSITORY = {
+    "src/app.py": "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\ndef handle(environ):\n    return sys.argv\n",
+    "README.md": "# A tiny repository\n",
+}
+
+
+@pytest.fixture(scope="module")
+def workspace(engine: docker.DockerClient, base_image: str) -> Iterator[str]:
+    """A workspace image with two files."""
+    made = engine.api.create_container(base_image, ["true"], labels={"fairtrial": "test"})
+    try:
+        engine.api.put_archive(made["Id"], "/workspace", _tar(REPOSITORY))
+        image = engine.api.commit(made["Id"], "fairtrial/test-servers", str(os.getpid()))["Id"]
+    finally:
+        engine.api.remove_container(made["Id"], force=True)
+    yield image
+    engine.api.remove_image(f"fairtrial/test-servers:{os.getpid()}")
+
+
+def _tar(files: dict[str, str]) -> bytes:
+    from runner.servers import _tar as pack
+
+    return pack({name: text.encode() for name, text in files.items()})
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterator[Folder]:
+    """A server of our own, whose volume goes with the test. Its file differs per test, so no volume is shared."""
+    server = Folder(spec_of(files={"server.py": f"# {tmp_path.name}\n{TINY}", "bin/hello": "#!/bin/sh\necho {state}\n"}), tmp_path)
+    yield server
+    engine.api.remove_volume(volume_name(server, base_image), force=True)
+
+
+@dataclass(frozen=True)
+class Workshop:
+    engine: docker.DockerClient
+    base: str
+    env: BuilderEnv
+    locks: Path
+
+    def volume(self, server: Folder, said: list[str] | None = None) -> ServerVolume:
+        say = (said if said is not None else []).append
+        return ensure_volume(self.engine, server, self.base, self.env, say, lock_dir=self.locks)
+
+    def as_root(self, volume: str, command: str) -> str:
+        binds = {volume: {"bind": "/opt/server", "mode": "rw,nocopy"}}
+        said = self.engine.containers.run(
+            self.base, ["sh", "-c", command], volumes=binds, user="0", remove=True, network_mode="none", labels={"fairtrial": "test"}
+        )
+        return str(said.decode())
+
+
+@pytest.fixture
+def workshop(engine: docker.DockerClient, base_image: str, builder_env: BuilderEnv, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
+
+
+@pytest.mark.docker
+def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(workshop: Workshop, tiny: Folder) -> None:
+    said: list[str] = []
+    first = workshop.volume(tiny, said)
+    assert len(said) == 2
+    assert workshop.volume(tiny, said) == first
+    assert len(said) == 2
+    verify_volume(workshop.engine, first, workshop.base)
+    listed = workshop.as_root(first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello")
+    assert listed == ". 700 10002\nbin/hello 755 10002\nserver.py 644 10002\n#!/bin/sh\necho /var/lib/server\n"
+
+
+@pytest.mark.docker
+def test_two_builders_at_once_make_one_whole_volume(workshop: Workshop, tiny: Folder) -> None:
+    said: list[str] = []
+    found: list[ServerVolume] = []
+    threads = [threading.Thread(target=lambda: found.append(workshop.volume(tiny, said))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    assert len(set(found)) == 1
+    assert len(said) == 2
+    verify_volume(workshop.engine, found[0], workshop.base)
+
+
+@pytest.mark.docker
+def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(workshop: Workshop, tiny: Folder) -> None:
+    name = volume_name(tiny, workshop.base)
+    workshop.engine.api.create_volume(name)
+    workshop.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
+    killed = workshop.engine.api.create_container(workshop.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"})
+    assert workshop.volume(tiny).name == name
+    assert workshop.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server") == "# bin\nserver.py\n"
+    with pytest.raises(docker.errors.NotFound):
+        workshop.engine.api.inspect_container(killed["Id"])
+
+
+@pytest.mark.docker
+def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(workshop: Workshop, tiny: Folder) -> None:
+    volume = workshop.volume(tiny)
+    workshop.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
+    with pytest.raises(LockError, match=f"{volume.name}: the volume's content is not what was built\nhint: remove it"):
+        verify_volume(workshop.engine, volume, workshop.base)
+
+
+@pytest.mark.docker
+def test_a_package_that_is_not_what_its_hash_says_is_refused(workshop: Workshop, tiny: Folder) -> None:
+    (tiny.folder / "requirements.txt").write_text(f"six==1.17.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
+        workshop.volume(tiny)
+    assert "its packages could not be installed" in caught.value.what
+    assert workshop.engine.api.containers(all=True, filters={"label": "fairtrial=builder", "name": volume_name(tiny, workshop.base)}) == []
+    with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
+        workshop.volume(tiny)
+
+
+@pytest.mark.docker
+def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(workshop: Workshop, workspace: str, tiny: Folder) -> None:
+    card = anyio.run(_check, workshop, tiny.spec, workshop.volume(tiny), workspace)
+    assert (card.server_info, card.tools, card.canary_passed, card.line_base_measured) == ("tiny 9", ("find",), True, 1)
+    assert (card.stray_lines, card.stray) == (1, ("listening",))
+    assert (card.files_written, card.paths_written, card.network_attempts) == (1, ("/tmp/left-behind",), 1)
+    assert card.canary_text == "app.py:3: def wsgi_app(environ):\n"
+    assert card.schema_chars == len('{"description":"finds","inputSchema":{"type":"object"},"name":"find"}')
+    assert 0 < card.initialize_sec < 30
+    assert card.peak_memory_mb is not None
+
+
+async def _check(workshop: Workshop, spec: ServerSpec, volume: ServerVolume, image: str) -> Any:
+    return await check_server(workshop.engine, spec, volume, image=image, repository=FLASK, limits=Limits())
+
+
+@pytest.mark.docker
+def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(workshop: Workshop, workspace: str, tiny: Folder) -> None:
+    blind = tiny.spec.model_copy(update={"canaries": (tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"}),)})
+    card = anyio.run(_check, workshop, blind, workshop.volume(tiny), workspace)
+    assert (card.canary_passed, card.canary_wanted, card.line_base_measured) == (False, "app.py:99", None)
+    assert "app.py:3" in card.canary_text
+
+
+@pytest.mark.docker
+def test_a_warm_up_that_fails_says_what_it_printed(workshop: Workshop, workspace: str, tiny: Folder) -> None:
+    broken = tiny.spec.model_copy(update={"env": {"WHY": "no room"}, "warm_up": (WarmUp(shell='echo "index: $WHY in {state}"; exit 3'),)})
+    with pytest.raises(ServerError, match="ended with 3: index: no room in /var/lib/server"):
+        anyio.run(_check, workshop, broken, workshop.volume(tiny), workspace)
+
+
+@asynccontextmanager
+async def container_of(workshop: Workshop, image: str, volume: str | None = None) -> AsyncIterator[Container]:
+    spec = ContainerSpec(image=image, limits=Limits(), deadline_sec=120, server_volume=volume)
+    async with open_container(workshop.engine, spec) as container:
+        yield container
+
+
+@pytest.mark.docker
+def test_the_agent_can_neither_read_nor_run_nor_find_what_the_server_brings(workshop: Workshop, workspace: str, tiny: Folder) -> None:
+    volume = workshop.volume(tiny)
+
+    async def run() -> list[str]:
+        log = ServerLog(stderr=StderrFile(None))
+        places = ("ls /opt/server", "cat /opt/server/server.py", "/opt/server/bin/hello", "ls /var/lib/server")
+        async with container_of(workshop, workspace, volume.name) as container, open_server(container, tiny.spec, log):
+            tries = (*places, "for p in $(pgrep -u server); do cat /proc/$p/environ; done")
+            return [(await container.shell(command, timeout_sec=20)).output for command in tries]
+
+    for said in anyio.run(run):
+        assert "denied" in said
+        assert "TMPDIR" not in said
+
+
+NETWORK = """
+import socket, sys
+def attempt(do):
+    try:
+        do()
+    except OSError:
+        pass
+def loopback():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        client.send(b"x")
+{"tcp": lambda: attempt(lambda: socket.create_connection(("192.0.2.1", 443), 1)),
+ "udp": lambda: attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("192.0.2.1", 53))),
+ "dns": lambda: attempt(lambda: socket.getaddrinfo("example.org", 443)),
+ "loopback": loopback,
+ "refused": lambda: attempt(lambda: socket.create_connection(("127.0.0.1", 9), 1)),
+ "localhost": lambda: socket.getaddrinfo("localhost", 80)}[sys.argv[1]]()
+"""
+
+
+@pytest.mark.docker
+def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is_not(workshop: Workshop, workspace: str) -> None:
+    async def run() -> dict[str, int]:
+        counted = {}
+        async with container_of(workshop, workspace) as container:
+            for kind in ("loopback", "refused", "localhost", "tcp", "udp", "dns"):
+                before = await network_attempts(container)
+                done = await container.shell(f"python3 - {kind} <<'END'\n{NETWORK}\nEND", timeout_sec=60, user="server")
+                assert done.exit_code == 0, done.output
+                counted[kind] = await network_attempts(container) - before
+        return counted
+
+    counted = anyio.run(run)
+    assert counted.pop("dns") >= 1
+    assert counted == {"loopback": 0, "refused": 0, "localhost": 0, "tcp": 1, "udp": 1}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("name", "call", "contains"),
+    [
+        ("mcp-ripgrep", McpCall(tool="search", arguments={"pattern": "def wsgi_app", "path": "{workspace}"}), "/src/app.py:3:"),
+        ("code-index-mcp", McpCall(tool="get_symbol_body", arguments={"file_path": "src/app.py", "symbol_name": "wsgi_app"}), '"line": 3,'),
+    ],
+)
+def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
+    workshop: Workshop, workspace: str, name: str, call: McpCall, contains: str
+) -> None:
+    server = read(ROOT / "images/servers" / name)
+    volume = ensure_volume(workshop.engine, server, workshop.base, workshop.env, print, lock_dir=ROOT / ".fairtrial")
+    assert workshop.as_root(volume.name, "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :") == ""
+    spec = server.spec.model_copy(update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)})
+    card = anyio.run(_check, workshop, spec, volume, workspace)
+    assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (True, spec.line_base, 0), card.canary_text
+    assert all(path.startswith("/var/lib/server/") for path in card.paths_written)
