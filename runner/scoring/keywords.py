@@ -19,7 +19,7 @@ BONUS_WEIGHT = 0.5
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _TYPOGRAPHIC = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "\u00a0": " "})
 _LINE_MARKS = re.compile(r"^[ \t]*(?:(?:[-*+>#|]+|\d{1,3}[.)])[ \t]+)*")
-_UNDERSCORE_EMPHASIS = re.compile(r"(?<!\w)_([^_\s](?:[^_\n]*[^_\s])?)_(?!\w)")
+_UNDERSCORE_EMPHASIS = re.compile(r"(?<!\w)_(?=[^_\s])([^\n]{0,80}?[^_\s])_(?!\w)")
 
 
 def keyword_coverage(scenario: Scenario, answer: Answer, files_cited: Sequence[int]) -> Score:
