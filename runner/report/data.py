@@ -261,7 +261,7 @@ def _judgement(
     value: float, n: int, interval: stats.Interval | None, floor: float | None, *, ranks: bool
 ) -> tuple[Judgement, str]:
     if not ranks:
-        return "not_ranked", "not ranked: no language model answered"
+        return "not_ranked", "not ranked"
     if interval is None:
         return "too_few", f"too few to tell (n={n})"
     if interval.holds(0):
@@ -594,7 +594,7 @@ def _score(value: float) -> float:
 
 def _average(values: Iterable[float]) -> float | None:
     figures = list(values)
-    return round(stats.mean(figures), 1) if figures else None
+    return round(stats.mean(figures), 2) if figures else None
 
 
 def _average_count(values: Iterable[int]) -> int | None:

@@ -1,6 +1,6 @@
 """What a report holds, as `report.json` keeps it. Every renderer prints this and computes nothing.
 
-Scores are rounded to 3 decimals, seconds and MB to 1, when the report is built: all four forms print the same figures.
+Scores are rounded to 3 decimals, seconds to 2, MB to 1, when the report is built: all four forms print the same figures.
 """
 
 from __future__ import annotations

@@ -5,13 +5,16 @@ All text that came from a scenario, a server or an answer passes through `clean`
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runner.report.records import Arm, FairnessFigures, Figure, Report, ScenarioReport
 
 DASH = "—"
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+"""Terminal colours, cursor moves, titles and links: without this their visible rests would stand in the text."""
 TEXT_SHOWN = 300
 """Characters of one untrusted text; the whole stands in report.json."""
 
@@ -46,8 +49,8 @@ class Table:
 
 def clean(text: str, limit: int = TEXT_SHOWN) -> str:
     """One line, no control or direction characters (a terminal would obey them, a page would turn round), clipped with a mark."""
-    visible = "".join(" " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
-    line = " ".join(visible.split())
+    spaced = "".join(" " if char.isspace() else char for char in _ANSI.sub("", text))
+    line = " ".join("".join(char for char in spaced if unicodedata.category(char)[0] != "C").split())
     return line if len(line) <= limit else f"{line[:limit].rstrip()}… ({len(line):,} characters)"
 
 
@@ -62,8 +65,12 @@ def signed(value: float | None) -> str:
     return DASH if value is None else f"{value:+.3f}"
 
 
-def interval(low: float | None, high: float | None, show: Callable[[float | None], str] = score) -> str:
-    return DASH if low is None or high is None else f"{show(low)} to {show(high)}"
+def interval(low: float | None, high: float | None) -> str:
+    return DASH if low is None or high is None else f"{low:.3f}–{high:.3f}"
+
+
+def signed_interval(low: float | None, high: float | None) -> str:
+    return DASH if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
 
 
 def count(value: float | None) -> str:
@@ -72,6 +79,10 @@ def count(value: float | None) -> str:
 
 def tenth(value: float | None) -> str:
     return DASH if value is None else f"{value:,.1f}"
+
+
+def hundredth(value: float | None) -> str:
+    return DASH if value is None else f"{value:,.2f}"
 
 
 def ratio(value: float | None) -> str:
@@ -95,8 +106,9 @@ class _Notes:
         return f"{shown} [{self.lines.index(line) + 1}]"
 
     def part(self, label: str, name: str, part: Figure, whole: Figure) -> str:
-        """As `figure`, without a mark where the whole already says which cells are missing."""
-        return score(part.value) if part.value is not None and part.reasons == whole.reasons else self.figure(label, name, part)
+        """As `figure`, without a mark where the whole's already says which cells are missing."""
+        said = part.value is not None and set(part.reasons) <= set(whole.reasons)
+        return score(part.value) if said else self.figure(label, name, part)
 
     def numbered(self) -> tuple[str, ...]:
         return tuple(f"[{number}] {line}" for number, line in enumerate(self.lines, start=1))
@@ -108,14 +120,14 @@ ARM = Column(short="arm", full="arm", text=True)
 
 
 def tally(report: Report) -> Table:
-    names = ("planned", "measured", "broken", "unfinished", "attempts")
+    names = {"planned": "planned", "measured": "measured", "broken": "broken", "unfinished": "to do", "attempts": "tries"}
     rows = [
         (clean(arm.label), *(count(getattr(arm.tally, name)) for name in names), _outcomes(arm.tally.outcomes.items()))
         for arm in report.arms
     ]
     return Table(
         title="Cells: planned, measured, broken",
-        columns=(ARM, *(Column(short=name, full=name) for name in names), Column(short="outcomes", full="outcomes", text=True)),
+        columns=(ARM, *(Column(short=short, full=name) for name, short in names.items()), Column(short="outcomes", full="outcomes", text=True)),
         rows=tuple(rows),
         notes=("A broken cell is a fault of ours: run again on resume, never scored, never dropped from those planned.",),
     )
@@ -178,7 +190,7 @@ def delta(report: Report) -> Table:
         (
             clean(arm.label),
             signed(arm.delta.value),
-            interval(arm.delta.low, arm.delta.high, signed),
+            signed_interval(arm.delta.low, arm.delta.high),
             score(arm.delta.noise_floor) if arm.delta.value is not None else DASH,
             f"{arm.delta.scenarios}/{arm.delta.pairs}" if arm.delta.value is not None else DASH,
             arm.delta.says,
@@ -288,8 +300,8 @@ def agent_costs(report: Report) -> Table:
     for arm in report.arms:
         spent, mark = arm.costs, "~" if arm.costs.tokens_estimated else ""
         tokens = (mark + count(value) if value is not None else DASH for value in (spent.input_tokens, spent.output_tokens))
-        rest = (ratio(spent.tokens_vs_shell), tenth(spent.agent_sec), ratio(spent.seconds_vs_shell), tenth(spent.backoff_sec))
-        rows.append((clean(arm.label), *tokens, *rest))
+        seconds = (hundredth(spent.agent_sec), ratio(spent.seconds_vs_shell), hundredth(spent.backoff_sec))
+        rows.append((clean(arm.label), *tokens, ratio(spent.tokens_vs_shell), *seconds))
     return Table(
         title="Costs of the agent, per cell",
         columns=(
@@ -318,9 +330,14 @@ def server_costs(report: Report) -> Table:
     return Table(
         title="Costs of the arm, apart from every score",
         columns=(ARM, *(column for _, column in names)),
-        rows=tuple((clean(arm.label), *(tenth(getattr(arm.costs, name)) for name, _ in names)) for arm in report.arms),
+        rows=tuple((clean(arm.label), *(_seconds_or_mb(arm, name) for name, _ in names)) for arm in report.arms),
         notes=("Seconds are means per cell; memory and disk the largest seen.",),
     )
+
+
+def _seconds_or_mb(arm: Arm, name: str) -> str:
+    show = hundredth if name.endswith("_sec") else tenth
+    return show(getattr(arm.costs, name))
 
 
 def context_costs(report: Report) -> Table:
@@ -488,9 +505,18 @@ def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
 # --- head and foot ----------------------------------------------------------------------------------------------------------------
 
 
+def answer(report: Report) -> str:
+    """What the question got, per server, in the words of the comparison."""
+    said = [(clean(arm.label), arm.delta) for arm in report.arms if arm.server != "shell"]
+    if said and all(delta_.judgement == "not_ranked" for _, delta_ in said):
+        return "nobody is ranked: no language model answered"
+    return "; ".join(f"{label}: {delta_.says}" for label, delta_ in said) or DASH
+
+
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
     """Name and text of what was run."""
     return (
+        ("answer", answer(report)),
         ("run", clean(report.run)),
         ("date", clean(report.created_at)),
         ("model", ", ".join(map(clean, report.models))),

@@ -13,13 +13,15 @@ from runner.report.records import Report
 from runner.report.tables import Table, clean
 
 WIDTH = 80
+LABEL_WIDTH = 22
+"""Of a row's name and of figures, before they fold: the longest shipped server's name."""
 
 
 def render_terminal(report: Report) -> RenderableType:
     """For a rich console. All text is literal: no markup in a name or a reason is obeyed."""
     notices = [Text(notice, style="bold yellow") for notice in report.notices]
     head = Text(f"{clean(report.run)} · {clean(report.created_at)} · {', '.join(map(clean, report.models))}", style="bold")
-    parts: list[RenderableType] = [*notices, head, Text(report.question)]
+    parts: list[RenderableType] = [*notices, head, Text(report.question), Text(tables.answer(report), style="bold")]
     for table in tables.of_run(report):
         parts += [Text(""), *_table(table, ungated=report.ungated)]
     parts += [Text(""), Text(_gated("What may not be concluded", ungated=report.ungated), style="bold")]
@@ -47,8 +49,14 @@ def _table(table: Table, *, ungated: bool) -> list[RenderableType]:
 
 def _grid(table: Table) -> RichTable:
     grid = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    for column in table.columns:
-        grid.add_column(Text(column.short), justify="left" if column.text else "right", overflow="fold", vertical="top")
+    for place, column in enumerate(table.columns):
+        longest = max(len(row[place]) for row in table.rows)
+        grid.add_column(
+            Text(column.short),
+            justify="left" if column.text else "right",
+            overflow="fold",
+            min_width=None if column.text and place else min(longest, LABEL_WIDTH),
+        )
     for row in table.rows:
         grid.add_row(*map(Text, row))
     return grid
