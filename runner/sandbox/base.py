@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import docker
 from docker.errors import BuildError, DockerException, ImageNotFound
+from pydantic import TypeAdapter
 
 from runner.errors import EngineError, LockError
 from runner.records import Record, Sha256, canonical_json, digest_of
@@ -37,8 +38,9 @@ _PROXY_NAMES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy
 _INDEX_NAMES = (
     "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "NPM_CONFIG_REGISTRY",
 )
+_IMAGES = TypeAdapter(dict[str, str])
 _REGISTRY_TIMEOUT_SEC = 8
-
+_ENGINE_FAULTS = (DockerException, OSError)  # requests' own errors are OSErrors, and docker-py lets them through
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +138,7 @@ def check_images_lock(root: Path) -> BasePins:
     hint = "if the change is meant, run `just lock` and commit locks/images.lock; every cell's id changes with it"
     try:
         locked = BasePins.model_validate(json.loads(path.read_text())["base"])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise LockError(f"cannot be read: {error}", where="locks/images.lock", hint="run `just lock`") from error
     for key, said in locked.model_dump().items():
         if said != (found := getattr(pins, key)):
@@ -165,12 +167,11 @@ def remember_image(state_dir: Path, name: str, image_id: str) -> None:
 
 def _read_images(state_dir: Path) -> dict[str, str]:
     try:
-        images: dict[str, str] = json.loads((state_dir / "images.json").read_text())
+        return _IMAGES.validate_json((state_dir / "images.json").read_text())
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise LockError(f"not JSON: {error}", where=str(state_dir / "images.json"), hint="run `fairtrial clean`") from error
-    return images
+        raise LockError(f"not a list of images: {error}", where=str(state_dir / "images.json"), hint="run `fairtrial clean`") from error
 
 
 @contextlib.contextmanager
@@ -205,7 +206,7 @@ def _image_id(client: docker.DockerClient, tag: str) -> str | None:
         return str(client.images.get(tag).id)
     except ImageNotFound:
         return None
-    except DockerException as error:
+    except _ENGINE_FAULTS as error:
         raise EngineError(str(error), hint="is the Docker Engine running? `./justw` starts one where it can") from error
 
 
@@ -229,7 +230,7 @@ def _registry_answers(client: docker.DockerClient, reference: str) -> bool:
     repository, _, digest = reference.partition("@")
     try:
         client.api.inspect_distribution(f"{repository.partition(':')[0]}@{digest}")  # type: ignore[no-untyped-call] # the stubs miss it
-    except (DockerException, OSError):  # requests' errors are OSErrors
+    except _ENGINE_FAULTS:
         return False
     finally:
         client.api.timeout = before
@@ -246,7 +247,7 @@ def _bootstrap(client: docker.DockerClient, root: Path, env: BuilderEnv, scratch
     _run(command, "the Debian bootstrap failed", env, hint="it must reach the Debian mirror (http_proxy is passed on)")
     try:
         client.api.import_image(src=str(archive), repository=tag.partition(":")[0], tag=tag.partition(":")[2], changes=['CMD ["bash"]'])
-    except DockerException as error:
+    except _ENGINE_FAULTS as error:
         raise EngineError(f"docker import failed: {error}", hint="is the engine's disk full? `docker system df`") from error
     archive.unlink()
     return tag
@@ -310,7 +311,7 @@ def _docker_build(client: docker.DockerClient, context: Path, **options: Any) ->
                 if "error" in event:
                     raise BuildError(event["error"], iter([event]))
             return str(client.images.get(options["tag"]).id)
-        except DockerException as error:
+        except _ENGINE_FAULTS as error:
             _drop_layers(client, log)
             tail = "\n".join(log[-12:])
             hint = "a container must reach the Debian mirror (http_proxy is passed on), and the engine's disk needs 1 GB"
@@ -321,6 +322,6 @@ def _drop_layers(client: docker.DockerClient, log: list[str]) -> None:
     """Without this, every failed build would leave half a gigabyte that no label finds."""
     layers = [line.removeprefix(" ---> ") for line in log if re.fullmatch(r" ---> [0-9a-f]{12}", line)]
     for layer in reversed(layers):
-        with contextlib.suppress(DockerException):  # the engine refuses layers that an image still uses: those are not ours to drop
+        with contextlib.suppress(*_ENGINE_FAULTS):  # the engine refuses layers that an image still uses: those are not ours to drop
             if not client.images.get(layer).tags:
                 client.images.remove(layer)
