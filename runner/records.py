@@ -55,8 +55,8 @@ class GitSource(Record):
 
 class PypiSource(Record):
     kind: Literal["pypi"]
-    name: str
-    version: str
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+    version: Annotated[str, Field(pattern=r"^[0-9][A-Za-z0-9.!+]*$")]
     sha256: Sha256
     """Of the sdist."""
 
@@ -67,8 +67,9 @@ class PypiSource(Record):
 
 class NpmSource(Record):
     kind: Literal["npm"]
-    name: str
-    version: str
+    name: Annotated[str, Field(pattern=r"^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$")]
+    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([+-][A-Za-z0-9.+-]+)?$")]
+    """Exact: a range or a tag can move."""
     integrity: Annotated[str, Field(pattern=r"^sha512-[A-Za-z0-9+/]{86}==$")]
     """Subresource integrity of the tarball, as npm records it."""
 
@@ -610,6 +611,12 @@ class Citation(Record):
     """Where the symbol really is."""
     distance: int | None
     """Lines between the citation's interval and what held it (or the nearest, where nothing did)."""
+    definition_distance: int | None = None
+    """Lines to the nearest definition, its header included; None where there is none."""
+    use_distance: int | None = None
+    """Lines to the nearest use in code."""
+    span_distance: int | None = None
+    """Lines to the nearest definition's span; 0 inside it."""
 
 
 class GroundingSummary(Record):

@@ -1,0 +1,272 @@
+"""A source becomes a repository with one commit, and that becomes the image every cell of a scenario starts from.
+
+No file of a source is ever unpacked or checked out on this machine, so neither its paths, links, attributes, filters nor hooks can act
+here: archives are streamed into git's object store, and the image's work tree is written from that store as a tar.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import shutil
+import struct
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
+
+from runner.archives import Member, Npm, check_path, download, read_archive
+from runner.errors import FairtrialError, LockError, SandboxError, SourceError
+from runner.records import GitSource, RepoPin, Source, digest_of
+
+if TYPE_CHECKING:  # both are slow to import; a verb that needs neither must not pay
+    import docker
+    import git
+
+FETCH_TIMEOUT_SEC = 900
+GIT_TIMEOUT_SEC = 300
+MAX_TREE_FILES = 200_000
+EPOCH = 946_684_800
+"""2000-01-01T00:00:00Z: every date we write, so that equal sources give equal bytes."""
+_IDENTITY = f"fairtrial <fairtrial@localhost> {EPOCH} +0000"
+_ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_PARAMETERS": ""}
+"""The user's git configuration could change what is stored (filters, line ends, signing), and so the commit."""
+_FETCHING = {"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true"}
+"""`ext::` URLs run commands, and a prompt would wait for ever. The user's own configuration counts here: proxies, credentials."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repository:
+    """A bare repository that holds one commit, its trees and blobs, and nothing else."""
+
+    path: Path
+    """The git directory."""
+    commit: str
+    tree: str
+    files: int
+
+    @property
+    def pin(self) -> RepoPin:
+        return RepoPin(commit=self.commit, tree=self.tree, files=self.files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceImage:
+    id: str
+    """sha256:…, as the engine names it."""
+    commit: str
+    tree: str
+
+
+# --- git --------------------------------------------------------------------------------------------------------------------------
+
+
+def _git(folder: Path, **environment: str) -> git.Git:
+    """git on a bare repository, blind to a surrounding repository's GIT_* variables and, unless told otherwise, to the user's configuration."""
+    try:
+        import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
+    except ImportError as error:  # GitPython's own word for: no git executable
+        raise SourceError("git is not installed", hint="install it, e.g. `apt-get install git`") from error
+    place = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(folder / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
+    runner = git.Git(str(folder))
+    runner.update_environment(**place, **(environment or _ALONE))
+    return runner
+
+
+def _run(runner: git.Git, *arguments: str, timeout_sec: float = GIT_TIMEOUT_SEC, stdin: IO[bytes] | None = None) -> str:
+    """A git command's stdout, stripped. Raises SourceError with the end of what git said, any password in it blanked."""
+    from git.exc import GitCommandError  # noqa: PLC0415 - see _git
+
+    try:
+        return str(runner.execute(["git", *arguments], kill_after_timeout=timeout_sec, istream=stdin)).strip()  # type: ignore[arg-type]
+    except GitCommandError as error:
+        said = re.sub(r"//[^/@\s]+@", "//…@", str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
+        verb = next(word for word in arguments if not word.startswith("-") and "=" not in word)
+        raise SourceError(f"git {verb} failed: {said[-600:]}") from error
+
+
+def _new_repository(folder: Path) -> git.Git:
+    folder.mkdir(parents=True)
+    runner = _git(folder)
+    _run(runner, "init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+    _run(runner, "symbolic-ref", "HEAD", "refs/heads/main")
+    return runner
+
+
+def _describe(folder: Path) -> Repository:
+    """What a repository's `main` is. Raises SourceError where it is not a commit."""
+    runner = _git(folder)
+    commit = _run(runner, "rev-parse", "--verify", "--quiet", "refs/heads/main^{commit}")
+    tree = _run(runner, "rev-parse", "--verify", f"{commit}^{{tree}}")
+    return Repository(path=folder, commit=commit, tree=tree, files=sum(1 for entry in _entries(folder, commit) if entry.mode != "160000"))
+
+
+@dataclass(frozen=True)
+class _Entry:
+    mode: str
+    sha: str
+    path: str
+
+
+def _entries(folder: Path, commit: str) -> Iterator[_Entry]:
+    """Every file, link and submodule of the commit, sorted by path as git sorts an index."""
+    listing = _git(folder).execute(["git", "ls-tree", "-r", "-z", "--full-tree", commit], stdout_as_string=False)
+    for record in bytes(listing).split(b"\0"):  # type: ignore[arg-type]  # bytes, with stdout_as_string=False
+        if record:
+            head, _, path = record.partition(b"\t")
+            mode, _, sha = head.decode().split(" ")
+            yield _Entry(mode, sha, path.decode("utf-8", "surrogateescape"))
+
+
+# --- a source becomes a repository ------------------------------------------------------------------------------------------------
+
+
+def fetch_source(
+    source: Source, *, cache: Path, pins: Mapping[str, RepoPin] | None, env: Mapping[str, str] | None = None, npm: Npm | None = None
+) -> Repository:
+    """The source as a repository with that single commit, from the cache where it is there.
+
+    `pins` is what locks/repos.lock holds, by the source's label; None asks for no check (to make the lock). `env`: for what fetches.
+    Raises SourceError where the source cannot be had or is unsafe, LockError where it is not what the lock says.
+    """
+    folder = cache / f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.label)[-60:].strip('-')}-{digest_of(source)[:12]}.git"
+    if not folder.exists():
+        with _renamed_when_done(folder) as fresh:
+            _fill(source, fresh, env, npm)
+    repository = _describe(folder)
+    _check(source, repository, pins)
+    return repository
+
+
+@contextlib.contextmanager
+def _renamed_when_done(folder: Path) -> Iterator[Path]:
+    """A path beside `folder` that becomes it at the end: a killed fetch leaves no half repository that looks whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder.parent) as scratch:
+        fresh = Path(scratch) / "repository.git"
+        yield fresh
+        with contextlib.suppress(OSError):  # another process was quicker: its copy is as good
+            fresh.rename(folder)
+        if not folder.exists():
+            raise SourceError("cannot be written", where=str(folder), hint="is the disk full, or the folder read-only?")
+
+
+def _fill(source: Source, fresh: Path, env: Mapping[str, str] | None, npm: Npm | None) -> None:
+    try:
+        if isinstance(source, GitSource):
+            _fetch_commit(source, fresh, env)
+        else:
+            with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
+                _import_archive(download(source, Path(scratch), env=env, npm=npm), fresh, message=source.label)
+    except SourceError as error:
+        raise SourceError(error.what, where=error.where or source.label, hint=error.hint) from error
+
+
+def _check(source: Source, repository: Repository, pins: Mapping[str, RepoPin] | None) -> None:
+    if isinstance(source, GitSource) and repository.commit != source.commit:
+        raise LockError(f"holds {repository.commit}, not {source.commit}", where=str(repository.path), hint="remove that folder; it is fetched again")
+    if pins is None:
+        return
+    if source.label not in pins:
+        raise LockError("is not locked", where=source.label, hint="run `fairtrial lock` and commit locks/repos.lock")
+    pin = pins[source.label]
+    differences = [
+        f"{key} is {found}, but locked as {said}"
+        for key, said in pin.model_dump().items()
+        if said != (found := repository.pin.model_dump()[key])
+    ]
+    if differences:
+        hint = f"remove {repository.path} to fetch it anew; if the source's change is meant, run `fairtrial lock`"
+        raise LockError("; ".join(differences), where=source.label, hint=hint)
+
+
+def _fetch_commit(source: GitSource, fresh: Path, env: Mapping[str, str] | None) -> None:
+    """That commit alone; where the remote hands out branches and tags only, all of them first, and the one commit from there."""
+    runner, only = _new_repository(fresh), [f"{source.commit}:refs/heads/main"]
+    try:
+        _fetch_refs(fresh, source.url, only, env, "--depth=1")
+    except SourceError as first:
+        with tempfile.TemporaryDirectory(prefix=".all-", dir=fresh.parent) as scratch:
+            everything = Path(scratch) / "all.git"
+            _fetch_all(everything, source, env, first)
+            _fetch_refs(fresh, str(everything), only, env, "--depth=1")
+    _run(runner, "rev-parse", "--verify", f"{source.commit}^{{commit}}")
+
+
+def _fetch_all(folder: Path, source: GitSource, env: Mapping[str, str] | None, first: SourceError) -> None:
+    runner = _new_repository(folder)
+    _fetch_refs(folder, source.url, ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"], env)
+    _run(runner, "config", "uploadpack.allowAnySHA1InWant", "true")
+    try:
+        kind = _run(runner, "cat-file", "-t", source.commit)
+    except SourceError:
+        hint = "no branch or tag of it leads there: was it force-pushed away? `git ls-remote` shows what there is"
+        raise SourceError(f"has no commit {source.commit}", where=source.url, hint=hint) from first
+    if kind != "commit":
+        raise SourceError(f"{source.commit} is a {kind}, not a commit", where=source.url, hint=f"`git rev-parse {source.commit[:12]}^{{commit}}`")
+
+
+def _fetch_refs(folder: Path, url: str, refspecs: Sequence[str], env: Mapping[str, str] | None, *options: str) -> None:
+    if url.startswith("-"):
+        raise SourceError("a URL does not begin with a dash", where=url)
+    settings = ("protocol.version=2", "fetch.unpackLimit=1", f"core.hooksPath={os.devnull}", "gc.auto=0", "fetch.writeCommitGraph=false")
+    _run(
+        _git(folder, **{**(env or {}), **_FETCHING}), *(word for setting in settings for word in ("-c", setting)),
+        "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", *options, "--", url, *refspecs,
+        timeout_sec=FETCH_TIMEOUT_SEC,
+    )
+
+
+def _import_archive(archive: Path, fresh: Path, *, message: str) -> None:
+    """The archive as one commit with fixed author, date and message: the same SHA on every machine."""
+    runner = _new_repository(fresh)
+    with tempfile.TemporaryFile(dir=archive.parent) as stream:
+        _write_import(stream, read_archive(archive), message.encode())
+        stream.seek(0)
+        _run(runner, "-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", stdin=stream)
+
+
+def _write_import(stream: IO[bytes], members: Iterable[Member], message: bytes) -> None:
+    """In the language of git-fast-import: every blob, then the commit."""
+    marks: dict[str, int] = {}
+    lines: list[bytes] = []
+    for number, member in enumerate(members, start=1):
+        if member.same_as:
+            marks[member.path] = marks[member.same_as]
+        else:
+            marks[member.path] = number
+            stream.write(b"blob\nmark :%d\ndata %d\n%b\n" % (number, len(member.data), member.data))
+        quoted = member.path.replace("\\", "\\\\").replace('"', '\\"').encode()
+        lines.append(b'M %b :%d "%b"\n' % (member.mode.encode(), marks[member.path], quoted))
+    who = _IDENTITY.encode()
+    stream.write(b"commit refs/heads/main\nauthor %b\ncommitter %b\ndata %d\n%b\n" % (who, who, len(message), message))
+    stream.writelines(lines)
+
+
+def open_repository(path_or_url: str, commit: str, cache: Path, *, env: Mapping[str, str] | None = None) -> Path:
+    """The git directory to read the commit from: a local repository's own, used as it is, or the cache's for a URL.
+
+    Raises SourceError where there is no such repository, or no such commit in it.
+    """
+    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+        raise SourceError(f"{commit!r} is not a full commit SHA", hint="`git rev-parse` gives the 40 digits; a branch or tag can move")
+    if not Path(path_or_url).is_dir():
+        return fetch_source(GitSource(kind="git", url=path_or_url, commit=commit), cache=cache, pins=None, env=env).path
+    folder = next((place for place in (Path(path_or_url, ".git"), Path(path_or_url)) if place.exists()))
+    if folder.is_file():  # a linked work tree or a submodule: `gitdir: PATH`
+        folder = Path(path_or_url, folder.read_text(encoding="utf-8").removeprefix("gitdir:").strip())
+    runner = _git(folder.resolve(), GIT_OBJECT_DIRECTORY="")
+    try:
+        _run(runner, "rev-parse", "--git-dir")
+    except SourceError as error:
+        raise SourceError("not a git repository", where=path_or_url, hint="give its top folder, or a URL") from error
+    try:
+        _run(runner, "cat-file", "-e", f"{commit}^{{commit}}")
+    except SourceError as error:
+        raise SourceError(f"has no commit {commit}", where=path_or_url, hint="`git fetch` it there first, or mind a shallow clone") from error
+    return folder.resolve()
