@@ -1,0 +1,331 @@
+"""Citations against a commit: path, lines, symbol -> status, and the rates of a whole answer (DESIGN.md, Citations).
+
+Decisions the design leaves open:
+
+- Counted once per answer: the same lines of the same file count once, whatever the spelling of the path. A second symbol for them is
+  another citation only where it does not hold: repeating a truth earns nothing, and a truth hides no invention.
+- A reversed range is read as the range it spans (`60-42`), or as shorthand (`1476-80`).
+- A range of more than WIDE lines points nowhere: its symbol is measured from its two ends, or `a.py:1-99999` would hold for every symbol.
+  It earns no must-cite recall either.
+- Chance rate: the share that would have been grounded with each citation's interval moved to a uniformly random place of the same file.
+  Computed exactly, from the lines that each symbol reaches; an unresolved path has no file and scores 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from runner.grounding.extract import extract
+from runner.grounding.files import PathIndex
+from runner.grounding.inline import Mention
+from runner.grounding.symbols import Outline, Places, SourceFile, TextOnly, any_of, apart, nearest, outline_of, write_atomically
+from runner.protocols import Files
+from runner.records import Citation, GroundingSummary, MustCite, Record, Resolution, Status
+
+REACH = 5
+"""Lines: a symbol this near is the symbol cited (seed 002; DESIGN.md, Citations)."""
+WIDE = 250
+"""Lines: a range longer than this points nowhere."""
+
+HeldBy = Literal["definition", "use", "span", "text"]
+
+
+class Grounding(Record):
+    """What an answer cites, each citation once, in order; and the rates."""
+
+    citations: tuple[Citation, ...]
+    """Files cited without a line are listed, with start None, and not counted."""
+    summary: GroundingSummary
+    by_step: tuple[tuple[str, ...], ...]
+    """Per text given: the distinct files it cites, with or without a line."""
+
+
+class _Distances(NamedTuple):
+    """Lines between the citation and the nearest of each kind; None where there is none."""
+
+    definition: int | None
+    use: int | None
+    span: int | None
+    text: int | None
+
+    def held(self) -> tuple[HeldBy, int] | None:
+        if self.definition is not None and self.definition <= REACH:
+            return "definition", self.definition
+        if self.use is not None and self.use <= REACH:
+            return "use", self.use
+        if self.span == 0:
+            return "span", 0
+        return ("text", self.text) if self.text is not None and self.text <= REACH else None
+
+
+def ground(
+    text: str | Sequence[str],
+    files: Files,
+    *,
+    roots: Sequence[str] = (),
+    cache_dir: Path | None = None,
+    repo_urls: Sequence[str] = (),
+) -> Grounding:
+    """Verify every citation of an answer (one text, or one per step) against a commit.
+
+    `roots` are absolute paths the text may use for the repository, besides the sandbox's own. With `cache_dir`, parsed outlines and whole
+    results are kept there: a result is named by everything it follows from (commit, texts, roots, URLs and this package's own code).
+    """
+    texts = (text,) if isinstance(text, str) else tuple(text)
+    kept = _result_path(texts, files.commit, roots, repo_urls, cache_dir)
+    if kept is not None and (known := _read_result(kept)) is not None:
+        return known
+    grounding = _Verifier(files, roots, cache_dir, repo_urls).verify(texts)
+    if kept is not None:
+        write_atomically(kept, grounding.model_dump_json().encode())
+    return grounding
+
+
+def _result_path(texts: tuple[str, ...], commit: str, roots: Sequence[str], repo_urls: Sequence[str], cache_dir: Path | None) -> Path | None:
+    if cache_dir is None:
+        return None
+    digest = hashlib.sha256(code_digest().encode())
+    for group in (texts, (commit,), tuple(roots), tuple(repo_urls)):
+        for part in group:
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(data) + data)
+        digest.update(b";")
+    return cache_dir / "results" / digest.hexdigest()
+
+
+def _read_result(path: Path) -> Grounding | None:
+    """A cached result; None where there is none or it is damaged."""
+    try:
+        return TypeAdapter(Grounding).validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """SHA256 of this package's code, queries and the records it writes: a changed rule must not be answered from an old result."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*here.rglob("*.py"), *here.rglob("*.scm"), here.parent / "records.py"]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass
+class _Entry:
+    citation: Citation
+    chance: float
+    by_definition: bool
+
+
+class _Verifier:
+    def __init__(self, files: Files, roots: Sequence[str], cache_dir: Path | None, repo_urls: Sequence[str]) -> None:
+        self.files, self.cache_dir = files, cache_dir
+        self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
+        self.sources: dict[str, SourceFile] = {}
+
+    def verify(self, texts: Iterable[str]) -> Grounding:
+        entries: list[_Entry] = []
+        by_step = []
+        for text in texts:
+            found = [self._entry(mention) for mention in extract(text, self.index)]
+            by_step.append(tuple(dict.fromkeys(e.citation.path for e in found if e.citation.resolution in ("exact", "suffix"))))
+            entries += found
+        kept = _once(entries)
+        return Grounding(citations=tuple(e.citation for e in kept), summary=summarise(kept), by_step=tuple(by_step))
+
+    def _entry(self, mention: Mention) -> _Entry:
+        resolved = self.index.resolve(mention.path)
+        if mention.ref is not None and not self.index.is_commit(mention.ref):
+            return _unresolved(mention, "other_commit", resolved.path, f"the link is to {mention.ref}, not to this commit")
+        if resolved.resolution == "missing":
+            return _unresolved(mention, "missing", resolved.path, "no such file at the commit")
+        if resolved.resolution == "ambiguous":
+            count = len([p for p in self.index.by_name[resolved.path.rpartition("/")[2]] if p.endswith("/" + resolved.path)])
+            return _unresolved(mention, "ambiguous", resolved.path, f"{count} files end in this path")
+        if mention.start is None or mention.end is None:
+            return _Entry(_citation(mention, resolved.path, resolved.resolution, "grounded", "the file exists; no line is cited"), 0.0, False)
+        return self._lines(mention, self._source(resolved.path), mention.start, mention.end, resolved.resolution)
+
+    def _source(self, path: str) -> SourceFile:
+        if path not in self.sources:
+            source = self.files.read(path)
+            sha = self.files.blob_sha(path)
+            self.sources[path] = SourceFile(path, source, lambda: outline_of(path, source, sha, self.cache_dir))
+        return self.sources[path]
+
+    def _lines(self, mention: Mention, file: SourceFile, start: int, end: int, resolution: Resolution) -> _Entry:
+        if start < 1 or end > file.line_count:
+            wrong = "lines are counted from 1" if start < 1 else f"the file has {file.line_count} lines"
+            chance = _chance(file, mention.symbol, min(end - start + 1, file.line_count))
+            return _Entry(_citation(mention, file.path, resolution, "hallucinated", wrong), chance, False)
+        if mention.symbol is None:
+            return _Entry(_citation(mention, file.path, resolution, "grounded", "the lines exist; no symbol is named"), 1.0, False)
+        return self._symbol(mention, mention.symbol, file, start, end, resolution)
+
+    def _symbol(self, mention: Mention, symbol: str, file: SourceFile, start: int, end: int, resolution: Resolution) -> _Entry:
+        places = file.places(symbol)
+        wide = end - start + 1 > WIDE
+        spots = [(start, start), (end, end)] if wide else [(start, end)]
+        text_rule = isinstance(file.outline, TextOnly) or file.broken_near(start, end, REACH)
+        distances = _nearest_of([_distances(places, low, high, text_rule) for low, high in spots])
+        held = distances.held()
+        reason = _reason(symbol, file, places, distances, text_rule, wide)
+        near = held[1] if held else any_of((distances.definition, distances.use, distances.text))
+        citation = _citation(
+            mention, file.path, resolution, "grounded" if held else "hallucinated", reason,
+            held_by=held[0] if held else None, definition_lines=tuple(d.line for d in places.definitions), distance=near,
+            distances=distances,
+        )  # fmt: skip
+        return _Entry(citation, _chance(file, symbol, end - start + 1), bool(held) and held is not None and held[0] == "definition")
+
+
+def _distances(places: Places, start: int, end: int, text_rule: bool) -> _Distances:
+    return _Distances(
+        definition=any_of(apart(d.header, d.line, start, end) for d in places.definitions),
+        use=nearest(places.uses, start, end),
+        span=any_of(apart(d.start, d.end, start, end) for d in places.definitions),
+        text=nearest(places.words, start, end) if text_rule else None,
+    )
+
+
+def _nearest_of(found: Sequence[_Distances]) -> _Distances:
+    return _Distances(*(any_of(column) for column in zip(*found, strict=True)))
+
+
+def _reason(symbol: str, file: SourceFile, places: Places, distances: _Distances, text_rule: bool, wide: bool) -> str:
+    held = distances.held()
+    where = f" (a range of more than {WIDE} lines is measured from its ends)" if wide else ""
+    note = ""
+    if isinstance(file.outline, TextOnly):
+        note = f"; {file.outline.reason}"
+    elif text_rule:
+        note = "; the parse is degraded around these lines, searched as text too"
+    if held:
+        by = {"definition": "its definition", "use": "a use of it", "span": "its definition's body", "text": "its name in the text"}[held[0]]
+        near = "is here" if held[1] == 0 else f"is {held[1]} {'line' if held[1] == 1 else 'lines'} away"
+        return f"{symbol}: {by} {near}{where}{note}"
+    lines = ", ".join(str(d.line) for d in places.definitions[:5])
+    really = f"defined at {lines}" if lines else ("named elsewhere in the file" if places.words else "not in the file")
+    return f"{symbol} is not within {REACH} lines: {really}{where}{note}"
+
+
+def _chance(file: SourceFile, symbol: str | None, width: int) -> float:
+    """Share of the places an interval of this width can have in the file from which the symbol would be within reach."""
+    if file.line_count == 0:
+        return 0.0
+    if symbol is None:
+        return 1.0
+    width = max(1, min(width, file.line_count))
+    places = file.places(symbol)
+    reached = [(d.header - REACH, d.line + REACH) for d in places.definitions] + [(d.start, d.end) for d in places.definitions]
+    reached += [(line - REACH, line + REACH) for line in (places.words if isinstance(file.outline, TextOnly) else places.uses)]
+    last = file.line_count - width + 1
+    starts, upto = 0, 0
+    for low, high in sorted(reached):
+        first, final = max(low - width + 1, upto + 1, 1), min(high, last)
+        if final >= first:
+            starts += final - first + 1
+            upto = final
+    return starts / last
+
+
+def _unresolved(mention: Mention, resolution: Resolution, path: str, reason: str) -> _Entry:
+    return _Entry(_citation(mention, path, resolution, "unresolved", reason), 0.0, False)
+
+
+def _citation(
+    mention: Mention,
+    path: str,
+    resolution: Resolution,
+    status: Status,
+    reason: str,
+    *,
+    held_by: HeldBy | None = None,
+    definition_lines: tuple[int, ...] = (),
+    distance: int | None = None,
+    distances: _Distances | None = None,
+) -> Citation:
+    return Citation(
+        written=mention.written, path=path, start=mention.start, end=mention.end, symbol=mention.symbol, resolution=resolution, status=status,
+        reason=reason, held_by=held_by, definition_lines=definition_lines, distance=distance,
+        definition_distance=distances.definition if distances else None, use_distance=distances.use if distances else None,
+        span_distance=distances.span if distances else None,
+    )  # fmt: skip
+
+
+def _once(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Each citation once: same file, same lines; a symbol that fails there stays on its own, one that holds merges."""
+    kept: dict[tuple[object, ...], _Entry] = {}
+    for entry in entries:
+        c = entry.citation
+        failed = c.symbol if c.status == "hallucinated" and c.held_by is None and c.symbol else None
+        key = (c.path, c.resolution in ("exact", "suffix") or c.resolution, c.start, c.end, failed)
+        known = kept.get(key)
+        if known is None or (known.citation.symbol is None and c.symbol is not None):
+            kept[key] = entry
+    named = {(e.citation.path, e.citation.start, e.citation.end) for e in kept.values() if e.citation.symbol and e.citation.status == "hallucinated"}
+    cited = {e.citation.path for e in kept.values() if e.citation.start is not None}
+    return [e for e in kept.values() if _stands(e.citation, named, cited)]
+
+
+def _stands(citation: Citation, named: set[tuple[str, int | None, int | None]], cited: set[str]) -> bool:
+    """False for a file named without a line that is cited with one too, and for bare lines that a failing symbol is claimed for."""
+    if citation.start is None:
+        return citation.path not in cited
+    bare = citation.symbol is None and citation.status != "unresolved"
+    return not (bare and (citation.path, citation.start, citation.end) in named)
+
+
+def summarise(entries: Sequence[_Entry]) -> GroundingSummary:
+    """The parts of the rates, over citations with a line."""
+    counted = [e for e in entries if e.citation.start is not None]
+    total = len(counted)
+
+    def count(**wanted: str) -> int:
+        return sum(all(getattr(e.citation, key) == value for key, value in wanted.items()) for e in counted)
+
+    def rate(part: float, whole: int) -> float | None:
+        return part / whole if whole else None
+
+    strict = count(status="grounded", resolution="exact")
+    headline = strict + count(status="grounded", resolution="suffix")
+    named = sum(e.citation.symbol is not None and e.citation.resolution in ("exact", "suffix") for e in counted)
+    definition = sum(e.by_definition for e in counted)
+    return GroundingSummary(
+        total=total, grounded=count(status="grounded"), unresolved=count(status="unresolved"), hallucinated=count(status="hallucinated"),
+        exact=count(resolution="exact"), suffix=count(resolution="suffix"), ambiguous=count(resolution="ambiguous"),
+        missing=count(resolution="missing"), other_commit=count(resolution="other_commit"), definition_only=definition, with_symbol=named,
+        strict_rate=rate(strict, total), headline_rate=rate(headline, total), definition_rate=rate(definition, named),
+        chance_rate=rate(sum(e.chance for e in counted), total),
+    )  # fmt: skip
+
+
+def must_cite_recall(citations: Iterable[Citation], must_cite: Sequence[MustCite]) -> tuple[bool, ...]:
+    """Per location: does a citation with exactly one file touch it, within ±5 lines of the interval?
+
+    A citation whose lines do not exist, or whose range is wider than WIDE, finds nothing: it would find everything. A symbol that does
+    not hold there is no bar: the place was shown, and precision counts the error.
+    """
+    places: dict[str, list[tuple[int, int]]] = {}
+    for citation in citations:
+        if citation.start is None or citation.end is None or citation.resolution not in ("exact", "suffix"):
+            continue
+        exists = citation.status == "grounded" or citation.symbol is not None and citation.reason.startswith(citation.symbol)
+        if exists and citation.end - citation.start < WIDE:
+            places.setdefault(citation.path, []).append((citation.start, citation.end))
+    return tuple(
+        any(apart(low, high, must.line, must.end or must.line) <= REACH for low, high in places.get(must.path, ())) for must in must_cite
+    )
+
+
+def cited_files(grounding: Grounding) -> tuple[int, ...]:
+    """Distinct files of the commit cited per text, with or without a line."""
+    return tuple(len(paths) for paths in grounding.by_step)
