@@ -11,6 +11,7 @@ import pytest
 
 from runner.sandbox.base import BuilderEnv, ensure_base
 from runner.sandbox.docker import connect
+from tests.helpers import Ask, asking
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,3 +42,9 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the shared data is not beside this repository")
     return folder
+
+
+@pytest.fixture
+def ask(engine: docker.DockerClient, base_image: str) -> Ask:
+    """Hold a conversation over some files in a fresh cell."""
+    return asking(engine, base_image)

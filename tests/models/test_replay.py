@@ -1,0 +1,74 @@
+"""Replaying a recording against real tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.errors import FairtrialError, ProviderError
+from runner.models.offline import Offline
+from runner.models.replay import Replay
+from runner.records import Prose
+from runner.transcript import TranscriptWriter
+from tests.helpers import Ask, scenario
+
+pytestmark = pytest.mark.docker
+ASKED = scenario("Who calls `finish_up`?", "Which tests cover `dispatch_all`?", tokens=10**6, actions=1000)
+FILES = {"app.py": "def dispatch_all():\n    return finish_up(1)\n\n\ndef finish_up(code):\n    return code\n"}
+
+
+@pytest.fixture
+def recording(ask: Ask, tmp_path: Path) -> Path:
+    """The transcript of a conversation over FILES."""
+    _, events, _ = ask(Offline(), ASKED, FILES)
+    with TranscriptWriter(tmp_path / "transcript.jsonl") as writer:
+        for event in events:
+            writer.write(event)
+    return tmp_path / "transcript.jsonl"
+
+
+def test_unchanged_tools_replay_without_a_difference(ask: Ask, recording: Path) -> None:
+    model = Replay(str(recording))
+    outcome, events, _ = ask(model, ASKED, FILES)
+    assert outcome.kind == "answered"
+    assert model.compared > 3
+    assert model.differences == []
+    assert any(isinstance(event, Prose) for event in events)
+
+
+def test_a_tool_that_answers_otherwise_is_named_with_the_first_line_that_differs(ask: Ask, recording: Path) -> None:
+    model = Replay(str(recording))
+    ask(model, ASKED, {"app.py": "\n" + FILES["app.py"]})
+    first = model.differences[0]
+    assert (first.tool, first.step) == ("shell", 0)
+    assert first.recorded == "./app.py:5:def finish_up(code):"
+    assert first.now == "./app.py:6:def finish_up(code):"
+
+
+def test_a_recording_of_another_scenario_is_refused(ask: Ask, recording: Path) -> None:
+    with pytest.raises(ProviderError, match="another prompt at step 1"):
+        ask(Replay(str(recording)), scenario("Something else?"), FILES)
+
+
+def test_a_recording_that_was_cut_off_says_where_it_ends(ask: Ask, recording: Path) -> None:
+    lines = recording.read_bytes().splitlines(keepends=True)
+    recording.write_bytes(b"".join(lines[: len(lines) // 2]))
+    with pytest.raises(ProviderError, match="the recording"):
+        ask(Replay(str(recording)), ASKED, FILES)
+
+
+def test_a_folder_of_an_attempt_is_a_recording_too(recording: Path) -> None:
+    assert Replay(str(recording.parent)).identity == Replay(str(recording)).identity
+
+
+def test_two_recordings_are_two_models(recording: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.jsonl"
+    changed.write_bytes(recording.read_bytes().replace(b"finish_up", b"finish_it"))
+    assert Replay(str(changed)).identity != Replay(str(recording)).identity
+
+
+def test_no_recording_says_where_it_looked(tmp_path: Path) -> None:
+    with pytest.raises(FairtrialError, match="there is no recording") as caught:
+        Replay(str(tmp_path / "nothing.jsonl"))
+    assert caught.value.where.endswith("nothing.jsonl")

@@ -1,0 +1,136 @@
+"""What stays on disk, whatever kills the runner."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.errors import BusyError, CatalogError, FairtrialError
+from runner.records import Cell, CellResult, Outcome, OutcomeKind, Plan, Timings
+from runner.store import RunStore, write_whole
+from tests.helpers import cell
+
+ZERO = Timings(
+    create_sec=0, initialize_sec=0, warm_up_sec=0, canary_sec=0, agent_sec=0, backoff_sec=0, total_sec=0
+)  # fmt: skip
+
+
+def result(given: Cell, kind: OutcomeKind, attempt: int) -> CellResult:
+    return CellResult(
+        cell=given, attempt=attempt, outcome=Outcome(kind=kind, reason="test"), fingerprint=None, timings=ZERO, peak_memory_mb=None,
+        state_mb=None, started_at="2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+
+
+def planned(folder: Path, *cells: Cell) -> RunStore:
+    store = RunStore(folder)
+    store.write_plan(Plan(run="test", created_at="2026-01-01T00:00:00+00:00", ungated=False, cells=cells))
+    return store
+
+
+def attempt(store: RunStore, given: Cell, kind: OutcomeKind) -> Path:
+    folder = store.begin(given)
+    return store.finish(folder, result(given, kind, int(folder.stem.split("-")[1])))
+
+
+def test_a_broken_attempt_is_kept_and_does_not_count_once_a_measurement_is_there(tmp_path: Path) -> None:
+    given = cell()
+    store = planned(tmp_path, given)
+    attempt(store, given, "sandbox_failed")
+    assert not store.load_cell(given).measured
+    attempt(store, given, "answered")
+    loaded = store.load_cell(given)
+    assert (loaded.measured, loaded.attempts) == (True, 2)
+    assert loaded.result is not None
+    assert loaded.result.attempt == 2
+    assert (store.cell_folder(given.id) / "attempt-1" / "result.json").is_file()
+
+
+def test_the_first_measurement_counts_and_no_later_one_can_replace_it(tmp_path: Path) -> None:
+    given = cell()
+    store = planned(tmp_path, given)
+    attempt(store, given, "out_of_time")
+    attempt(store, given, "answered")
+    loaded = store.load_cell(given)
+    assert loaded.result is not None
+    assert loaded.result.outcome.kind == "out_of_time"
+
+
+def test_an_attempt_that_was_cut_off_is_kept_and_is_no_result(tmp_path: Path) -> None:
+    given = cell()
+    store = planned(tmp_path, given)
+    folder = store.begin(given)
+    (folder / "transcript.jsonl").write_text("{}\n")
+    loaded = store.load_cell(given)
+    assert (loaded.result, loaded.attempts) == (None, 1)
+    assert store.begin(given).name == "attempt-2.partial"
+    assert folder.is_dir()
+
+
+def test_more_than_nine_attempts_keep_their_order(tmp_path: Path) -> None:
+    given = cell()
+    store = planned(tmp_path, given)
+    for _ in range(11):
+        attempt(store, given, "provider_failed")
+    loaded = store.load_cell(given)
+    assert loaded.result is not None
+    assert (loaded.result.attempt, loaded.attempts) == (11, 11)
+
+
+def test_a_second_runner_is_kept_out_and_told_who_is_in(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "run")
+    code = "import sys; from pathlib import Path; from runner.store import RunStore\nwith RunStore(Path(sys.argv[1])).hold(): pass"
+    with store.hold():
+        done = subprocess.run([sys.executable, "-c", code, str(store.folder)], capture_output=True, text=True, check=False)
+    assert f"another runner (process {os.getpid()}) is at work on this run" in done.stderr
+    with store.hold():
+        pass
+
+
+def test_the_hold_of_a_killed_runner_is_gone_with_it(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from runner.store import RunStore\n"
+        "with RunStore(Path(sys.argv[1])).hold(): os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    with RunStore(tmp_path).hold(), pytest.raises(BusyError), RunStore(tmp_path).hold():
+        pass
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    write_whole(path, "old")
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from runner.store import write_whole\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "write_whole(Path(sys.argv[1]), 'x' * 100_000)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert "cannot write: File too large" in done.stderr
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_run_that_is_not_there_says_how_runs_come_to_be(tmp_path: Path) -> None:
+    with pytest.raises(FairtrialError, match="no such run"):
+        RunStore(tmp_path / "nothing").plan()
+
+
+def test_a_damaged_plan_says_which_file_and_key(tmp_path: Path) -> None:
+    store = planned(tmp_path, cell())
+    path = tmp_path / "plan.json"
+    path.write_text(path.read_text().replace('"trial": 1', '"trial": 0'))
+    with pytest.raises(CatalogError, match=r"plan\.json cells\[0\]\.trial"):
+        store.plan()
+
+
+def test_every_input_that_could_change_the_outcome_changes_the_cells_id() -> None:
+    ids = {
+        cell().id, cell("other").id, cell(trial=2).id, cell(commit="a").id, cell(commit="b").id, cell(image="a").id, cell(limits="a").id,
+    }  # fmt: skip
+    assert len(ids) == 7
+    assert cell(a="1", b="2").id == cell(b="2", a="1").id
