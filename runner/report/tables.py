@@ -127,7 +127,11 @@ def tally(report: Report) -> Table:
     ]
     return Table(
         title="Cells: planned, measured, broken",
-        columns=(ARM, *(Column(short=short, full=name) for name, short in names.items()), Column(short="outcomes", full="outcomes", text=True)),
+        columns=(
+            ARM,
+            *(Column(short=short, full=name) for name, short in names.items()),
+            Column(short="outcomes", full="outcomes", text=True),
+        ),
         rows=tuple(rows),
         notes=("A broken cell is a fault of ours: run again on resume, never scored, never dropped from those planned.",),
     )

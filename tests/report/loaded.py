@@ -219,7 +219,9 @@ def small_run(**changes: Any) -> LoadedRun:
         for name, score, gain in zip(NAMES, SHELL_SCORES, gains, strict=True)
     ]
     shifts = (0.05, -0.05, 0.04, -0.04, 0.01)
-    cells += [measured(cell(name, "cclsp"), round(SHELL_SCORES[i] + shift, 3)) for i, (name, shift) in enumerate(zip(NAMES, shifts, strict=False))]
+    cells += [
+        measured(cell(name, "cclsp"), round(score + shift, 3)) for name, score, shift in zip(NAMES, SHELL_SCORES, shifts, strict=False)
+    ]
     cells.append(broken(cell(NAMES[5], "cclsp")))
     return loaded(cells, **changes)
 

@@ -1,0 +1,541 @@
+"""What a report says, what it refuses to say, and the ways to game it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.report import FORMATS, Report, build_report, render_json, terminal_text, write_report
+from runner.report.markdown import render_markdown
+from runner.report.page import render_page
+from runner.report.records import Arm
+from runner.report.tables import clean
+from runner.store import LoadedCell, LoadedRun, RunStore
+from tests.report.loaded import (
+    NAMES,
+    SHELL_SCORES,
+    broken,
+    catalog,
+    cell,
+    citation,
+    fingerprint,
+    grounding,
+    loaded,
+    measured,
+    result,
+    scenario,
+    scorecard,
+    server,
+    small_run,
+    unfinished,
+)
+
+EXPECTED = Path(__file__).parent / "expected"
+
+
+def report_of(run: LoadedRun) -> Report:
+    return build_report(run, *catalog(run))
+
+
+def arm(report: Report, label: str) -> Arm:
+    return next(one for one in report.arms if one.label == label)
+
+
+def shells(scores: Sequence[float] = SHELL_SCORES, **changes: Any) -> list[LoadedCell]:
+    return [measured(cell(name, **changes), score) for name, score in zip(NAMES, scores, strict=False)]
+
+
+def pairs(gain: float, *, model: str = "claude-sonnet-4", n: int = 6) -> list[LoadedCell]:
+    return shells(SHELL_SCORES[:n], model=model) + [
+        measured(cell(name, "codegraph", model=model), round(score + gain, 3)) for name, score in zip(NAMES[:n], SHELL_SCORES, strict=False)
+    ]
+
+
+def all_forms(report: Report) -> dict[str, str]:
+    return {name: render(report) for name, render in FORMATS.items()} | {"terminal": terminal_text(report)}
+
+
+# --- whole output -----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_terminal_report_reads_as_expected_in_80_columns() -> None:
+    text = terminal_text(report_of(small_run()))
+    assert text == (EXPECTED / "terminal.txt").read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def two_cells() -> LoadedRun:
+    run = [measured(cell("alpha", model="offline"), 0.5), measured(cell("alpha", "codegraph", model="offline"), "no judge was reachable")]
+    return loaded(run, ungated=True)
+
+
+def test_the_markdown_report_reads_as_expected() -> None:
+    assert render_markdown(report_of(two_cells())) == (EXPECTED / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_same_run_gives_the_same_bytes_and_reads_back_as_the_same_report(tmp_path: Path) -> None:
+    report = report_of(small_run())
+    paths = write_report(report, tmp_path)
+    assert [path.name for path in paths] == ["report.json", "report.md", "report.html"]
+    assert [path.read_text(encoding="utf-8") for path in paths] == [render(report_of(small_run())) for render in FORMATS.values()]
+    assert Report.model_validate_json(paths[0].read_bytes()) == report
+
+
+def test_a_run_on_disk_is_reported_from_what_the_store_holds(tmp_path: Path) -> None:
+    run, store = small_run(), RunStore(tmp_path / "flask-run")
+    store.write_plan(run.plan)
+    for seen in run.cells[:7]:
+        assert seen.result is not None
+        assert seen.scorecard is not None
+        store.finish(store.begin(seen.cell), seen.result)
+        store.write_scorecard(seen.scorecard)
+    tallies = {one.label: one.tally for one in report_of(store.load()).arms}
+    assert (tallies["shell"].measured, tallies["codegraph"].measured, tallies["cclsp"].unfinished) == (6, 1, 6)
+
+
+# --- the denominator --------------------------------------------------------------------------------------------------------------
+
+
+def test_broken_cells_stay_in_the_denominator_and_are_named_with_their_reason() -> None:
+    report = report_of(small_run())
+    tally = arm(report, "cclsp").tally
+    assert (tally.planned, tally.measured, tally.broken, tally.unfinished, tally.attempts) == (6, 5, 1, 0, 7)
+    assert [(fault.scenario, fault.outcome, fault.reason) for fault in report.faults] == [
+        ("foxtrot", "sandbox_failed", "the container is gone")
+    ]
+    assert all("5/6" in text and "the container is gone" in text for name, text in all_forms(report).items() if name != "report.json")
+
+
+def test_dropping_the_bad_cells_from_the_load_shows_them_as_unfinished() -> None:
+    run = small_run()
+    kept = tuple(seen for seen in run.cells if seen.measured and seen.cell.scenario in NAMES[:3])
+    report = report_of(replace(run, cells=kept))
+    assert {one.label: (one.tally.planned, one.tally.unfinished) for one in report.arms} == {
+        "shell": (6, 3), "codegraph": (6, 3), "cclsp": (6, 3),
+    }  # fmt: skip
+    assert arm(report, "codegraph").fairness.score.planned == 6
+    assert any("3 of 6 cells are not finished" in line for line in report.not_concluded)
+
+
+def test_cells_that_nobody_planned_count_for_nobody() -> None:
+    run = small_run()
+    padded = replace(run, cells=(*run.cells, measured(cell("golf", "codegraph"), 1.0)))
+    assert report_of(padded) == report_of(run)
+
+
+def test_a_scorecard_beside_a_broken_cell_is_not_believed() -> None:
+    lucky = broken(cell("alpha", "codegraph"))
+    lucky = replace(lucky, scorecard=scorecard(lucky.cell, 1.0))
+    report = report_of(loaded([measured(cell("alpha"), 0.5), lucky]))
+    found = arm(report, "codegraph")
+    assert (found.fairness.score.value, found.grounding.total, found.delta.judgement) == (None, 0, "not_compared")
+
+
+def test_a_crashed_server_is_a_measurement_that_counts_and_is_shown() -> None:
+    crash = cell("alpha", "codegraph")
+    died = LoadedCell(
+        cell=crash,
+        result=result(crash, "server_crashed", "the canary found nothing", fingerprint=None),
+        attempts=1,
+        scorecard=scorecard(crash, 0.0),
+    )
+    report = report_of(loaded([measured(cell("alpha"), 0.5), died]))
+    assert arm(report, "codegraph").fairness.score.value == 0.0
+    assert arm(report, "codegraph").delta.value == -0.5
+    assert [(fault.outcome, fault.is_measurement) for fault in report.faults] == [("server_crashed", True)]
+
+
+# --- what is compared -------------------------------------------------------------------------------------------------------------
+
+
+def test_arms_with_different_fingerprints_are_not_compared_and_what_differs_is_said() -> None:
+    cells = pairs(0.3)
+    odd = cells[6]
+    assert odd.result is not None
+    cells[6] = replace(odd, result=odd.result.model_copy(update={"fingerprint": fingerprint(odd.cell, kernel="6.5.0")}))
+    report = report_of(loaded(cells))
+    found = arm(report, "codegraph")
+    assert (found.delta.scenarios, found.delta.judgement, found.fairness.score.cells) == (5, "too_few", 5)
+    assert [one.differs for one in report.incomparable] == [("kernel: 6.1.0 against 6.5.0",)]
+    assert all("6.1.0 against 6.5.0" in text for text in all_forms(report).values())
+
+
+def test_a_measured_cell_without_a_fingerprint_is_compared_with_nobody() -> None:
+    cells = [measured(cell("alpha"), 0.5), measured(cell("alpha", "codegraph"), 0.9)]
+    cells[1] = replace(cells[1], result=result(cells[1].cell, fingerprint=None))
+    report = report_of(loaded(cells))
+    assert arm(report, "codegraph").delta.judgement == "not_compared"
+    assert "no fingerprint" in report.incomparable[0].differs[0]
+
+
+def test_a_steady_gain_over_enough_scenarios_is_higher_than_shell() -> None:
+    delta = arm(report_of(small_run()), "codegraph").delta
+    assert (delta.judgement, delta.value, delta.scenarios, delta.pairs) == ("higher", 0.2, 6, 6)
+    assert delta.low is not None
+    assert delta.low > 0
+
+
+def test_a_steady_loss_is_lower_than_shell() -> None:
+    assert arm(report_of(loaded(pairs(-0.2))), "codegraph").delta.says == "lower than shell"
+
+
+def test_an_interval_that_holds_zero_detects_nothing() -> None:
+    cells = shells() + [
+        measured(cell(name, "codegraph"), round(score + shift, 3))
+        for name, score, shift in zip(NAMES, SHELL_SCORES, (0.3, -0.3, 0.2, -0.2, 0.1, -0.05), strict=True)
+    ]
+    assert arm(report_of(loaded(cells)), "codegraph").delta.says == "no difference detected"
+
+
+def test_a_gain_inside_the_noise_of_duplicates_detects_nothing() -> None:
+    cells = []
+    for name in NAMES:
+        for trial, swing in ((1, -0.2), (2, 0.2)):
+            cells.append(measured(cell(name, trial=trial), round(0.5 + swing, 3)))
+            cells.append(measured(cell(name, "codegraph", trial), round(0.55 + swing, 3)))
+    delta = arm(report_of(loaded(cells)), "codegraph").delta
+    assert delta.low is not None
+    assert delta.noise_floor is not None
+    assert delta.low > 0  # the pairs swing together: the interval alone would have called it a gain
+    assert delta.noise_floor > 0.05
+    assert delta.says == "no difference detected (inside the noise floor)"
+
+
+def test_too_few_scenarios_are_too_few_however_many_trials_they_have() -> None:
+    cells = [
+        measured(cell(name, server_name, trial), score)
+        for name in NAMES[:5]
+        for trial in range(1, 9)
+        for server_name, score in (("shell", 0.3), ("codegraph", 0.9))
+    ]
+    delta = arm(report_of(loaded(cells)), "codegraph").delta
+    assert (delta.says, delta.pairs, delta.low) == ("too few to tell (n=5)", 40, None)
+
+
+def test_servers_without_a_shell_arm_are_compared_with_nothing() -> None:
+    report = report_of(loaded([measured(cell("alpha", "codegraph"), 0.9)]))
+    assert report.arms[0].delta.says == "not compared: the run has no shell arm"
+
+
+def test_each_model_is_compared_with_its_own_shell() -> None:
+    report = report_of(loaded(pairs(0.2) + pairs(-0.2, model="claude-haiku-4")))
+    assert {one.label: one.delta.judgement for one in report.arms} == {
+        "shell (claude-sonnet-4)": "baseline",
+        "codegraph (claude-sonnet-4)": "higher",
+        "shell (claude-haiku-4)": "baseline",
+        "codegraph (claude-haiku-4)": "lower",
+    }
+
+
+def test_arms_stand_shell_first_then_as_planned_whatever_they_scored() -> None:
+    cells = [measured(cell("alpha", "zulu"), 0.1), measured(cell("alpha", "codegraph"), 0.9), measured(cell("alpha"), 0.2)]
+    assert [one.label for one in report_of(loaded(cells)).arms] == ["shell", "zulu", "codegraph"]
+
+
+# --- scores stay apart ------------------------------------------------------------------------------------------------------------
+
+
+def test_adoption_never_moves_fairness() -> None:
+    def with_adoption(value: float) -> Report:
+        used = [replace(seen, scorecard=scorecard(seen.cell, 0.6, adoption=value)) for seen in pairs(0.1)]
+        return report_of(loaded(used))
+
+    idle, busy = with_adoption(0.0), with_adoption(1.0)
+    assert [(one.fairness, one.delta) for one in idle.arms] == [(one.fairness, one.delta) for one in busy.arms]
+    assert arm(idle, "codegraph").adoption != arm(busy, "codegraph").adoption
+
+
+def test_there_is_no_total_anywhere() -> None:
+    keys = {key for path, _ in leaves(report_of(small_run()).as_json()) for key in path}
+    assert not keys & {"overall", "combined", "final", "rank", "winner"}
+    assert {path[-2] for path, _ in leaves(report_of(small_run()).as_json()) if path[-1] == "total"} == {"grounding"}
+
+
+def test_the_shell_has_no_adoption_and_shows_a_dash() -> None:
+    report = report_of(small_run())
+    assert arm(report, "shell").adoption is None
+    assert re.search(r"^shell +—( +—){6}$", terminal_text(report), re.M)
+
+
+def test_an_unscored_part_shows_its_reason_and_never_a_zero() -> None:
+    report = report_of(two_cells())
+    figure = arm(report, "codegraph").fairness.score
+    assert (figure.value, figure.reasons) == (None, ("no judge was reachable (1 of 1 cells)",))
+    for text in all_forms(report).values():
+        assert "no judge was reachable" in text
+        assert not re.search(r"\bnan\b", text, re.I)
+
+
+def test_a_cell_that_was_not_scored_yet_says_so() -> None:
+    cells = [measured(cell("alpha"), 0.5), replace(measured(cell("alpha", "codegraph"), 0.5), scorecard=None)]
+    assert arm(report_of(loaded(cells)), "codegraph").fairness.score.reasons == ("not scored yet; run `fairtrial score` (1 of 1 cells)",)
+
+
+def test_grounding_rates_are_pooled_over_citations_not_over_cells() -> None:
+    few = grounding(total=1, grounded=1, exact=1, strict_rate=1.0, headline_rate=1.0, chance_rate=0.0, with_symbol=0, definition_rate=None)
+    many = grounding(total=99, grounded=0, exact=0, strict_rate=0.0, headline_rate=0.0, chance_rate=0.1)
+    cells = [measured(cell("alpha"), 0.5, grounding=few), measured(cell("bravo"), 0.5, grounding=many)]
+    parts = report_of(loaded(cells)).arms[0].grounding
+    assert (parts.total, parts.headline_rate, parts.strict_rate, parts.chance_rate) == (100, 0.01, 0.01, 0.099)
+
+
+def test_tokens_against_shell_count_only_the_trials_that_both_have() -> None:
+    cells = [measured(cell("alpha"), 0.5), measured(cell("bravo"), 0.5), measured(cell("alpha", "codegraph"), 0.5)]
+    cells.append(broken(cell("bravo", "codegraph")))
+    costs = arm(report_of(loaded(cells)), "codegraph").costs
+    assert (costs.tokens_vs_shell, costs.seconds_vs_shell) == (1.44, 1.5)
+
+
+# --- offline and ungated ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_offline_report_says_first_that_it_ranks_nobody_and_then_ranks_nobody() -> None:
+    report = report_of(loaded(pairs(0.4, model="offline")))
+    assert terminal_text(report).startswith("Made with the offline model: it checks plumbing and servers, and ranks nobody.\n")
+    assert render_markdown(report).startswith("**Made with the offline model: it checks plumbing and servers, and ranks nobody.**\n")
+    assert arm(report, "codegraph").delta.judgement == "not_ranked"
+    for text in all_forms(report).values():
+        assert not re.search(r"higher than shell|lower than shell|winner|beats shell", text)
+
+
+def test_a_replayed_report_ranks_nobody_either() -> None:
+    report = report_of(loaded(pairs(0.4, model="replay:runs/old")))
+    assert arm(report, "codegraph").delta.judgement == "not_ranked"
+    assert "replayed recording" in report.notices[0]
+
+
+def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
+    report = report_of(small_run(ungated=True))
+    forms = all_forms(report)
+    assert json.loads(forms["report.json"])["ungated"] is True
+    headings = [line for line in forms["report.md"].splitlines() if re.match(r"#{1,2} ", line)]
+    assert len(headings) > 15
+    assert all("UNGATED" in line for line in headings)
+    assert all('<span class="flag">UNGATED</span>' in line for line in forms["report.html"].splitlines() if re.match(r"<h[12]", line))
+    assert forms["terminal"].count("UNGATED · ") == 12
+    assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
+
+
+# --- what may not be concluded ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (pairs(0.2, model="offline"), "no language model answered"),
+        (pairs(0.2, n=2), "with 2 scenarios no pattern of wins"),
+        (pairs(0.2, n=1), "with 1 scenario no pattern of wins"),
+        (pairs(0.2), "only claude-sonnet-4 answered"),
+        (pairs(0.2), "the noise floor is unknown"),
+        (pairs(0.2), "every scenario has the same slant (favours indexes)"),
+        (pairs(0.2), "all scenarios are in python"),
+        (pairs(0.2), "the checklist judge sees those and nothing else"),
+        ([*pairs(0.2, n=2), broken(cell("golf"))], "1 of 3 cells broke"),
+        ([*pairs(0.2, n=2), unfinished(cell("golf"))], "1 of 3 cells are not finished"),
+        ([measured(cell("alpha"), 0.5, grounding=grounding(chance_rate=0.75))], "random lines of the same files would reach 0.750"),
+        ([measured(cell("alpha"), "no judge was reachable")], "1 of 1 are in no mean"),
+    ],
+)
+def test_a_caveat_stands_where_its_cause_does(cells: list[LoadedCell], says: str) -> None:
+    assert any(says in line for line in report_of(loaded(cells)).not_concluded)
+
+
+def test_a_broad_repeated_run_drops_the_caveats_it_has_earned() -> None:
+    cells = [
+        measured(cell(name, server_name, trial), round(score + 0.01 * trial, 3))
+        for name, score in zip(NAMES, SHELL_SCORES, strict=True)
+        for trial in (1, 2)
+        for server_name in ("shell", "codegraph")
+    ]
+    run = loaded(cells)
+    scenarios, servers = catalog(run)
+    scenarios["bravo"] = scenario("bravo", slant="favours grep", language="typescript")
+    text = " ".join(build_report(run, scenarios, servers).not_concluded)
+    for gone in ("noise floor", "same slant", "other languages", "other code", "sign test", "broke", "UNGATED"):
+        assert gone not in text
+
+
+def test_a_server_whose_definition_changed_midway_is_called_two_servers() -> None:
+    cells = pairs(0.2, n=2)
+    last = cells[-1]
+    cells[-1] = replace(last, result=result(last.cell, fingerprint=fingerprint(last.cell, server_spec="0" * 64)))
+    assert any("more than one definition" in line for line in report_of(loaded(cells)).not_concluded)
+
+
+# --- scenarios and details --------------------------------------------------------------------------------------------------------
+
+
+def test_failed_citations_are_listed_up_to_a_cap_and_the_rest_are_counted() -> None:
+    wrong = tuple(citation(f"app.py:{number}") for number in range(9000, 9025))
+    right = citation("app.py:10", status="grounded", start=10)
+    unlined = citation("app.py", start=None, status="unresolved")
+    report = report_of(loaded([measured(cell("alpha"), 0.5, citations=(right, unlined, *wrong))]))
+    found = report.sections[0].arms[0].cells[0]
+    assert (len(found.failed), found.failed_total) == (10, 25)
+    for render in (render_markdown, render_page):
+        text = render(report)
+        assert "15 more of 25 are not listed" in text
+        assert "app.py:9009" in text
+        assert "app.py:9010" not in text
+
+
+def test_a_scenario_that_left_the_catalog_is_still_reported() -> None:
+    report = build_report(small_run(), {}, {})
+    assert report.sections[0].slant == "unknown: no longer in the catalog"
+    assert all(render(report) for render in FORMATS.values())
+
+
+def test_an_empty_plan_gives_a_report_and_no_figures() -> None:
+    report = report_of(loaded([]))
+    assert (report.arms, report.trials) == ((), 0)
+    assert all(all_forms(report).values())
+
+
+# --- escaping ---------------------------------------------------------------------------------------------------------------------
+
+HOSTILE = "</td><script>alert(1)</script>|pipe\n# heading\x1b[31m\x1b]0;title\x07\u202e`code` [x](javascript:1) & <b>" + "long" * 500
+
+
+def hostile_run() -> tuple[Report, dict[str, str]]:
+    cells = [
+        measured(cell("alpha"), HOSTILE),
+        measured(cell("alpha", "codegraph"), 0.5, citations=(citation(HOSTILE, HOSTILE),)),
+        broken(cell("bravo"), reason=HOSTILE),
+    ]
+    run = loaded(cells)
+    wicked = {"title": HOSTILE, "description": HOSTILE, "slant": HOSTILE}
+    report = build_report(run, {"alpha": scenario("alpha", **wicked)}, {"codegraph": server("codegraph")})
+    return report, all_forms(report)
+
+
+def test_untrusted_text_starts_no_element_in_the_page() -> None:
+    _, forms = hostile_run()
+    assert "<script" not in forms["report.html"]
+    assert "<b>" not in forms["report.html"]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in forms["report.html"]
+
+
+def test_untrusted_text_ends_no_markdown_cell_and_starts_no_line() -> None:
+    _, forms = hostile_run()
+    for line in forms["report.md"].splitlines():
+        assert not line.startswith("# heading")
+        assert "](javascript" not in line
+        assert not re.search(r"(?<!\\)<", line)
+    rows = [line for line in forms["report.md"].splitlines() if line.startswith("| bravo, shell, trial 1")]
+    assert [len(re.split(r"(?<!\\)\|", row)) for row in rows] == [7]
+
+
+def test_untrusted_text_steers_no_terminal_and_turns_no_line_round() -> None:
+    _, forms = hostile_run()
+    for name in ("terminal", "report.md", "report.html"):
+        assert not set(forms[name]) & {"\x1b", "\x07", "\u202e", "\r"}
+    assert max(map(len, forms["terminal"].splitlines())) <= 80
+
+
+def test_a_huge_text_is_clipped_with_its_true_size() -> None:
+    assert clean("x" * 1000, 10) == "xxxxxxxxxx… (1,000 characters)"
+    assert clean("a\tb\nc  d") == "a b c d"
+    assert clean("\x1b[1mbold\x1b[0m \x9bx\x00") == "bold x"
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------------------
+
+
+class _Page(HTMLParser):
+    VOID = frozenset({"meta", "rect", "line", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+
+def test_the_page_is_one_well_formed_file_that_asks_for_nothing_else() -> None:
+    page = _Page(render_page(report_of(small_run())))
+    assert page.open == []
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base", "form"}
+    assert all((attrs.get("href") or "#").startswith("#") for _, attrs in page.tags)
+    assert not [tag for tag, attrs in page.tags if "src" in attrs or "style" in attrs or any(name.startswith("on") for name in attrs)]
+    assert not re.search(r"https?://|url\(|@import", render_page(report_of(small_run())))
+
+
+def test_the_pages_anchors_all_lead_somewhere_and_are_unique() -> None:
+    page = _Page(render_page(report_of(small_run())))
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {(attrs["href"] or "").removeprefix("#") for tag, attrs in page.tags if tag == "a"} <= set(ids)
+
+
+def test_every_table_of_the_page_names_itself_its_columns_and_its_rows() -> None:
+    page = _Page(render_page(report_of(small_run())))
+    tables = sum(tag == "table" for tag, _ in page.tags)
+    assert tables == sum(tag == "caption" for tag, _ in page.tags) > 10
+    assert {attrs.get("scope") for tag, attrs in page.tags if tag == "th"} == {"col", "row"}
+
+
+def test_bars_say_in_words_what_they_show() -> None:
+    labels = [attrs["aria-label"] for tag, attrs in _Page(render_page(report_of(small_run()))).tags if tag == "svg"]
+    assert labels[1] == "fairness 0.700, 95 % interval 0.633 to 0.753; shell 0.500"
+    assert len(labels) == 3
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict):
+        return [leaf for key, held in value.items() for leaf in leaves(held, (*path, key))]
+    if isinstance(value, list):
+        return [leaf for held in value for leaf in leaves(held, path)]
+    return [(path, value)]
+
+
+def shown_as(value: float) -> set[str]:
+    whole = {f"{value:,.0f}"} if float(value).is_integer() else set()
+    return whole | {f"{value:.3f}", f"{value:+.3f}", f"{value:,.2f}", f"{value:,.1f}"}
+
+
+def test_every_figure_of_the_json_stands_in_the_page() -> None:
+    cells = [
+        measured(cell(name, server_name, trial), round(score + gain * trial, 3))
+        for name, score in zip(NAMES, SHELL_SCORES, strict=True)
+        for trial in (1, 2)
+        for server_name, gain in (("shell", 0.017), ("codegraph", 0.113))
+    ]
+    report = report_of(loaded([*cells, broken(cell("alpha", "cclsp"))]))
+    words = set(re.findall(r"[+-]?\d[\d,]*(?:\.\d+)?", " ".join(_Page(render_page(report)).words)))
+    not_figures = {"schema_version", "start", "end", "distance", "definition_lines"}
+    figures = [
+        (path, value)
+        for path, value in leaves(json.loads(render_json(report)))
+        if isinstance(value, int | float) and not isinstance(value, bool) and path[-1] not in not_figures
+    ]
+    assert len(figures) > 300
+    assert [(path, value) for path, value in figures if not shown_as(value) & words] == []
+
+
+def test_a_fault_never_passes_for_a_score() -> None:
+    failed = cell("alpha", "codegraph")
+    report = report_of(loaded([measured(cell("alpha"), 0.5), broken(failed, "provider_failed", "overloaded")]))
+    assert report.faults[0].is_measurement is False
+    assert report.sections[0].arms[1].cells[0].unscored == "broken: provider_failed"

@@ -1,0 +1,154 @@
+"""Figures worked out by hand, and what the statistics refuse to say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from runner import stats
+from runner.records import CriterionVerdict, StepVerdict, Verdict
+from tests.report.loaded import cell, fingerprint, tools
+
+
+def judged(quality: float, *criteria: float) -> Verdict:
+    said = {f"c{number}": CriterionVerdict(score=score, reason="") for number, score in enumerate(criteria)}
+    step = StepVerdict(name="only", quality=quality, criteria=said)
+    return Verdict(judge="j", identity="0" * 64, inputs="0" * 64, quality=quality, steps=(step,))
+
+
+# --- pairs ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_differences_are_paired_by_trial_and_averaged_within_the_scenario() -> None:
+    shell = {("a", 1): 0.2, ("a", 2): 0.4, ("b", 1): 0.5}
+    arm = {("a", 1): 0.3, ("a", 2): 0.7, ("b", 1): 0.4}
+    assert stats.paired_differences(shell, arm) == {"a": pytest.approx(0.2), "b": pytest.approx(-0.1)}
+
+
+def test_a_trial_that_one_arm_lacks_is_in_no_pair() -> None:
+    shell = {("easy", 1): 0.9, ("hard", 1): 0.1}
+    assert stats.paired_differences(shell, {("easy", 1): 0.9, ("other", 1): 1.0}) == {"easy": 0.0}
+
+
+def test_more_trials_of_one_scenario_do_not_outvote_the_others() -> None:
+    many = {("a", trial): 1.0 for trial in range(1, 100)} | {("b", 1): 0.0}
+    assert stats.mean(stats.scenario_means(many).values()) == 0.5
+
+
+@pytest.mark.parametrize("figure", [math.nan, math.inf, -math.inf])
+def test_a_figure_that_is_no_number_is_refused(figure: float) -> None:
+    for refuse in (stats.mean, stats.bootstrap_interval, lambda values: stats.repeatability([values])):
+        with pytest.raises(ValueError, match="NaN or infinite"):
+            refuse([0.5, figure])
+
+
+def test_nothing_has_no_mean() -> None:
+    with pytest.raises(ValueError, match="nothing to average"):
+        stats.mean([])
+
+
+# --- intervals --------------------------------------------------------------------------------------------------------------------
+
+
+def test_one_figure_has_no_interval() -> None:
+    with pytest.raises(ValueError, match="at least two"):
+        stats.bootstrap_interval([0.5])
+
+
+def test_constant_figures_have_an_interval_of_no_width() -> None:
+    assert stats.bootstrap_interval([0.25] * 8) == stats.Interval(low=0.25, high=0.25)
+
+
+def test_the_same_figures_give_the_same_interval_each_time() -> None:
+    figures = [0.1, 0.4, 0.2, 0.9, 0.3, 0.5, 0.8]
+    assert stats.bootstrap_interval(figures) == stats.bootstrap_interval(figures)
+    assert stats.bootstrap_interval(figures) != stats.bootstrap_interval(figures, seed=1)
+
+
+def test_two_figures_give_an_interval_that_reaches_both() -> None:
+    # Resampled means of {0, 1} are 0, ½ and 1 with ¼, ½, ¼; the expanded tail (0.01 % at n = 2) lies in the outer ones.
+    assert stats.bootstrap_interval([0.0, 1.0]) == stats.Interval(low=0.0, high=1.0)
+
+
+def test_the_interval_is_no_narrower_than_students_t_would_be_by_much() -> None:
+    figures = [0.1, 0.3, 0.2, 0.4, 0.25, 0.35, 0.15, 0.3, 0.2, 0.25]
+    mean = sum(figures) / 10
+    sd = math.sqrt(sum((figure - mean) ** 2 for figure in figures) / 9)
+    half = 2.262 * sd / math.sqrt(10)  # Student's t, 9 degrees of freedom, 97.5 %
+    found = stats.bootstrap_interval(figures)
+    assert (found.low, found.high) == pytest.approx((mean - half, mean + half), abs=0.15 * half)
+
+
+def test_ninety_five_percent_intervals_hold_the_truth_about_that_often_at_the_least_n() -> None:
+    import numpy as np
+
+    draws = np.random.Generator(np.random.PCG64(7)).normal(0, 1, size=(600, stats.MIN_SCENARIOS))
+    held = sum(stats.bootstrap_interval(row, resamples=1000, seed=seed).holds(0) for seed, row in enumerate(draws))
+    assert 0.91 < held / 600 < 0.97
+
+
+def test_the_least_number_of_scenarios_is_where_the_sign_test_can_first_speak() -> None:
+    assert 2 * 0.5**stats.MIN_SCENARIOS <= 0.05 < 2 * 0.5 ** (stats.MIN_SCENARIOS - 1)
+
+
+# --- noise ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_spread_of_duplicates_is_pooled_within_groups() -> None:
+    # Deviations: ±0.1 and ±0.1 about 0.3; ±0.2 about 0.7: squares 0.02 + 0.08, freedom 1 + 1 -> sd √0.05.
+    found = stats.repeatability([[0.2, 0.4], [0.5, 0.9], [0.123]])
+    assert found is not None
+    assert found.sd == pytest.approx(math.sqrt(0.05))
+    assert (found.groups, found.figures) == (2, 4)
+    assert found.limit() == pytest.approx(1.96 * math.sqrt(2) * math.sqrt(0.05))
+    assert found.limit(4) == pytest.approx(found.limit() / 2)
+
+
+def test_groups_that_lie_apart_add_no_noise() -> None:
+    found = stats.repeatability([[0.1, 0.1], [0.9, 0.9]])
+    assert found is not None
+    assert found.sd == 0
+
+
+def test_noise_is_unknown_where_nothing_was_repeated() -> None:
+    assert stats.repeatability([[0.5], []]) is None
+    assert stats.noise_floor([[judged(0.5, 0.5)]]) is None
+    assert stats.noise_floor([]) is None
+
+
+def test_a_limit_needs_a_pair() -> None:
+    with pytest.raises(ValueError, match="at least one pair"):
+        stats.Repeatability(sd=0.1, groups=1, figures=2).limit(0)
+
+
+def test_criteria_that_swing_against_each_other_are_quiet_at_the_scenario() -> None:
+    # Two criteria swap 0 and 1 between duplicates; the step and the scenario stay at 0.5.
+    found = stats.noise_floor([[judged(0.5, 0.0, 1.0), judged(0.5, 1.0, 0.0)]])
+    assert found is not None
+    assert found.criterion.sd == pytest.approx(math.sqrt(0.5))
+    assert (found.step.sd, found.scenario.sd) == (0, 0)
+    assert (found.criterion.groups, found.step.groups, found.scenario.groups) == (2, 1, 1)
+
+
+# --- fingerprints -----------------------------------------------------------------------------------------------------------------
+
+
+def test_arms_that_differ_in_the_server_alone_may_be_compared() -> None:
+    shell, served = fingerprint(cell("a")), fingerprint(cell("a", "codegraph"), tools=tools())
+    assert stats.differences(shell, served) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("harness", "0.2.0"), ("base_image", "other"), ("workspace_image", "other"), ("commit", "0" * 40), ("tree", "0" * 40),
+        ("prompts", "0" * 64), ("limits", "0" * 64), ("container", "0" * 64), ("engine", "27"), ("kernel", "6.5"), ("model", "other"),
+        ("model_identity", "0" * 64),
+    ],
+)  # fmt: skip
+def test_anything_else_that_differs_is_named(field: str, value: Any) -> None:
+    found = stats.differences(fingerprint(cell("a")), fingerprint(cell("a", "codegraph"), **{field: value}))
+    assert len(found) == 1
+    assert found[0].startswith(f"{field}: ")
