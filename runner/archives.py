@@ -104,7 +104,8 @@ def _from_npm(source: NpmSource, folder: Path, env: Mapping[str, str] | None, np
         raise SourceError("no npm here to download a package with", where=source.label, hint="install npm, e.g. `apt-get install npm`")
     tarballs = list(folder.glob("*.tgz"))
     if len(tarballs) != 1:
-        raise SourceError(f"npm left {len(tarballs)} tarballs where one was due", where=source.label, hint="try again; is npm's registry reachable?")
+        hint = "try again; is npm's registry reachable?"
+        raise SourceError(f"npm left {len(tarballs)} tarballs where one was due", where=source.label, hint=hint)
     return tarballs[0]
 
 
@@ -116,9 +117,11 @@ def _client(command: list[str], source: PypiSource | NpmSource, folder: Path, en
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired as error:
-        raise SourceError(f"no answer in {DOWNLOAD_TIMEOUT_SEC} s", where=source.label, hint="is the package registry reachable?") from error
+        hint = "is the package registry reachable?"
+        raise SourceError(f"no answer in {DOWNLOAD_TIMEOUT_SEC} s", where=source.label, hint=hint) from error
     if done.returncode:
-        raise SourceError(f"cannot be had: {done.stderr.strip()[-600:]}", where=source.label, hint="check name, version, digest and network")
+        hint = "check name, version, digest and network"
+        raise SourceError(f"cannot be had: {done.stderr.strip()[-600:]}", where=source.label, hint=hint)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------------------
