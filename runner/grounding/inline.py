@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from runner.grounding.files import PathIndex
-from runner.grounding.naming import symbol_after, symbol_before, symbol_of
+from runner.grounding.naming import spans_of, symbol_after, symbol_before, symbol_of
 from runner.grounding.words import COMMANDS, EXTENSIONS, FOREIGN_PARTS, FOREIGN_ROOTS, HTTP_CODES, NAMES, SUFFIX_TLDS
 
 
@@ -23,6 +23,10 @@ class Mention:
     symbol: str | None = None
     ref: str | None = None
     """Of a blob URL; None for a plain path."""
+    weak: bool = False
+    """Only a JSON key names the symbol: keys have names of their own, so it is dropped where the file does not know the word."""
+    group: int = 0
+    """Not 0 for lines of one list: "`f` (a.py:3, 9)". A symbol named for several lines need hold for one of them only."""
 
 
 @dataclass(kw_only=True)
@@ -341,7 +345,7 @@ class _Reader:
         gap = self.text[last.close : event.start()]
         if group == "ticked" and not _CHAIN.match(gap):
             return event.end()
-        if group == "parens" and (int(re.match(r"\d+", listed)[0]) in HTTP_CODES or "\n" in gap or symbol_before(self.text, last.close, event.start()) is None):  # type: ignore[index] # the group starts with digits
+        if group == "parens" and (int(re.match(r"\d+", listed)[0]) in HTTP_CODES or "\n" in gap or symbol_before(self.text, last.close, event.start(), spans_of(self.text)) is None):  # type: ignore[index] # the group starts with digits
             return event.end()
         self.cites.append(_Cite(begin=event.start(), close=event.end(), path=last.path, lines=intervals(listed), ref=last.ref))
         return event.end()
@@ -350,16 +354,22 @@ class _Reader:
 
     def _reading(self) -> Reading:
         reading = Reading(first_path=self.first, last_path=self.path)
+        spans = spans_of(self.original) if self.cites else []
         breaks = [(m.start() + 1, m.end()) for m in _SENTENCE.finditer(self.original)] if self.cites else []
         for place, cite in enumerate(self.cites):
-            low = max([end for _, end in breaks if end <= cite.begin] + [self.cites[place - 1].close if place else 0])
+            low = max([end for _, end in breaks if end <= cite.begin] + [self._own_words_end(self.cites[place - 1].close) if place else 0])
             high = min([start for start, _ in breaks if start >= cite.close] + [self.cites[place + 1].begin if place + 1 < len(self.cites) else len(self.original)])
             symbol = cite.symbol
             if cite.lines and symbol is None and not self.strict:
-                symbol = symbol_before(self.original, low, cite.begin) or symbol_after(self.original, cite.close, high)
+                symbol = symbol_before(self.original, low, cite.begin, spans) or symbol_after(self.original, cite.close, high, spans)
             reading.mentions.extend(_mentions(cite, self._written(cite), symbol))
         return reading
 
+
+    def _own_words_end(self, at: int) -> int:
+        """Past the bracket that opens right behind a citation: `a.py:1 (foo), b.py:2` says nothing of foo for b.py."""
+        aside = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)").match(self.original, at)
+        return aside.end() if aside else at
 
     def _written(self, cite: _Cite) -> str:
         """As it stands in the text, with the bracket that its last line closes."""
@@ -376,8 +386,9 @@ def _mentions(cite: _Cite, written: str, symbol: str | None) -> Iterator[Mention
     whole = Mention(written=_trimmed(written), path=cite.path, symbol=symbol, ref=cite.ref)
     if not cite.lines:
         yield replace(whole, symbol=None)
-    for start, end in dict.fromkeys(cite.lines):
-        yield replace(whole, start=start, end=end)
+    distinct = dict.fromkeys(cite.lines)
+    for start, end in distinct:
+        yield replace(whole, start=start, end=end, group=len(distinct) - 1)
 
 
 def _trimmed(written: str) -> str:

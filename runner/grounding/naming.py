@@ -6,6 +6,7 @@ of thing) stands between the two. A code span names a symbol; a bare word does s
 
 from __future__ import annotations
 
+import bisect
 import re
 
 from runner.grounding.words import EXTENSIONS, LITERALS
@@ -31,7 +32,9 @@ _GLUE_WORD = (
     r"|trait|field|decorator|type|macro|enum|interface|attribute|variable|test|module|source|body|signature|impl|async|static|public|private"
     r"|which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about"
 )
-_GLUE = re.compile(rf"(?:[\s`*_\"'(\[\]){{|,:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
+_GLUE = re.compile(rf"(?:[\s`*_'(\[\])|,:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
+_DENIED = re.compile(r"\b(?:not|never|no|without|unlike|instead of)\W*\Z", re.I)
+_ELLIPSIS = re.compile(r"(?:/ ?|…|\*|\.\.)_\Z")
 _AFTER = re.compile(r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 
@@ -75,36 +78,42 @@ def _looks_like_code(name: str) -> bool:
 _PROPER = frozenset({"GitHub", "JavaScript", "TypeScript", "GraphQL", "PyPI", "MySQL", "PostgreSQL", "SQLite", "MongoDB", "YouTube", "OpenAI", "GitNexus", "macOS", "iOS", "DevOps"})
 
 
-def symbol_before(text: str, low: int, at: int) -> str | None:
+def spans_of(text: str) -> list[tuple[int, int]]:
+    """Where the code spans of a chunk begin and end, backticks included."""
+    return [(span.start(), span.end()) for span in _SPAN.finditer(text)] if "`" in text else []
+
+
+def symbol_before(text: str, low: int, at: int, spans: list[tuple[int, int]]) -> str | None:
     """The symbol that text[low:at] names last, with only glue between it and `at`; `at` may lie inside a code span."""
-    window = text[max(low, at - 240) : at]
-    best: tuple[int, str | None] = (-1, None)
-    for span in _SPAN.finditer(window):
-        best = (span.end(), symbol_of(span[1]))
-    words = best[0] if best[0] > 0 else 0
-    for word in _WORD.finditer(window, words):
+    low = max(low, at - 240)
+    place = bisect.bisect_right(spans, (at, -1)) - 1
+    inside = place >= 0 and spans[place][0] < at < spans[place][1]
+    begin, end = -1, low
+    symbol: str | None = None
+    if inside:
+        end = low = max(low, spans[place][0] + 1)
+    elif place >= 0 and spans[place][0] >= low:
+        begin, end = spans[place]
+        symbol = symbol_of(text[begin + 1 : end - 1])
+    for word in _WORD.finditer(text, end, at):
         name = _usable(word["receiver"], word["name"], plain=bool(word["call"]))
-        if name and not _inside_span(window, word.start()):
-            best = (word.end(), name)
-    end, symbol = best
-    if symbol is None or not _GLUE.match(window, end):
+        if name and not _ELLIPSIS.search(text[max(0, word.start() - 3) : word.start()] + name[:1]):
+            begin, end, symbol = word.start(), word.end(), name
+    if symbol is None or not _GLUE.match(text[end:at]):
         return None
-    return symbol
+    return None if _DENIED.search(text[max(low, begin - 16) : begin]) else symbol
 
 
-def _inside_span(window: str, at: int) -> bool:
-    return window.count("`", window.rfind("\n", 0, at) + 1, at) % 2 == 1 and "`" in window[at:]
-
-
-def symbol_after(text: str, at: int, high: int) -> str | None:
+def symbol_after(text: str, at: int, high: int, spans: list[tuple[int, int]]) -> str | None:
     """The symbol that follows directly: a code span, or in the citation's own code span a declaration."""
     line_end = text.find("\n", at, high)
-    window = text[at : min(high, at + 160) if line_end < 0 else min(line_end, at + 160)]
-    inside = re.match(r"[ \t]+([^`]{1,120})`", window)
-    if inside and not window.startswith("`"):
-        return symbol_of(inside[1]) if _DECLARED.match(inside[1].strip()) else None
-    gap = _AFTER.match(window)
-    if not gap:
-        return None
-    span = _SPAN.match(window, gap.end())
-    return symbol_of(span[1]) if span else None
+    high = min(high, at + 160) if line_end < 0 else min(line_end, at + 160)
+    place = bisect.bisect_right(spans, (at, -1)) - 1
+    if place >= 0 and spans[place][0] < at < spans[place][1] - 1:
+        rest = text[at : spans[place][1] - 1].strip()
+        return symbol_of(rest) if _DECLARED.match(rest) else None
+    gap = _AFTER.match(text, at, high)
+    after = spans[place + 1] if gap and place + 1 < len(spans) else None
+    if place >= 0 and gap and spans[place][0] >= at:
+        after = spans[place]
+    return symbol_of(text[after[0] + 1 : after[1] - 1]) if gap and after and after[0] == gap.end() and after[1] <= high else None

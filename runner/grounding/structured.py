@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Mention, clean_path, intervals, read_chunk
@@ -37,11 +37,19 @@ def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list
     return list(_walk(value, index, inherited, None, 0))
 
 
+class _Named(NamedTuple):
+    """The symbol that an object or a key names."""
+
+    symbol: str | None
+    weak: bool
+    """True for a key, which may be a name of the answer's own making."""
+
+
 class _Object(list[tuple[str, Any]]):
     """An object's pairs in order, repeated keys kept."""
 
 
-def _walk(value: Any, index: PathIndex, inherited: str | None, symbol: str | None, depth: int) -> Iterator[Mention]:
+def _walk(value: Any, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
     if depth > _DEEPEST:
         return
     if isinstance(value, _Object):
@@ -53,22 +61,24 @@ def _walk(value: Any, index: PathIndex, inherited: str | None, symbol: str | Non
         yield from _strings(value, index, inherited, symbol)
 
 
-def _strings(value: str, index: PathIndex, inherited: str | None, symbol: str | None) -> list[Mention]:
+def _strings(value: str, index: PathIndex, inherited: str | None, symbol: _Named | None) -> list[Mention]:
     """A string is a cell of its own. `symbol` is what its key or object names: for a string that begins with the citation."""
     found = read_chunk(value, index, inherited).mentions
     if symbol and found and found[0].start is not None and found[0].symbol is None and value.lstrip("`( ").startswith(found[0].written[:12]):
-        found[0] = replace(found[0], symbol=symbol)
+        found[0] = replace(found[0], symbol=symbol.symbol, weak=symbol.weak)
     return found
 
 
-def _walk_object(pairs: _Object, index: PathIndex, inherited: str | None, symbol: str | None, depth: int) -> Iterator[Mention]:
+def _walk_object(pairs: _Object, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
     file = _own_file(pairs, index)
     symbol = _own_symbol(pairs) or symbol
     lines, written = _own_lines(pairs) if file or inherited else ([], "")
     path = file or inherited
     if lines and path:
         for start, end in lines:
-            yield Mention(written=f"{path}, {written}" if file else written, path=path, start=start, end=end, symbol=symbol)
+            whole = f"{path}, {written}" if file else written
+            named = symbol or _Named(None, False)
+            yield Mention(written=whole, path=path, start=start, end=end, symbol=named.symbol, weak=named.weak, group=len(lines) - 1)
     for key, value in pairs:
         here = file or inherited
         if file and isinstance(value, str) and clean_path(value, index, has_line=True) == file:
@@ -78,7 +88,7 @@ def _walk_object(pairs: _Object, index: PathIndex, inherited: str | None, symbol
         yield from _entry(key, value, index, here, symbol, depth)
 
 
-def _entry(key: str, value: Any, index: PathIndex, inherited: str | None, symbol: str | None, depth: int) -> Iterator[Mention]:
+def _entry(key: str, value: Any, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
     path = clean_path(key, index, has_line=False)
     if path is None:
         yield from read_chunk(key, index).mentions
@@ -152,13 +162,13 @@ def _as_range(value: Any) -> list[tuple[int, int]]:
     return [(found[0][0], found[1][1])] if isinstance(value, list) and len(found) == 2 else found
 
 
-def _own_symbol(pairs: Pairs) -> str | None:
+def _own_symbol(pairs: Pairs) -> _Named | None:
     """What the object says its symbol is; `name` and `type` count only where no word of English looks like their value."""
     values = {_snake(key): value for key, value in pairs if isinstance(value, str)}
     for key in _SYMBOL_KEYS:
         symbol = symbol_of(values[key].strip("`")) if key in values and " " not in values[key].strip() else None
         if symbol and (key in ("symbol", "qualified_name", "enclosing") or _unlike_a_word(symbol)):
-            return symbol
+            return _Named(symbol, key == "type")
     return None
 
 
@@ -166,10 +176,10 @@ def _unlike_a_word(symbol: str) -> bool:
     return bool(re.search(r"[_.#]|::|[a-z][A-Z]", symbol.strip("_")))
 
 
-def _key_symbol(key: str) -> str | None:
+def _key_symbol(key: str) -> _Named | None:
     """A key that is a symbol (`Engine.ServeHTTP`, `wsgi_app()`): never a plain word, nor the snake or camel case that keys have."""
     symbol = symbol_of(key) if re.search(r"[.#(]|::|[a-z][A-Z]", key) and key[:1] not in " /" else None
-    return symbol if symbol and (re.search(r"[.#]|::", symbol) or "(" in key or key[0].isupper()) else None
+    return _Named(symbol, True) if symbol and (re.search(r"[.#]|::", symbol) or "(" in key or key[0].isupper()) else None
 
 
 def _snake(key: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -135,11 +135,19 @@ class _Verifier:
         entries: list[_Entry] = []
         by_step = []
         for text in texts:
-            found = [self._entry(mention) for mention in extract(text, self.index)]
+            found = [entry for group in _groups(extract(text, self.index)) for entry in self._group(group)]
             by_step.append(tuple(dict.fromkeys(e.citation.path for e in found if e.citation.resolution in ("exact", "suffix"))))
             entries += found
         kept = _once(entries)
         return Grounding(citations=tuple(e.citation for e in kept), summary=summarise(kept), by_step=tuple(by_step))
+
+    def _group(self, mentions: list[Mention]) -> list[_Entry]:
+        """Lines of one list share a symbol: where it holds for one of them, the others are lines that name none."""
+        entries = [self._entry(mention) for mention in mentions]
+        if len(entries) == 1 or not any(e.citation.held_by for e in entries):
+            return entries
+        pairs = zip(mentions, entries, strict=True)
+        return [e if e.citation.held_by else self._entry(replace(m, symbol=None)) for m, e in pairs]
 
     def _entry(self, mention: Mention) -> _Entry:
         resolved = self.index.resolve(mention.path)
@@ -152,7 +160,10 @@ class _Verifier:
             return _unresolved(mention, "ambiguous", resolved.path, f"{count} files end in this path")
         if mention.start is None or mention.end is None:
             return _Entry(_citation(mention, resolved.path, resolved.resolution, "grounded", "the file exists; no line is cited"), 0.0, False)
-        return self._lines(mention, self._source(resolved.path), mention.start, mention.end, resolved.resolution)
+        file = self._source(resolved.path)
+        if mention.symbol and (mention.weak and not file.places(mention.symbol).words or _stem(file.path) == mention.symbol.lower()):
+            mention = replace(mention, symbol=None)
+        return self._lines(mention, file, mention.start, mention.end, resolved.resolution)
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
@@ -185,6 +196,22 @@ class _Verifier:
             distances=distances,
         )  # fmt: skip
         return _Entry(citation, _chance(file, symbol, end - start + 1), bool(held) and held is not None and held[0] == "definition")
+
+
+def _stem(path: str) -> str:
+    """`doctor.go` is spoken of as `doctor`: no symbol of the file, as the reader means it."""
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
+    groups: list[list[Mention]] = []
+    for mention in mentions:
+        last = groups[-1][-1] if groups else None
+        if last and mention.group and (last.written, last.path, last.symbol, last.group) == (mention.written, mention.path, mention.symbol, mention.group):
+            groups[-1].append(mention)
+        else:
+            groups.append([mention])
+    return groups
 
 
 def _distances(places: Places, start: int, end: int, text_rule: bool) -> _Distances:
