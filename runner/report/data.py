@@ -573,7 +573,8 @@ def _command(run: LoadedRun, view: _View) -> str:
     options += [("--server", name) for name in _unique(server for _, server in view.arms)]
     options += [("--model", name) for name in _unique(model for model, _ in view.arms)]
     options.append(("--trials", str(max((cell.trial for cell in run.plan.cells), default=1))))
-    return " ".join(["fairtrial run", *(f"{flag} {shlex.quote(value)}" for flag, value in options)])
+    words = ["fairtrial run", *(f"{flag} {shlex.quote(value)}" for flag, value in options)]
+    return " ".join([*words, "--ungated"] if run.plan.ungated else words)
 
 
 # --- small ------------------------------------------------------------------------------------------------------------------------

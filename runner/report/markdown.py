@@ -9,7 +9,7 @@ from runner.report.records import Report, ScenarioReport
 from runner.report.tables import Table, clean
 
 
-def render_markdown(report: Report) -> str:
+def render(report: Report) -> str:
     """The whole report, one newline at its end."""
     return "\n".join(_lines(report)).rstrip() + "\n"
 
@@ -48,10 +48,9 @@ def _table(table: Table) -> Iterator[str]:
         yield "|" + "|".join(" :-- " if column.text else " --: " for column in table.columns) + "|"
         for row in table.rows:
             yield "| " + " | ".join(map(escape, row)) + " |"
-    if table.notes:
+    if table.rows and table.notes:
         yield ""
-        for note in table.notes:
-            yield from (f"{escape(note)}  ",)
+    yield from (f"{escape(note)}  " for note in table.notes)
 
 
 def _section(section: ScenarioReport) -> Iterator[str]:

@@ -5,7 +5,7 @@ Scores are rounded to 3 decimals, seconds to 2, MB to 1, when the report is buil
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -254,6 +254,3 @@ class Report(Record):
     sections: tuple[ScenarioReport, ...]
     not_concluded: tuple[str, ...]
     repeat: Repeat
-
-    def as_json(self) -> Any:
-        return self.model_dump(mode="json")

@@ -269,7 +269,10 @@ def grounding(report: Report) -> Table:
         title="Citations: the parts",
         columns=(ARM, *(column for _, column in _PARTS_OF_GROUNDING)),
         rows=tuple((clean(arm.label), *(count(getattr(arm.grounding, name)) for name, _ in _PARTS_OF_GROUNDING)) for arm in report.arms),
-        notes=("Pooled over the arm's cells. Exact to other commit say how a path resolved; grounded and hallucinated, what held.",),
+        notes=(
+            "Pooled over the arm's cells. Paths are exact, shortened, ambiguous, missing or of another commit; what holds is grounded, "
+            "what does not is hallucinated.",
+        ),
     )
 
 
@@ -540,7 +543,7 @@ def repeat(report: Report) -> tuple[Table, ...]:
 
 def _facts_table(title: str, group: Mapping[str, Mapping[str, str]]) -> Table:
     rows = tuple(
-        (clean(f"{owner} {name.replace('_', ' ')}"), clean(value)) for owner, held in group.items() for name, value in held.items()
+        (clean(f"{owner} {name.replace('_', ' ')}"), clean(value) or DASH) for owner, held in group.items() for name, value in held.items()
     )
     columns = (Column(short="what", full="what", text=True), Column(short="value", full="value", text=True))
     return Table(title=title, columns=columns, rows=rows)

@@ -17,8 +17,17 @@ LABEL_WIDTH = 22
 """Of a row's name and of figures, before they fold: the longest shipped server's name."""
 
 
-def render_terminal(report: Report) -> RenderableType:
-    """For a rich console. All text is literal: no markup in a name or a reason is obeyed."""
+def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
+    """Text no line of which is wider than `width`. All of it is literal: no markup in a name or a reason is obeyed."""
+    console = Console(
+        file=io.StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour, legacy_windows=False
+    )
+    with console.capture() as capture:
+        console.print(_whole(report))
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def _whole(report: Report) -> RenderableType:
     notices = [Text(notice, style="bold yellow") for notice in report.notices]
     head = Text(f"{clean(report.run)} · {clean(report.created_at)} · {', '.join(map(clean, report.models))}", style="bold")
     parts: list[RenderableType] = [*notices, head, Text(report.question), Text(tables.answer(report), style="bold")]
@@ -27,14 +36,6 @@ def render_terminal(report: Report) -> RenderableType:
     parts += [Text(""), Text(_gated("What may not be concluded", ungated=report.ungated), style="bold")]
     parts += [_item(clean(line, 1000)) for line in report.not_concluded]
     return Group(*parts)
-
-
-def terminal_text(report: Report, width: int = WIDTH) -> str:
-    """The same as plain text, no line wider than `width`."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(render_terminal(report))
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def _gated(title: str, *, ungated: bool) -> str:

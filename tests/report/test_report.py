@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from runner.report import FORMATS, Report, build_report, render_json, terminal_text, write_report
-from runner.report.markdown import render_markdown
-from runner.report.page import render_page
-from runner.report.records import Arm
+from runner.report import html, markdown, terminal
+from runner.report.data import build_report
+from runner.report.files import FORMATS, render_json, write_report
+from runner.report.records import Arm, Report
 from runner.report.tables import clean
 from runner.store import LoadedCell, LoadedRun, RunStore
 from tests.report.loaded import (
@@ -59,14 +59,14 @@ def pairs(gain: float, *, model: str = "claude-sonnet-4", n: int = 6) -> list[Lo
 
 
 def all_forms(report: Report) -> dict[str, str]:
-    return {name: render(report) for name, render in FORMATS.items()} | {"terminal": terminal_text(report)}
+    return {name: render(report) for name, render in FORMATS.items()} | {"terminal": terminal.render(report)}
 
 
 # --- whole output -----------------------------------------------------------------------------------------------------------------
 
 
 def test_the_terminal_report_reads_as_expected_in_80_columns() -> None:
-    text = terminal_text(report_of(small_run()))
+    text = terminal.render(report_of(small_run()))
     assert text == (EXPECTED / "terminal.txt").read_text(encoding="utf-8")
     assert max(map(len, text.splitlines())) <= 80
 
@@ -77,7 +77,7 @@ def two_cells() -> LoadedRun:
 
 
 def test_the_markdown_report_reads_as_expected() -> None:
-    assert render_markdown(report_of(two_cells())) == (EXPECTED / "report.md").read_text(encoding="utf-8")
+    assert markdown.render(report_of(two_cells())) == (EXPECTED / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_same_run_gives_the_same_bytes_and_reads_back_as_the_same_report(tmp_path: Path) -> None:
@@ -253,15 +253,15 @@ def test_adoption_never_moves_fairness() -> None:
 
 
 def test_there_is_no_total_anywhere() -> None:
-    keys = {key for path, _ in leaves(report_of(small_run()).as_json()) for key in path}
+    keys = {key for path, _ in leaves(report_of(small_run()).model_dump(mode="json")) for key in path}
     assert not keys & {"overall", "combined", "final", "rank", "winner"}
-    assert {path[-2] for path, _ in leaves(report_of(small_run()).as_json()) if path[-1] == "total"} == {"grounding"}
+    assert {path[-2] for path, _ in leaves(report_of(small_run()).model_dump(mode="json")) if path[-1] == "total"} == {"grounding"}
 
 
 def test_the_shell_has_no_adoption_and_shows_a_dash() -> None:
     report = report_of(small_run())
     assert arm(report, "shell").adoption is None
-    assert re.search(r"^shell +—( +—){6}$", terminal_text(report), re.M)
+    assert re.search(r"^shell +—( +—){6}$", terminal.render(report), re.M)
 
 
 def test_an_unscored_part_shows_its_reason_and_never_a_zero() -> None:
@@ -298,8 +298,8 @@ def test_tokens_against_shell_count_only_the_trials_that_both_have() -> None:
 
 def test_an_offline_report_says_first_that_it_ranks_nobody_and_then_ranks_nobody() -> None:
     report = report_of(loaded(pairs(0.4, model="offline")))
-    assert terminal_text(report).startswith("Made with the offline model: it checks plumbing and servers, and ranks nobody.\n")
-    assert render_markdown(report).startswith("**Made with the offline model: it checks plumbing and servers, and ranks nobody.**\n")
+    assert terminal.render(report).startswith("Made with the offline model: it checks plumbing and servers, and ranks nobody.\n")
+    assert markdown.render(report).startswith("**Made with the offline model: it checks plumbing and servers, and ranks nobody.**\n")
     assert arm(report, "codegraph").delta.judgement == "not_ranked"
     for text in all_forms(report).values():
         assert not re.search(r"higher than shell|lower than shell|winner|beats shell", text)
@@ -379,7 +379,7 @@ def test_failed_citations_are_listed_up_to_a_cap_and_the_rest_are_counted() -> N
     report = report_of(loaded([measured(cell("alpha"), 0.5, citations=(right, unlined, *wrong))]))
     found = report.sections[0].arms[0].cells[0]
     assert (len(found.failed), found.failed_total) == (10, 25)
-    for render in (render_markdown, render_page):
+    for render in (markdown.render, html.render):
         text = render(report)
         assert "15 more of 25 are not listed" in text
         assert "app.py:9009" in text
@@ -396,6 +396,12 @@ def test_an_empty_plan_gives_a_report_and_no_figures() -> None:
     report = report_of(loaded([]))
     assert (report.arms, report.trials) == ((), 0)
     assert all(all_forms(report).values())
+
+
+def test_colour_is_there_when_asked_for_and_only_then() -> None:
+    report = report_of(small_run())
+    assert "\x1b[" in terminal.render(report, colour=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(report, colour=True)).split() == terminal.render(report).split()
 
 
 # --- escaping ---------------------------------------------------------------------------------------------------------------------
@@ -474,30 +480,30 @@ class _Page(HTMLParser):
 
 
 def test_the_page_is_one_well_formed_file_that_asks_for_nothing_else() -> None:
-    page = _Page(render_page(report_of(small_run())))
+    page = _Page(html.render(report_of(small_run())))
     assert page.open == []
     assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base", "form"}
     assert all((attrs.get("href") or "#").startswith("#") for _, attrs in page.tags)
     assert not [tag for tag, attrs in page.tags if "src" in attrs or "style" in attrs or any(name.startswith("on") for name in attrs)]
-    assert not re.search(r"https?://|url\(|@import", render_page(report_of(small_run())))
+    assert not re.search(r"https?://|url\(|@import", html.render(report_of(small_run())))
 
 
 def test_the_pages_anchors_all_lead_somewhere_and_are_unique() -> None:
-    page = _Page(render_page(report_of(small_run())))
+    page = _Page(html.render(report_of(small_run())))
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     assert {(attrs["href"] or "").removeprefix("#") for tag, attrs in page.tags if tag == "a"} <= set(ids)
 
 
 def test_every_table_of_the_page_names_itself_its_columns_and_its_rows() -> None:
-    page = _Page(render_page(report_of(small_run())))
+    page = _Page(html.render(report_of(small_run())))
     tables = sum(tag == "table" for tag, _ in page.tags)
     assert tables == sum(tag == "caption" for tag, _ in page.tags) > 10
     assert {attrs.get("scope") for tag, attrs in page.tags if tag == "th"} == {"col", "row"}
 
 
 def test_bars_say_in_words_what_they_show() -> None:
-    labels = [attrs["aria-label"] for tag, attrs in _Page(render_page(report_of(small_run()))).tags if tag == "svg"]
+    labels = [attrs["aria-label"] for tag, attrs in _Page(html.render(report_of(small_run()))).tags if tag == "svg"]
     assert labels[1] == "fairness 0.700, 95 % interval 0.633 to 0.753; shell 0.500"
     assert len(labels) == 3
 
@@ -523,7 +529,7 @@ def test_every_figure_of_the_json_stands_in_the_page() -> None:
         for server_name, gain in (("shell", 0.017), ("codegraph", 0.113))
     ]
     report = report_of(loaded([*cells, broken(cell("alpha", "cclsp"))]))
-    words = set(re.findall(r"[+-]?\d[\d,]*(?:\.\d+)?", " ".join(_Page(render_page(report)).words)))
+    words = set(re.findall(r"[+-]?\d[\d,]*(?:\.\d+)?", " ".join(_Page(html.render(report)).words)))
     not_figures = {"schema_version", "start", "end", "distance", "definition_lines"}
     figures = [
         (path, value)

@@ -10,10 +10,10 @@ from runner.report import tables
 from runner.report.records import Report
 from runner.report.tables import Bar, clean
 
-TEMPLATES = Path(__file__).parent / "html"
+TEMPLATES = Path(__file__).parent
 
 
-def render_page(report: Report) -> str:
+def render(report: Report) -> str:
     """Every value is escaped by the template engine; none is marked safe."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

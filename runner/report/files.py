@@ -1,0 +1,31 @@
+"""The files a report is written to. A new form is a module with `render`, and a line in FORMATS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from runner.report import html, markdown
+from runner.report.records import Report
+from runner.store import write_whole
+
+
+def render_json(report: Report) -> str:
+    """Sorted keys, no NaN: equal reports are equal bytes."""
+    return json.dumps(report.model_dump(mode="json"), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Report], str]] = {
+    "report.json": render_json,
+    "report.md": markdown.render,
+    "report.html": html.render,
+}
+
+
+def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
+    """All forms as files in `folder`, each written whole. Raises FairtrialError where one cannot be written."""
+    paths = tuple(folder / name for name in FORMATS)
+    for path in paths:
+        write_whole(path, FORMATS[path.name](report))
+    return paths
