@@ -10,7 +10,7 @@ Every pattern is linear: a repeat is bounded or possessive, and none can start i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Mention, Reading, read_chunk
@@ -57,6 +57,8 @@ class _Document:
         self.lines = text.split("\n")
         self.index, self.at = index, 0
         self.scope, self.found = _Scope(), list[Mention]()
+        self.named: list[str] = []
+        """Paths named so far, the latest last."""
 
     def read(self) -> list[Mention]:
         while self.at < len(self.lines):
@@ -182,7 +184,9 @@ class _Document:
         return bool(frame) and not paths_in(frame["path"], self.index) if frame else False
 
     def _keep(self, reading: Reading) -> Reading:
-        self.found += reading.mentions
+        known = tuple(reversed(self.named))
+        self.found += [replace(m, others=tuple(dict.fromkeys((*m.others, *known)))) if m.tied != "own" else m for m in reading.mentions]
+        self.named = [path for path in self.named if path not in reading.paths] + list(dict.fromkeys(reading.paths))
         self.scope.last = reading.last_path or self.scope.last
         return reading
 

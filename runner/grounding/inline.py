@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 from urllib.parse import unquote
 
 from runner.grounding.files import PathIndex
@@ -25,6 +26,10 @@ class Mention:
     """Of a blob URL; None for a plain path."""
     weak: bool = False
     """Only a JSON key names the symbol: keys have names of their own, so it is dropped where the file does not know the word."""
+    tied: Literal["own", "sentence", "context"] = "own"
+    """What ties the lines to the path: it is written with them, it stands before them in the sentence, or somewhere above."""
+    others: tuple[str, ...] = ()
+    """Files named before, the latest first, where the lines are not written with the path."""
     group: int = 0
     """Not 0 for lines of one list: "`f` (a.py:3, 9)". A symbol named for several lines need hold for one of them only."""
 
@@ -36,6 +41,7 @@ class Reading:
     mentions: list[Mention] = field(default_factory=list)
     first_path: str | None = None
     last_path: str | None = None
+    paths: list[str] = field(default_factory=list)
 
 
 # --- patterns ---------------------------------------------------------------------------------------------------------------------
@@ -143,6 +149,8 @@ class _Cite:
     symbol: str | None = None
     named: bool = False
     """The path stands in it, not in the text before."""
+    tied: Literal["own", "sentence", "context"] = "own"
+    others: tuple[str, ...] = ()
 
 
 class _Reader:
@@ -151,6 +159,8 @@ class _Reader:
         self.cites: list[_Cite] = []
         self.pending: list[_Cite] = []
         self.path: str | None = None
+        self.path_end = 0
+        self.paths: list[str] = []
         self.first: str | None = None
         self.spans: list[tuple[int, int]] = []
         self.text = self._masked(text)
@@ -257,13 +267,17 @@ class _Reader:
         close = begin + len(path)
         begin, path = self._with_spaces(begin, close, path)
         direct = _DIRECT.match(self.text, close) or _CALLED.match(self.text, close)
-        self.path, self.first = path, self.first or path
+        self._name(path, close)
         self._settle(path, begin)
         lines = intervals(direct["list"]) if direct else []
         if direct and self.text[direct.start() : direct.end()].endswith(":"):
             lines = lines[:1]
         self.cites.append(_Cite(begin=begin, close=direct.end() if direct else close, path=path, lines=lines, named=True))
         return self.cites[-1].close
+
+    def _name(self, path: str, end: int) -> None:
+        self.path, self.path_end, self.first = path, end, self.first or path
+        self.paths.append(path)
 
     def _line_follows(self, at: int) -> bool:
         phrase = _EVENT.search(self.text, at, at + 60)
@@ -296,7 +310,7 @@ class _Reader:
         if following:
             begin, close, path = following
             cite.path, cite.close, cite.named = path, close, True
-            self.path, self.first = path, self.first or path
+            self._name(path, close)
             self.cites.append(cite)
             return close
         self._bind(cite)
@@ -318,6 +332,8 @@ class _Reader:
         path = self.path or self.inherited
         if path:
             cite.path = path
+            near = self.path and not _SENTENCE.search(self.text, self.path_end, cite.begin)
+            cite.tied, cite.others = ("sentence" if near else "context"), tuple(reversed(self.paths))
             self.cites.append(cite)
         else:
             self.pending.append(cite)
@@ -347,13 +363,13 @@ class _Reader:
             return event.end()
         if group == "parens" and (int(re.match(r"\d+", listed)[0]) in HTTP_CODES or "\n" in gap or symbol_before(self.text, last.close, event.start(), spans_of(self.text)) is None):  # type: ignore[index] # the group starts with digits
             return event.end()
-        self.cites.append(_Cite(begin=event.start(), close=event.end(), path=last.path, lines=intervals(listed), ref=last.ref))
+        self.cites.append(_Cite(begin=event.start(), close=event.end(), path=last.path, lines=intervals(listed), ref=last.ref, tied=last.tied, others=last.others))
         return event.end()
 
     # symbols, last: each needs its neighbours
 
     def _reading(self) -> Reading:
-        reading = Reading(first_path=self.first, last_path=self.path)
+        reading = Reading(first_path=self.first, last_path=self.path, paths=self.paths)
         spans = spans_of(self.original) if self.cites else []
         breaks = [(m.start() + 1, m.end()) for m in _SENTENCE.finditer(self.original)] if self.cites else []
         for place, cite in enumerate(self.cites):
@@ -383,7 +399,7 @@ class _Reader:
 
 
 def _mentions(cite: _Cite, written: str, symbol: str | None) -> Iterator[Mention]:
-    whole = Mention(written=_trimmed(written), path=cite.path, symbol=symbol, ref=cite.ref)
+    whole = Mention(written=_trimmed(written), path=cite.path, symbol=symbol, ref=cite.ref, tied=cite.tied, others=cite.others)
     if not cite.lines:
         yield replace(whole, symbol=None)
     distinct = dict.fromkeys(cite.lines)

@@ -33,7 +33,10 @@ _GLUE_WORD = (
     r"|which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about"
 )
 _GLUE = re.compile(rf"(?:[\s`*_'(\[\])|,:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
-_DENIED = re.compile(r"\b(?:not|never|no|without|unlike|instead of)\W*\Z", re.I)
+_DENIED = re.compile(
+    r"\b(?:not|never|no|without|unlike|in|within|inside|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
+    r"[\s`*_(]*\Z", re.I)
+"""Before a symbol: it is denied, or it is where the thing is, not the thing."""
 _ELLIPSIS = re.compile(r"(?:/ ?|…|\*|\.\.)_\Z")
 _AFTER = re.compile(r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")

@@ -31,6 +31,8 @@ from runner.records import Citation, GroundingSummary, MustCite, Record, Resolut
 
 REACH = 5
 """Lines: a symbol this near is the symbol cited (seed 002; DESIGN.md, Citations)."""
+MOST_CANDIDATES = 12
+"""Files tried for lines that are written without a path."""
 WIDE = 250
 """Lines: a range longer than this points nowhere."""
 
@@ -143,11 +145,31 @@ class _Verifier:
 
     def _group(self, mentions: list[Mention]) -> list[_Entry]:
         """Lines of one list share a symbol: where it holds for one of them, the others are lines that name none."""
+        mentions = [self._placed(mention) for mention in mentions]
         entries = [self._entry(mention) for mention in mentions]
         if len(entries) == 1 or not any(e.citation.held_by for e in entries):
             return entries
         pairs = zip(mentions, entries, strict=True)
         return [e if e.citation.held_by else self._entry(replace(m, symbol=None)) for m, e in pairs]
+
+    def _placed(self, mention: Mention) -> Mention:
+        """Lines written without a path, in the file they are meant for.
+
+        The nearest file named before them has the first claim. Where they do not hold there, the latest other file named in which the
+        symbol they come with is within reach has the next; lines with no symbol move only if no file stands in their sentence, and only
+        to a file that has them. An invention holds nowhere, so it stays where it was, and shows.
+        """
+        if mention.start is None or mention.tied == "own" or (mention.tied == "sentence" and mention.symbol is None):
+            return mention
+        first = self._entry(mention).citation
+        if first.status != "hallucinated":
+            return mention
+        for path in mention.others[:MOST_CANDIDATES]:
+            moved = replace(mention, path=path)
+            citation = self._entry(moved).citation
+            if citation.status == "grounded" and (citation.held_by is not None or mention.symbol is None):
+                return moved
+        return mention
 
     def _entry(self, mention: Mention) -> _Entry:
         resolved = self.index.resolve(mention.path)
