@@ -180,14 +180,25 @@ def verb_server(arguments: argparse.Namespace) -> int:
 
 
 def verb_ground(arguments: argparse.Namespace) -> int:
-    from runner.grounding.command import ground_files
+    import json
+    from pathlib import Path
 
-    results = ground_files(
-        arguments.file, repo=arguments.repo, commit=arguments.commit, roots=arguments.root_path, state=_state(arguments),
-        env=dict(os.environ),
-    )  # fmt: skip
-    for result in results:
-        show(result.as_json() if arguments.json else result.as_text())
+    from runner.grounding.command import ground_file
+    from runner.grounding.files import GitFiles
+    from runner.report.citations import citations_text
+    from runner.workspace import open_repository
+
+    state = _state(arguments)
+    repository = open_repository(arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ))
+    files = GitFiles(repository, arguments.commit)
+    for name in arguments.file:
+        told, grounding = ground_file(
+            Path(name), files, roots=arguments.root_path, cache_dir=state / "grounding", repo_urls=[arguments.repo]
+        )  # fmt: skip
+        if arguments.json:
+            show(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        else:
+            show(citations_text(name, files.commit, grounding.citations, grounding.summary))
     return OK
 
 
