@@ -156,7 +156,7 @@ _PARTS = (
     Column(short="quality", full="judged quality"),
     Column(short="ground.", full="citation grounding"),
     Column(short="effic.", full="efficiency"),
-    Column(short="cells", full="cells in the mean, of those planned"),
+    Column(short="cells", full="cells / planned"),
 )
 
 
@@ -290,15 +290,19 @@ def rates(report: Report) -> Table:
         title="Citations: the rates those parts give",
         columns=(
             ARM,
-            Column(short="strict", full="strict rate (exact path)"),
-            Column(short="headline", full="headline rate (exact or shortened path)"),
-            Column(short="chance", full="chance rate (random lines of the same files)"),
-            Column(short="definition", full="definition only (of citations with a symbol)"),
+            Column(short="strict", full="strict rate"),
+            Column(short="headline", full="headline rate"),
+            Column(short="chance", full="chance rate"),
+            Column(short="definition", full="definition only"),
             Column(short="unres.", full="unresolved"),
             Column(short="recall", full="must-cite recall"),
         ),
         rows=tuple(rows),
-        notes=noted.numbered(),
+        notes=(
+            "Strict: grounded by an exact path. Headline: by an exact or shortened one. Chance: random lines of the same files. "
+            "Definition only: held by a definition, of those that name a symbol.",
+            *noted.numbered(),
+        ),
     )
 
 
@@ -450,8 +454,8 @@ def scenario_cells(section: ScenarioReport) -> Table:
             Column(short="trial", full="trial"),
             Column(short="cell", full="cell", text=True),
             Column(short="outcome", full="outcome", text=True),
-            Column(short="fairness", full="fairness, or why there is none"),
-            Column(short="failed", full="citations failed / made"),
+            Column(short="fairness", full="fairness, or why none", text=True),
+            Column(short="failed", full="failed / cited"),
             Column(short="reason", full="how it ended", text=True),
         ),
         rows=tuple(rows),
