@@ -1,0 +1,259 @@
+"""The wrapper and CI's entry point, with stand-ins for what they would install: real installs take minutes and change the machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+RECIPES = ["demo", "test", "check", "lock", "cell", "run", "score", "verify-anchors", "report", "bench", "clean"]
+ENGINE_FREE = ["check", "score", "report", "verify-anchors", "lock", "clean", "--list", "--help"]
+PYTHONS = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
+
+FAKE_PYTHON = """\
+case "$1 $2" in
+"-m venv") echo "tools" >>"$LOG"; mkdir -p "$3/bin"; cp "$SHIMS/python3" "$3/bin/python"; cp "$SHIMS/uv" "$SHIMS/just" "$3/bin" ;;
+"-m pip") ;;
+*) exec "$REAL_PYTHON" "$@" ;;
+esac
+"""
+FAKE_UV = """\
+if [ "$1" = venv ]; then
+  echo "venv" >>"$LOG"; sleep 0.3; for last; do :; done; mkdir -p "$last/bin"
+elif [ -n "${UV_FAILS:-}" ]; then echo "no index answers" >&2; exit 2
+fi
+"""
+FAKE_JUST = """\
+for word; do printf '[%s]' "$word"; done; echo; if [ "$(cat)" ]; then echo "had stdin"; fi; exit "${JUST_EXIT:-0}"
+"""
+
+
+@dataclass
+class Wrapper:
+    """A checkout with `justw` in it, and a PATH on which the programs it would call are stand-ins that say what they did."""
+
+    root: Path
+    shims: Path
+
+    def shim(self, name: str, body: str) -> None:
+        (self.shims / name).write_text(f"#!/bin/sh\n{body}\n")
+        (self.shims / name).chmod(0o755)
+
+    def __call__(self, *arguments: str, cwd: Path | None = None, close: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        given = {
+            "PATH": f"{self.shims}:/usr/bin:/bin",
+            "LOG": str(self.log), "SHIMS": str(self.shims), "REAL_PYTHON": os.path.realpath(sys.executable), **env,
+        }
+        command = ["/bin/sh", "-c", f'exec "$0" "$@" {close or "</dev/null"}', str(self.root / "justw"), *arguments]
+        return subprocess.run(command, env=given, cwd=cwd or "/", capture_output=True, text=True, timeout=60, check=False)
+
+    @property
+    def log(self) -> Path:
+        return self.shims / "log"
+
+    def did(self) -> list[str]:
+        return self.log.read_text().split() if self.log.exists() else []
+
+
+@pytest.fixture
+def justw(tmp_path: Path) -> Wrapper:
+    wrapper = Wrapper(tmp_path / "a check out", tmp_path / "shims")
+    wrapper.shims.mkdir()
+    for name in ("justw", "justfile", "pyproject.toml", "locks/bootstrap.txt", "locks/build.txt", "locks/requirements.txt"):
+        (wrapper.root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, wrapper.root / name)
+    for name, body in {"docker": "echo docker >>\"$LOG\"", "python3": FAKE_PYTHON, "uv": FAKE_UV, "just": FAKE_JUST}.items():
+        wrapper.shim(name, body)
+    return wrapper
+
+
+def without_engine(justw: Wrapper, *, uid: int, system: str = "Linux") -> None:
+    justw.shim("docker", "exit 1")
+    justw.shim("id", f"echo {uid}")
+    justw.shim("uname", f"echo {system}")
+
+
+# --- what it passes on ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_recipe_gets_its_words_whole_from_any_folder_and_its_exit_code_comes_back(justw: Wrapper, tmp_path: Path) -> None:
+    done = justw("run", "two words", "", "$HOME", cwd=tmp_path, JUST_EXIT="7")
+    where = f"[--justfile][{justw.root}/justfile][--working-directory][{justw.root}]"
+    assert (done.returncode, done.stdout) == (7, f"{where}[run][two words][][$HOME]\n")
+
+
+def test_a_closed_stdin_does_not_become_the_recipes_input(justw: Wrapper) -> None:
+    done = justw("score", close="<&-")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+
+
+def test_the_second_time_it_makes_and_says_nothing(justw: Wrapper) -> None:
+    assert justw("score").stderr.splitlines() == [
+        "justw: getting uv and just (once)", "justw: building .venv from locks/requirements.txt (once per change of it)",
+    ]
+    assert justw("score").stderr == ""
+    assert justw.did() == ["tools", "venv"]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "locks/requirements.txt"])
+def test_a_changed_lock_makes_a_new_environment(justw: Wrapper, name: str) -> None:
+    justw("score")
+    (justw.root / ".venv/old").touch()
+    with (justw.root / name).open("a") as file:
+        file.write("# changed\n")
+    justw("score")
+    assert not (justw.root / ".venv/old").exists()
+    assert not list(justw.root.glob(".venv.*"))
+
+
+def test_a_moved_checkout_makes_a_new_environment(justw: Wrapper) -> None:
+    justw("score")
+    justw.root = justw.root.rename(justw.root.with_name("moved"))
+    justw("score")
+    assert justw.did().count("venv") == 2
+
+
+# --- two at once, and killed half-way ---------------------------------------------------------------------------------------------
+
+
+def test_several_at_once_build_once(justw: Wrapper) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: justw("score"), range(4)))
+    assert [d.returncode for d in done] == [0] * 4
+    assert justw.did() == ["tools", "venv"]
+
+
+def test_a_build_that_failed_or_was_killed_leaves_no_environment_that_looks_whole(justw: Wrapper) -> None:
+    failed = justw("score", UV_FAILS="1")
+    assert (failed.returncode != 0, "no index answers" in failed.stderr) == (True, True)
+    assert failed.stdout == ""
+    assert not (justw.root / ".venv").exists()
+    (justw.root / ".venv.new/bin").mkdir(parents=True, exist_ok=True)
+    assert justw("score").returncode == 0
+    assert (justw.root / ".venv/stamp").exists()
+
+
+# --- the engine -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recipe", ENGINE_FREE)
+def test_a_recipe_that_needs_no_engine_never_asks_for_one(justw: Wrapper, recipe: str) -> None:
+    without_engine(justw, uid=1000)
+    assert justw(recipe).returncode == 0
+    assert "docker" not in justw.did()
+
+
+@pytest.mark.parametrize("recipe", ["demo", "test", "cell", "run", "bench"])
+def test_no_engine_and_no_root_ends_with_what_is_missing_and_how_to_get_it(justw: Wrapper, recipe: str) -> None:
+    without_engine(justw, uid=1000)
+    done = justw(recipe)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"justw: no Docker Engine answers, and only root .*\nhint: run this as root once, or .*\n", done.stderr)
+    assert not (justw.root / ".venv").exists()
+
+
+def test_a_mac_without_docker_is_told_what_to_install(justw: Wrapper) -> None:
+    without_engine(justw, uid=501, system="Darwin")
+    done = justw("demo")
+    assert (done.returncode, done.stderr) == (
+        1, "justw: no Docker Engine answers\nhint: install and start Docker Desktop, OrbStack or Colima, then run this again\n",
+    )
+
+
+def test_an_engine_that_the_user_chose_is_never_replaced_by_one_of_ours(justw: Wrapper) -> None:
+    without_engine(justw, uid=0)
+    justw.shim("dockerd", 'echo dockerd >>"$LOG"')
+    assert justw("demo", DOCKER_HOST="tcp://192.0.2.1:2375").returncode == 1
+    assert justw.did() == []
+
+
+def test_root_gets_the_installed_engine_started_once_and_is_told(justw: Wrapper) -> None:
+    without_engine(justw, uid=0)
+    justw.shim("docker", 'test -e "$SHIMS/up"')
+    for name in ("dockerd", "systemctl"):
+        justw.shim(name, 'echo engine >>"$LOG"; touch "$SHIMS/up"')
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda _: justw("demo"), range(2)))
+    assert [d.returncode for d in done] == [0, 0]
+    assert justw.did().count("engine") == 1
+    assert "justw: starting " in "".join(d.stderr for d in done)
+
+
+def test_root_without_an_engine_gets_the_distributions(justw: Wrapper) -> None:
+    without_engine(justw, uid=0)
+    (justw.shims / "docker").unlink()
+    make = 'printf "#!/bin/sh\\n" >"$SHIMS/docker"; cp "$SHIMS/docker" "$SHIMS/dockerd"; chmod +x "$SHIMS"/docker*'
+    justw.shim("apt-get", f'echo "$@" | tr " " "\\n" >>"$LOG"; {make}')
+    for tool in ("sh", "env", "cat", "cksum", "dirname", "mkdir", "rm", "mv", "cp", "sleep", "tail", "timeout", "tr", "chmod", "touch"):
+        (justw.shims / tool).symlink_to(shutil.which(tool) or "")
+    done = justw("demo", PATH=str(justw.shims))
+    assert (done.returncode, "installing the distribution's docker.io" in done.stderr) == (0, True)
+    assert {"update", "install", "--no-install-recommends", "docker.io", "debootstrap"} <= set(justw.did())
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_without_a_new_enough_python_is_told_so(justw: Wrapper) -> None:
+    for name in PYTHONS:
+        justw.shim(name, "exit 1")
+    done = justw("score")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "justw: Python 3.11 or newer is missing")
+
+
+# --- the justfile and CI ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_recipes_read_like_a_table_of_contents() -> None:
+    text = (ROOT / "justfile").read_text()
+    documented = re.findall(r"^# (.+)\n([a-z-]+)[^:\n]*:$", text, re.MULTILINE)
+    assert [name for _, name in documented] == RECIPES
+    assert re.findall(r"^([a-z][a-z-]*)[^:\n]*:$", text, re.MULTILINE) == RECIPES
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def ci(tmp_path: Path) -> Path:
+    """A checkout whose `justw` starts a `daemon` and then fails like a test run does."""
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / ".fairtrial").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
+    return tmp_path
+
+
+def _fake_justw(ci: Path, body: str) -> subprocess.CompletedProcess[str]:
+    (ci / "justw").write_text(f"#!/bin/sh\n{body}\n")
+    (ci / "justw").chmod(0o755)
+    return subprocess.run([ci / ".ci/run"], cwd="/", env={"PATH": os.defpath}, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_ci_ends_with_the_tests_code_and_stops_the_daemon_they_started(ci: Path) -> None:
+    done = _fake_justw(ci, 'sleep 60 >/dev/null 2>&1 & echo $! >.fairtrial/dockerd.pid; echo $!; echo "$CI $*"; exit 3')
+    pid, said = done.stdout.splitlines()
+    assert (done.returncode, said) == (3, "true test")
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_ci_leaves_a_process_alone_whose_number_an_earlier_run_wrote_down(ci: Path, bystander: subprocess.Popen[bytes]) -> None:
+    (ci / ".fairtrial/dockerd.pid").write_text(str(bystander.pid))
+    assert _fake_justw(ci, "exit 0").returncode == 0
+    assert bystander.poll() is None
