@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import TypeVar
 
@@ -118,12 +119,25 @@ class _View:
             differs=_what_differs(cells),
         )
 
+    @cached_property
+    def _by_place(self) -> Mapping[tuple[str, str, str | None], list[LoadedCell]]:
+        """(model, server, scenario) -> cells; scenario None for all. Else a report of n cells would look at n² of them."""
+        places: dict[tuple[str, str, str | None], list[LoadedCell]] = {}
+        for seen in self.cells:
+            for scenario in (None, seen.cell.scenario):
+                places.setdefault((seen.cell.model, seen.cell.server, scenario), []).append(seen)
+        return places
+
     def of_arm(self, model: str, server: str, scenario: str | None = None) -> tuple[LoadedCell, ...]:
-        return tuple(
-            seen
-            for seen in self.cells
-            if (seen.cell.model, seen.cell.server) == (model, server) and scenario in (None, seen.cell.scenario)
-        )
+        return tuple(self._by_place.get((model, server, scenario), ()))
+
+    @cached_property
+    def fairness_noise(self) -> Mapping[str, stats.Repeatability | None]:
+        """Model -> how far the fairness of its duplicates lies apart."""
+        return {
+            model: stats.repeatability(list(_values(self, group, FAIRNESS["score"]).values()) for group in _duplicates(self, model))
+            for model, _ in self.arms
+        }
 
     def usable(self, cells: Iterable[LoadedCell]) -> tuple[LoadedCell, ...]:
         return tuple(seen for seen in cells if seen.measured and not self.differs.get(seen.cell.id))
@@ -236,7 +250,7 @@ def _delta(view: _View, model: str, server: str, scenario: str | None = None) ->
     shared = stats.paired_differences(baseline, values)
     if not shared:
         return Delta(judgement="not_compared", says="not compared: no trial that both arms have")
-    pairs, noise = len(baseline.keys() & values.keys()), _fairness_noise(view, model)
+    pairs, noise = len(baseline.keys() & values.keys()), view.fairness_noise[model]
     return _judge(list(shared.values()), pairs=pairs, noise=noise, ranks=_ranks(model))
 
 
@@ -443,10 +457,6 @@ def _duplicates(view: _View, model: str | None = None) -> list[tuple[LoadedCell,
     return [view.usable(view.of_arm(*arm, scenario)) for arm in arms for scenario in view.scenarios]
 
 
-def _fairness_noise(view: _View, model: str | None = None) -> stats.Repeatability | None:
-    return stats.repeatability(list(_values(view, group, FAIRNESS["score"]).values()) for group in _duplicates(view, model))
-
-
 def _noise(view: _View) -> tuple[NoiseLayer, ...]:
     verdicts = ([fair.verdict for seen in group if (fair := _fairness(seen)) and fair.verdict] for group in _duplicates(view))
     judged = stats.noise_floor(verdicts)
@@ -454,7 +464,7 @@ def _noise(view: _View) -> tuple[NoiseLayer, ...]:
         "criterion": judged.criterion if judged else None,
         "step": judged.step if judged else None,
         "scenario": judged.scenario if judged else None,
-        "fairness": _fairness_noise(view),
+        "fairness": stats.repeatability(list(_values(view, group, FAIRNESS["score"]).values()) for group in _duplicates(view)),
     }
     return tuple(
         NoiseLayer.model_validate(
