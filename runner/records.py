@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -723,17 +724,44 @@ class Scorecard(Record):
     adoption: Adoption
 
 
+# --- anchors ----------------------------------------------------------------------------------------------------------------------
+
+
+class GoldCriterion(Record):
+    score: Unit
+    reason: str
+    """A sentence: what in the answer earned or lost it."""
+
+
+class GoldStep(Record):
+    name: str
+    """Equals the scenario's step name."""
+    criteria: dict[str, GoldCriterion]
+
+
+class GoldTranscript(Record):
+    """One frozen transcript, graded by hand."""
+
+    transcript: str
+    """File name under transcripts/."""
+    graded_by: str
+    graded_at: str
+    """Date, ISO 8601."""
+    steps: tuple[GoldStep, ...]
+
+
+class GoldScores(Record):
+    """scenarios/held-out/<id>/gold_scores.json: written before any judge ran."""
+
+    scenario: Name
+    transcripts: tuple[GoldTranscript, ...]
+
+
 # --- reading and writing ----------------------------------------------------------------------------------------------------------
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's duplicate keys, merges and aliases let two readers see two documents: all refused."""
-
-    def compose_node(self, parent: yaml.nodes.Node | None, index: int) -> yaml.nodes.Node | None:
-        if self.check_event(yaml.events.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's stub leaves it untyped
-            raise yaml.YAMLError(f"line {event.start_mark.line + 1}: aliases (*name) are not allowed")
-        return super().compose_node(parent, index)
+class _UniqueKeyLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml's is ten times quicker, and optional
+    """YAML's duplicate keys and merges let two readers see two documents: refused."""
 
     def construct_mapping(self, node: yaml.nodes.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -742,12 +770,26 @@ class _UniqueKeyLoader(yaml.SafeLoader):
             if key in seen:
                 raise yaml.YAMLError(f"line {key_node.start_mark.line + 1}: key {key!r} is given twice")
             seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
+
+
+def _refuse_tricks(text: str) -> None:
+    """A few lines of aliases of aliases stand for gigabytes; brackets in brackets take the parser minutes."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_UniqueKeyLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.events.AliasEvent):
+            raise yaml.YAMLError(f"line {line}: aliases (*name) are not allowed")
+        depth += isinstance(event, yaml.events.CollectionStartEvent) - isinstance(event, yaml.events.CollectionEndEvent)
+        if depth > 50:
+            raise yaml.YAMLError(f"line {line}: nested deeper than 50 levels")
 
 
 def parse_yaml(text: str, record: type[R], *, where: str) -> R:
     """YAML text as a record. Raises CatalogError with every problem, each with file and key path."""
     try:
+        _refuse_tricks(text)
         data = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader, stricter
         as_json = json.dumps(data, allow_nan=False)
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
@@ -760,14 +802,27 @@ def parse_json(text: str | bytes, record: type[R], *, where: str) -> R:
     try:
         return record.model_validate_json(text)
     except ValidationError as error:
-        raise CatalogError([Problem(where=f"{where} {_key_path(e['loc'])}", message=_say(e)) for e in error.errors()]) from error
+        problems = [Problem(where=f"{where} {_key_path(e['loc'])}".rstrip(), message=_say(e, record)) for e in error.errors()]
+        raise CatalogError(problems) from error
 
 
 def _key_path(loc: tuple[int | str, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
 
 
-def _say(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return "no such key; check its spelling"
-    return str(error["msg"])
+def _say(error: Any, record: type[BaseModel]) -> str:
+    if error["type"] != "extra_forbidden":
+        return str(error["msg"])
+    key, known = str(error["loc"][-1]), _keys_of(record)
+    if key in known:
+        return f"no such key here; it belongs to {known[key]}"
+    closest = difflib.get_close_matches(key, known, n=1)
+    return f"no such key; did you mean `{closest[0]}`?" if closest else "no such key; check its spelling"
+
+
+def _keys_of(annotation: Any) -> dict[str, str]:
+    """Every key a record and the records inside it know -> the record's name."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        inner = [_keys_of(part) for field in annotation.model_fields.values() for part in (field.annotation, *field.metadata)]
+        return {k: v for keys in inner for k, v in keys.items()} | dict.fromkeys(annotation.model_fields, annotation.__name__)
+    return {k: v for part in get_args(annotation) for k, v in _keys_of(part).items()}
