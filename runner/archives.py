@@ -50,13 +50,13 @@ class Member:
 # --- fetching ---------------------------------------------------------------------------------------------------------------------
 
 
-def download(source: PypiSource | NpmSource, folder: Path, *, env: Mapping[str, str] | None = None, npm: Npm | None = None) -> Path:
+def download(source: PypiSource | NpmSource, folder: Path, *, environ: Mapping[str, str] | None = None, npm: Npm | None = None) -> Path:
     """The archive's file in `folder` (which must be empty), its digest checked.
 
-    `env` is the registry clients' whole environment; None inherits this process's. `npm` runs npm where the machine has none.
+    `environ` is the registry clients' whole environment; None inherits this process's. `npm` runs npm where the machine has none.
     Raises SourceError where no client is there, the registry does not have the archive, or its bytes are not what the source says.
     """
-    path = _from_pip(source, folder, env) if isinstance(source, PypiSource) else _from_npm(source, folder, env, npm)
+    path = _from_pip(source, folder, environ) if isinstance(source, PypiSource) else _from_npm(source, folder, environ, npm)
     found, expected = _digests(path, source)
     if found != expected:
         hint = "the archive was changed since, or the digest in the scenario is mistyped"
@@ -72,11 +72,11 @@ def _digests(path: Path, source: PypiSource | NpmSource) -> tuple[str, str]:
         return f"sha512-{base64.b64encode(hashlib.file_digest(file, 'sha512').digest()).decode()}", source.integrity
 
 
-def _from_pip(source: PypiSource, folder: Path, env: Mapping[str, str] | None) -> Path:
+def _from_pip(source: PypiSource, folder: Path, environ: Mapping[str, str] | None) -> Path:
     script = Path(__file__).with_name("sdist.py.txt").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as scratch:
         python = _python_with_pip(Path(scratch))
-        _client([python, "-c", script, source.name, source.version, source.sha256, str(folder)], source, folder, env)
+        _client([python, "-c", script, source.name, source.version, source.sha256, str(folder)], source, folder, environ)
     return folder / "sdist"
 
 
@@ -94,10 +94,10 @@ def _works(command: list[str]) -> bool:
     return subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode == 0  # noqa: S603 - fixed commands
 
 
-def _from_npm(source: NpmSource, folder: Path, env: Mapping[str, str] | None, npm: Npm | None) -> Path:
+def _from_npm(source: NpmSource, folder: Path, environ: Mapping[str, str] | None, npm: Npm | None) -> Path:
     pack = ["pack", "--ignore-scripts", "--loglevel=error", "--", f"{source.name}@{source.version}"]
     if shutil.which("npm"):
-        _client(["npm", *pack], source, folder, env)
+        _client(["npm", *pack], source, folder, environ)
     elif npm:
         npm(pack, folder)
     else:
@@ -109,12 +109,12 @@ def _from_npm(source: NpmSource, folder: Path, env: Mapping[str, str] | None, np
     return tarballs[0]
 
 
-def _client(command: list[str], source: PypiSource | NpmSource, folder: Path, env: Mapping[str, str] | None) -> None:
+def _client(command: list[str], source: PypiSource | NpmSource, folder: Path, environ: Mapping[str, str] | None) -> None:
     """Run a registry client in an empty folder, so that no project configuration found there steers it."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command; records.py holds name and version to their grammars
-            command, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=DOWNLOAD_TIMEOUT_SEC, check=False,
-            stdin=subprocess.DEVNULL,
+            command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=DOWNLOAD_TIMEOUT_SEC, check=False,
         )
     except subprocess.TimeoutExpired as error:
         hint = "is the package registry reachable?"

@@ -15,7 +15,7 @@ import re
 import struct
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
@@ -110,7 +110,7 @@ def _git(folder: Path, **environment: str) -> git.Git:
         raise SourceError("git is not installed", hint="install it, e.g. `apt-get install git`") from error
     place = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(folder / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
     runner = git.Git(str(folder))
-    runner.update_environment(**place, **(environment or _ALONE))
+    runner.update_environment(**{**(environment or _ALONE), **place})
     return runner
 
 
@@ -163,17 +163,17 @@ def _entries(folder: Path, commit: str) -> Iterator[_Entry]:
 
 
 def fetch_source(
-    source: Source, *, cache: Path, pins: Mapping[str, RepoPin] | None, env: Mapping[str, str] | None = None, npm: Npm | None = None
+    source: Source, *, cache: Path, pins: Mapping[str, RepoPin] | None, environ: Mapping[str, str] | None = None, npm: Npm | None = None
 ) -> Repository:
     """The source as a repository with that single commit, from the cache where it is there.
 
-    `pins` is what locks/repos.lock holds, by the source's label; None asks for no check (to make the lock). `env`: for what fetches.
+    `pins` is what locks/repos.lock holds, by the source's label; None asks for no check (to make the lock). `environ`: for what fetches.
     Raises SourceError where the source cannot be had or is unsafe, LockError where it is not what the lock says.
     """
     folder = cache / f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.label)[-60:].strip('-')}-{digest_of(source)[:12]}.git"
     if not folder.exists():
         with _renamed_when_done(folder) as fresh:
-            _fill(source, fresh, env, npm)
+            _fill(source, fresh, environ, npm)
     repository = _describe(folder)
     _check(source, repository, pins)
     return repository
@@ -192,13 +192,13 @@ def _renamed_when_done(folder: Path) -> Iterator[Path]:
             raise SourceError("cannot be written", where=str(folder), hint="is the disk full, or the folder read-only?")
 
 
-def _fill(source: Source, fresh: Path, env: Mapping[str, str] | None, npm: Npm | None) -> None:
+def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: Npm | None) -> None:
     try:
         if isinstance(source, GitSource):
-            _fetch_commit(source, fresh, env)
+            _fetch_commit(source, fresh, environ)
         else:
             with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
-                _import_archive(download(source, Path(scratch), env=env, npm=npm), fresh, message=source.label)
+                _import_archive(download(source, Path(scratch), environ=environ, npm=npm), fresh, message=source.label)
     except SourceError as error:
         raise SourceError(error.what, where=error.where or source.label, hint=error.hint) from error
 
@@ -222,22 +222,22 @@ def _check(source: Source, repository: Repository, pins: Mapping[str, RepoPin] |
         raise LockError("; ".join(differences), where=source.label, hint=hint)
 
 
-def _fetch_commit(source: GitSource, fresh: Path, env: Mapping[str, str] | None) -> None:
+def _fetch_commit(source: GitSource, fresh: Path, environ: Mapping[str, str] | None) -> None:
     """That commit alone; where the remote hands out branches and tags only, all of them first, and the one commit from there."""
     runner, only = _new_repository(fresh), [f"{source.commit}:refs/heads/main"]
     try:
-        _fetch_refs(fresh, source.url, only, env, "--depth=1")
+        _fetch_refs(fresh, source.url, only, environ, "--depth=1")
     except SourceError as first:
         with tempfile.TemporaryDirectory(prefix=".all-", dir=fresh.parent) as scratch:
             everything = Path(scratch) / "all.git"
-            _fetch_all(everything, source, env, first)
-            _fetch_refs(fresh, str(everything), only, env, "--depth=1")
+            _fetch_all(everything, source, environ, first)
+            _fetch_refs(fresh, str(everything), only, environ, "--depth=1")
     _run(runner, "rev-parse", "--verify", f"{source.commit}^{{commit}}")
 
 
-def _fetch_all(folder: Path, source: GitSource, env: Mapping[str, str] | None, first: SourceError) -> None:
+def _fetch_all(folder: Path, source: GitSource, environ: Mapping[str, str] | None, first: SourceError) -> None:
     runner = _new_repository(folder)
-    _fetch_refs(folder, source.url, ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"], env)
+    _fetch_refs(folder, source.url, ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"], environ)
     _run(runner, "config", "uploadpack.allowAnySHA1InWant", "true")
     try:
         kind = _run(runner, "cat-file", "-t", source.commit)
@@ -249,12 +249,12 @@ def _fetch_all(folder: Path, source: GitSource, env: Mapping[str, str] | None, f
         raise SourceError(f"{source.commit} is a {kind}, not a commit", where=source.url, hint=hint)
 
 
-def _fetch_refs(folder: Path, url: str, refspecs: Sequence[str], env: Mapping[str, str] | None, *options: str) -> None:
+def _fetch_refs(folder: Path, url: str, refspecs: Sequence[str], environ: Mapping[str, str] | None, *options: str) -> None:
     if url.startswith("-"):
         raise SourceError("a URL does not begin with a dash", where=url)
     settings = ("protocol.version=2", "fetch.unpackLimit=1", f"core.hooksPath={os.devnull}", "gc.auto=0", "fetch.writeCommitGraph=false")
     _run(
-        _git(folder, **{**(env or {}), **_FETCHING}), *(word for setting in settings for word in ("-c", setting)),
+        _git(folder, **{**(environ or {}), **_FETCHING}), *(word for setting in settings for word in ("-c", setting)),
         "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", *options, "--", url, *refspecs,
         timeout_sec=FETCH_TIMEOUT_SEC,
     )
@@ -286,7 +286,7 @@ def _write_import(stream: IO[bytes], members: Iterable[Member], message: bytes) 
     stream.writelines(lines)
 
 
-def open_repository(path_or_url: str, commit: str, cache: Path, *, env: Mapping[str, str] | None = None) -> Path:
+def open_repository(path_or_url: str, commit: str, cache: Path, *, environ: Mapping[str, str] | None = None) -> Path:
     """The git directory to read the commit from: a local repository's own, used as it is, or the cache's for a URL.
 
     Raises SourceError where there is no such repository, or no such commit in it.
@@ -294,7 +294,7 @@ def open_repository(path_or_url: str, commit: str, cache: Path, *, env: Mapping[
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         raise SourceError(f"{commit!r} is not a full commit SHA", hint="`git rev-parse` gives the 40 digits; a branch or tag can move")
     if not Path(path_or_url).is_dir():
-        return fetch_source(GitSource(kind="git", url=path_or_url, commit=commit), cache=cache, pins=None, env=env).path
+        return fetch_source(GitSource(kind="git", url=path_or_url, commit=commit), cache=cache, pins=None, environ=environ).path
     _git(Path(path_or_url))  # says so where git is missing
     from git import Repo  # noqa: PLC0415 - see _git
     from git.exc import InvalidGitRepositoryError  # noqa: PLC0415 - see _git
@@ -315,8 +315,10 @@ def open_repository(path_or_url: str, commit: str, cache: Path, *, env: Mapping[
 # --- a repository becomes an image ------------------------------------------------------------------------------------------------
 
 
-def ensure_workspace(client: docker.DockerClient, repository: Repository, base_image_id: str, *, state_dir: Path) -> WorkspaceImage:
-    """The image with /workspace on the base, built (a few seconds) and proved where it is missing.
+def ensure_workspace(
+    client: docker.DockerClient, repository: Repository, base_image_id: str, *, state_dir: Path, say: Callable[[str], None] = lambda _: None
+) -> WorkspaceImage:
+    """The image with /workspace on the base, built (a few seconds, `say` is told) and proved where it is missing.
 
     Raises LockError where the image or the tree in it is not the one it should be, SandboxError where the engine cannot build it.
     """
@@ -332,6 +334,7 @@ def ensure_workspace(client: docker.DockerClient, repository: Repository, base_i
             try:
                 image_id = str(client.images.get(tag).id)
             except ImageNotFound:
+                say(f"building the workspace of {repository.path.stem} ({repository.files:,} files)")
                 image_id = _build(client, repository, base_image_id, tag)
             if not check_image(state_dir, tag, image_id):
                 _prove(client, image_id, tag, repository)
