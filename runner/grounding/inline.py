@@ -30,6 +30,8 @@ class Mention:
     """What ties the lines to the path: it is written with them, it stands before them in the sentence, or somewhere above."""
     others: tuple[str, ...] = ()
     """Files named before, the latest first, where the lines are not written with the path."""
+    guess: bool = False
+    """`name (42)`: lines, if most of an answer's like it hold; else just numbers."""
     group: int = 0
     """Not 0 for lines of one list: "`f` (a.py:3, 9)". A symbol named for several lines need hold for one of them only."""
 
@@ -49,8 +51,8 @@ class Reading:
 _DASH = r"[-‐‑–—]"
 _TO = rf"(?:\s?{_DASH}\s?|\s?\.\.\.?\s?|\s(?:to|through|thru|until)\s(?:line\s)?)"
 _STOP = r"(?![\w%]|\.\d|-\d)"
-_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:(?:{_DASH}|\.\.\.?)[Ll]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
-_LOOSE_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:{_TO}[Ll]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
+_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:(?:{_DASH}|\.\.\.?)[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
+_LOOSE_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:{_TO}[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
 _GO_ON = r"(?!\s+(?!(?:and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by|after|before|inside)\b)[a-z])"
 _SEP = r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)\s?(?:and\s)?(?:lines?\s)?:?"
 _TICKS = r"[`*_\"']{0,3}"
@@ -65,10 +67,10 @@ _DIRECT = re.compile(rf"(?:{_TICKS}:|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_pl
 _CALLED = re.compile(rf"\((?P<list>\d{{1,7}}(?:{_DASH}\d{{1,7}})?)\)")
 _LINES_WORD = r"(?:[Ll]ines?|LINES?|[Ll]ns?\.|ll?\.)(?:\(s\))?(?:\s(?:numbers?|nos?\.?))?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"
 _LIST = rf"(?P<list>{_plain(_LOOSE_ITEM)}(?:{_SEP}{_plain(_LOOSE_ITEM)}{_GO_ON}){{0,60}})"
-_LINES = rf"(?<![\w\-])(?:{_LINES_WORD}|L(?=\d)){_LIST}"
+_LINES = rf"(?<![\w\-])(?:{_LINES_WORD}|L(?=\d)|at\s(?=\d{{2,6}}{_DASH}\d{{2,6}}\b)){_LIST}"
 _BARE = rf"(?<![\w:.\d\]\"'={{\[-])(?<=[\s(`,/])(?::(?P<bare>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}}))"
 _TICKED = rf"`(?P<ticked>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)`"
-_PARENS = rf"(?<=[`\w)]\s)\((?P<parens>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)\)"
+_PARENS = rf"(?<=[`\w)]\s)\((?P<parens>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?\d{{1,6}}(?:{_DASH}\d{{1,6}})?){{0,40}})\)"
 _SEGMENT = r"(?:[\w.@$+~%\-]|\[{1,2}[\w.\-]{1,80}\]{1,2}|\([\w.\-]{1,80}\)(?=/))"
 _PATH = (
     r"(?<![\w.@$+~%\-/\\\]])(?=[\w@$+~%\-\[\]()]{0,120}+(?:\.{1,2}[\w/\\]|[/\\][\w\[(@.]))"
@@ -85,6 +87,8 @@ _COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")
 _ADJACENT = re.compile(r"[`*_\"')\]]{0,4}[\s,(\[:–—-]{0,4}(?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}[`*_\"'(]{0,2}\Z")
 _OF = re.compile(r"[`*_\"')\],]{0,4}\s*(?:(?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}|[(\[][`*_\"']{0,3})\Z")
 _CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
+_NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\)) \Z")
+_NEXT = re.compile(rf"[`*_]{{0,3}}\s\([^()\n]{{1,60}}\),(?:\sand)?\s(?P<list>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)(?=\s\()")
 _SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)(?:[.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])|;\s|\n\s*\n)")
 
 
@@ -151,6 +155,7 @@ class _Cite:
     """The path stands in it, not in the text before."""
     tied: Literal["own", "sentence", "context"] = "own"
     others: tuple[str, ...] = ()
+    guess: bool = False
 
 
 class _Reader:
@@ -273,6 +278,9 @@ class _Reader:
         if direct and self.text[direct.start() : direct.end()].endswith(":"):
             lines = lines[:1]
         self.cites.append(_Cite(begin=begin, close=direct.end() if direct else close, path=path, lines=lines, named=True))
+        while direct and (direct := _NEXT.match(self.text, self.cites[-1].close)):
+            begin = direct.start("list")
+            self.cites.append(_Cite(begin=begin, close=direct.end(), path=path, lines=intervals(direct["list"])))
         return self.cites[-1].close
 
     def _name(self, path: str, end: int) -> None:
@@ -353,17 +361,26 @@ class _Reader:
         return any(a < begin and close < b and (begin - a > 1 or b - close > 1) for a, b in self.spans)
 
     def _take_number(self, event: re.Match[str]) -> int:
-        """A number alone goes on a list of lines: "`a.py:83`, `153`", "`f` (line 774), `g` (792)"."""
+        """A number alone goes on a list of lines ("`a.py:83`, `153`"), or may be the line of what it follows ("`f` (line 774), `g` (792)")."""
+        if event["parens"]:
+            return self._take_parens(event)
         last = next((cite for cite in reversed(self.cites) if cite.lines), None)
-        listed, group = (event["ticked"], "ticked") if event["ticked"] else (event["parens"], "parens")
-        if last is None or _SENTENCE.search(self.text, last.close, event.start()):
+        if last and not _SENTENCE.search(self.text, last.close, event.start()) and _CHAIN.match(self.text[last.close : event.start()]):
+            lines = intervals(event["ticked"])
+            self.cites.append(replace(last, begin=event.start(), close=event.end(), lines=lines, symbol=None, named=False))
+        return event.end()
+
+    def _take_parens(self, event: re.Match[str]) -> int:
+        path, listed = self.path or self.inherited, event["parens"]
+        if path is None or int(re.split(r"\D", listed, maxsplit=1)[0]) in HTTP_CODES:
             return event.end()
-        gap = self.text[last.close : event.start()]
-        if group == "ticked" and not _CHAIN.match(gap):
+        if "," not in listed and not _NAMED_BEFORE.search(self.text[max(0, event.start() - 90) : event.start()]):
             return event.end()
-        if group == "parens" and (int(re.match(r"\d+", listed)[0]) in HTTP_CODES or "\n" in gap or symbol_before(self.text, last.close, event.start(), spans_of(self.text)) is None):  # type: ignore[index] # the group starts with digits
-            return event.end()
-        self.cites.append(_Cite(begin=event.start(), close=event.end(), path=last.path, lines=intervals(listed), ref=last.ref, tied=last.tied, others=last.others))
+        last = next((c for c in reversed(self.cites) if c.lines and not c.guess), None)
+        sure = last is not None and not _SENTENCE.search(self.text, last.close, event.start()) and "," not in listed
+        cite = _Cite(begin=event.start(), close=event.end(), path=path, lines=intervals(listed), tied="context", guess=not sure)
+        cite.others = tuple(reversed(self.paths))
+        self.cites.append(cite)
         return event.end()
 
     # symbols, last: each needs its neighbours
@@ -399,7 +416,7 @@ class _Reader:
 
 
 def _mentions(cite: _Cite, written: str, symbol: str | None) -> Iterator[Mention]:
-    whole = Mention(written=_trimmed(written), path=cite.path, symbol=symbol, ref=cite.ref, tied=cite.tied, others=cite.others)
+    whole = Mention(written=_trimmed(written), path=cite.path, symbol=symbol, ref=cite.ref, tied=cite.tied, others=cite.others, guess=cite.guess)
     if not cite.lines:
         yield replace(whole, symbol=None)
     distinct = dict.fromkeys(cite.lines)

@@ -71,8 +71,9 @@ def _strings(value: str, index: PathIndex, inherited: str | None, symbol: _Named
 
 def _walk_object(pairs: _Object, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
     file = _own_file(pairs, index)
+    inherited = file or _place(pairs, index) or inherited
     symbol = _own_symbol(pairs) or symbol
-    lines, written = _own_lines(pairs) if file or inherited else ([], "")
+    lines, written = _own_lines(pairs) if inherited else ([], "")
     path = file or inherited
     if lines and path:
         for start, end in lines:
@@ -105,6 +106,16 @@ def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
         if isinstance(value, str) and _snake(key).replace("_", "") in _FILE_KEYS:
             path = clean_path(value.strip(), index, has_line=True)
             if path and path == value.strip():
+                return path
+    return None
+
+
+def _place(pairs: Pairs, index: PathIndex) -> str | None:
+    """The file of an object that gives it with its lines (`"location": "a.py:12"`): its other values speak of it too."""
+    for key, value in pairs:
+        if isinstance(value, str) and len(value) < 300 and _PLACE_KEY.search(_snake(key)):
+            path = next(iter(paths_in(value, index)), None)
+            if path and value.lstrip("`( ").startswith(path):
                 return path
     return None
 

@@ -137,11 +137,17 @@ class _Verifier:
         entries: list[_Entry] = []
         by_step = []
         for text in texts:
-            found = [entry for group in _groups(extract(text, self.index)) for entry in self._group(group)]
+            found = [entry for group in _groups(self._sure(extract(text, self.index))) for entry in self._group(group)]
             by_step.append(tuple(dict.fromkeys(e.citation.path for e in found if e.citation.resolution in ("exact", "suffix"))))
             entries += found
         kept = _once(entries)
         return Grounding(citations=tuple(e.citation for e in kept), summary=summarise(kept), by_step=tuple(by_step))
+
+    def _sure(self, mentions: list[Mention]) -> list[Mention]:
+        """Without the guesses, unless most of those that name a symbol hold: then this answer writes its lines so, and all count."""
+        guesses = [m for m in mentions if m.guess and m.symbol]
+        held = sum(self._entry(self._placed(m)).citation.held_by is not None for m in guesses)
+        return mentions if guesses and held * 2 > len(guesses) else [m for m in mentions if not m.guess]
 
     def _group(self, mentions: list[Mention]) -> list[_Entry]:
         """Lines of one list share a symbol: where it holds for one of them, the others are lines that name none."""
