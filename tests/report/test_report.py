@@ -136,6 +136,8 @@ def test_a_scorecard_beside_a_broken_cell_is_not_believed() -> None:
     report = report_of(loaded([measured(cell("alpha"), 0.5), lucky]))
     found = arm(report, "codegraph")
     assert (found.fairness.score.value, found.grounding.total, found.delta.judgement) == (None, 0, "not_compared")
+    shown = report.sections[0].arms[1].cells[0]
+    assert (shown.fairness, shown.commentary, shown.failed_total) == (None, (), 0)
 
 
 def test_a_crashed_server_is_a_measurement_that_counts_and_is_shown() -> None:
