@@ -170,7 +170,7 @@ def fetch_source(
     `pins` is what locks/repos.lock holds, by the source's label; None asks for no check (to make the lock). `environ`: for what fetches.
     Raises SourceError where the source cannot be had or is unsafe, LockError where it is not what the lock says.
     """
-    folder = cache / f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.label)[-60:].strip('-')}-{digest_of(source)[:12]}.git"
+    folder = cache.resolve() / f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.label)[-60:].strip('-')}-{digest_of(source)[:12]}.git"
     if not folder.exists():
         with _renamed_when_done(folder) as fresh:
             _fill(source, fresh, environ, npm)
