@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import Mention, Reading, read_chunk
+from runner.grounding.inline import MOST_CANDIDATES, Mention, Reading, read_chunk
 from runner.grounding.structured import is_rule, paths_in, read_json, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
 
@@ -83,8 +83,7 @@ class _Document:
     def _heading(self, line: str) -> None:
         """A heading that names a file owns the lines below it; any other ends the reach of the file before it."""
         reading = self._keep(read_chunk(line, self.index))
-        files = {mention.path for mention in self.found}
-        self.scope = _Scope(heading=reading.first_path, last=self.scope.last if len(files) == 1 else None)
+        self.scope = _Scope(heading=reading.first_path, last=self.scope.last if len(self.named) == 1 else None)
         self.at += 1
 
     def _table(self) -> None:
@@ -184,9 +183,10 @@ class _Document:
         return bool(frame) and not paths_in(frame["path"], self.index) if frame else False
 
     def _keep(self, reading: Reading) -> Reading:
-        known = tuple(reversed(self.named))
+        known = self.named[::-1]
         self.found += [replace(m, others=tuple(dict.fromkeys((*m.others, *known)))) if m.tied != "own" else m for m in reading.mentions]
-        self.named = [path for path in self.named if path not in reading.paths] + list(dict.fromkeys(reading.paths))
+        paths = list(dict.fromkeys(reading.paths))
+        self.named = [*(path for path in self.named if path not in paths), *paths][-MOST_CANDIDATES:]
         self.scope.last = reading.last_path or self.scope.last
         return reading
 

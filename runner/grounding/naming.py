@@ -32,7 +32,7 @@ _GLUE_WORD = (
     r"|trait|field|decorator|type|macro|enum|interface|attribute|variable|test|module|source|body|signature|impl|async|static|public|private"
     r"|which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about"
 )
-_GLUE = re.compile(rf"(?:[\s`*_'(\[\])|,:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
+_GLUE = re.compile(rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
 _DENIED = re.compile(
     r"\b(?:not|never|no|without|unlike|in|within|inside|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
     r"[\s`*_(]*\Z", re.I)

@@ -31,8 +31,6 @@ from runner.records import Citation, GroundingSummary, MustCite, Record, Resolut
 
 REACH = 5
 """Lines: a symbol this near is the symbol cited (seed 002; DESIGN.md, Citations)."""
-MOST_CANDIDATES = 12
-"""Files tried for lines that are written without a path."""
 WIDE = 250
 """Lines: a range longer than this points nowhere."""
 
@@ -170,7 +168,7 @@ class _Verifier:
         first = self._entry(mention).citation
         if first.status != "hallucinated":
             return mention
-        for path in mention.others[:MOST_CANDIDATES]:
+        for path in mention.others:
             moved = replace(mention, path=path)
             citation = self._entry(moved).citation
             if citation.status == "grounded" and (citation.held_by is not None or mention.symbol is None):
