@@ -5,7 +5,7 @@ The cheats are made from the scenario itself, so that each new scenario proves i
 - silence: no text in any step
 - the prompt, pasted back
 - a spray: places all over the files the scenario asks for, and every other file
-- keyword stuffing, three ways: one soup, a line for each fact, and soup after the pasted prompt
+- keyword stuffing, four ways: one soup, a line for each fact, the same with a guessed place on it, and soup after the pasted prompt
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from runner.errors import Problem
+from runner.grounding.symbols import SourceFile, outline_of
 from runner.protocols import Files, Judge
 from runner.records import Answer, AnswerStep, Check, Effort, Fairness, MustCite, Rubric, Scenario, Scored
 from runner.scoring.fairness import WEIGHTS, score_fairness
@@ -92,10 +93,10 @@ def _place(place: MustCite, files: Files, where: str) -> Iterator[Problem]:
 
 
 def _definitions(place: MustCite, files: Files) -> tuple[int, ...]:
-    from runner.scoring.fairness import cite  # noqa: PLC0415 - grammars load only where they are asked for
-
-    citations = cite(f"`{place.symbol}` ({place.path}:{place.line})", files)
-    return tuple(line for citation in citations for line in citation.definition_lines)
+    """Lines on which the verifier's own resolver finds the symbol defined."""
+    source, sha = files.read(place.path), files.blob_sha(place.path)
+    file = SourceFile(place.path, source, lambda: outline_of(place.path, source, sha, None))
+    return tuple(definition.line for definition in file.places(place.symbol or "").definitions)
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------------------
@@ -178,6 +179,7 @@ _FIXES = {
     "a spray of places": "its facts are met by places alone; give them terms that say what holds there",
     "keyword soup": "its facts are met by keywords alone; give them `cites`, or terms that need a statement",
     "a line of keywords for each fact": "its facts are met by keywords alone; give them `cites`, or terms that need a statement",
+    "a line of keywords and a guessed place for each fact": "too many of its facts ask for no place; give more of them `cites`",
     "keyword soup after the prompt": "its facts are met by the prompt's own words; give them `cites`, or other terms",
 }
 
@@ -191,6 +193,7 @@ def cheats(loaded: Loaded, files: Files) -> dict[str, list[str]]:
         "a spray of places": [_spray(loaded, at, files) for at in range(len(prompts))],
         "keyword soup": [" ".join(word for line in lines for word in line) for lines in words],
         "a line of keywords for each fact": ["\n".join(f"- {' '.join(line)}" for line in lines) for lines in words],
+        "a line of keywords and a guessed place for each fact": [_guesses(loaded, at) for at in range(len(prompts))],
         "keyword soup after the prompt": [
             f"{prompt}\n\n{', '.join(word for line in lines for word in line)}." for prompt, lines in zip(prompts, words, strict=True)
         ],
@@ -204,11 +207,21 @@ def _keywords(loaded: Loaded, at: int) -> list[list[str]]:
     return [[str(check.value)] for check in checks] + [[term.rstrip("*") for group in fact.terms for term in group] for fact in facts]
 
 
+def _guesses(loaded: Loaded, at: int) -> str:
+    """Each fact's words beside the first line of a file that the step asks for: right file, no idea where in it."""
+    asked = sorted(_asked(loaded, at)) or ["README.md"]
+    lines = _keywords(loaded, at)
+    return "\n".join(f"- {' '.join(line)} ({asked[number % len(asked)]}:1)" for number, line in enumerate(lines))
+
+
+def _asked(loaded: Loaded, at: int) -> set[str]:
+    facts = [fact for criterion in loaded.rubric.steps[at].criteria.values() for fact in criterion.facts]
+    return {place.path for place in (*loaded.scenario.steps[at].must_cite, *(place for fact in facts for place in fact.cites))}
+
+
 def _spray(loaded: Loaded, at: int, files: Files) -> str:
     """Lines all over every file the step asks for, and the head of many others, with every keyword beside them."""
-    step = loaded.scenario.steps[at]
-    facts = [fact for criterion in loaded.rubric.steps[at].criteria.values() for fact in criterion.facts]
-    asked = {place.path for place in (*step.must_cite, *(place for fact in facts for place in fact.cites))}
+    asked = _asked(loaded, at)
     others = sorted(files.paths() - asked)[:: max(1, len(files.paths()) // _SPRAY_FILES)]
     keywords = " ".join(word for line in _keywords(loaded, at) for word in line)
     lines = [f"- {path}:{line} {keywords}" for path in sorted(asked) for line in _everywhere(files.read(path))]

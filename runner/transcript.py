@@ -58,7 +58,10 @@ class TranscriptWriter:
             raise _disk_error(self.path, error) from error
 
     def close(self) -> None:
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:
+            raise _disk_error(self.path, error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +76,7 @@ def _line(event: Event) -> bytes:
 
 
 def _drop_cut_line(path: Path) -> None:
-    if not path.exists():
+    if not path.is_file():
         return
     with path.open("r+b") as file:
         whole = 0

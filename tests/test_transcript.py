@@ -41,7 +41,8 @@ def call(call_id: str, *, step: int = 0, origin: str = "server", **arguments: ob
 
 def result(call_id: str, text: str = "found", *, step: int = 0, is_error: bool = False) -> ToolResult:
     return ToolResult(
-        step=step, turn=0, call_id=call_id, text=text, is_error=is_error, size_chars=len(text), digest="0" * 64, truncated=False, wall_sec=0.5
+        step=step, turn=0, call_id=call_id, text=text, is_error=is_error, size_chars=len(text), digest="0" * 64,
+        truncated=False, wall_sec=0.5,
     )  # fmt: skip
 
 
@@ -138,9 +139,7 @@ def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None
 def test_a_full_disk_is_an_error_of_the_user_and_not_a_crash(tmp_path: Path) -> None:
     link = tmp_path / "t.jsonl"
     link.symlink_to("/dev/full")
-    writer = TranscriptWriter.__new__(TranscriptWriter)
-    writer.path, writer._file = link, link.open("ab", buffering=0)
-    with pytest.raises(FairtrialError, match="the transcript cannot be written: No space left"), writer:
+    with pytest.raises(FairtrialError, match="the transcript cannot be written: No space left"), TranscriptWriter(link) as writer:
         writer.write(WHOLE[0])
 
 
@@ -164,7 +163,8 @@ def test_tool_inputs_and_outputs_and_thinking_never_reach_the_answer() -> None:
 
 def test_a_keyword_in_a_tool_call_scores_nothing() -> None:
     """The cheat of seed 002, pitfall 1: grep for the keywords, say nothing."""
-    events = (Prompt(step=0, text="p"), call("a", pattern="deliver|retry_failed|OSError"), result("a", " ".join(GOOD)), StepEnd(step=0, stop="end"))
+    searched = call("a", pattern="deliver|retry_failed|OSError")
+    events = (Prompt(step=0, text="p"), searched, result("a", " ".join(GOOD)), StepEnd(step=0, stop="end"))
     card = score_cell(events, SCENARIO, RUBRIC, cell_id="c", server="codegraph", files=TREE, judge=None)
     assert card.fairness.keyword_coverage.model_dump()["value"] == 0.0
     assert card.fairness.citations == ()
@@ -194,7 +194,7 @@ def test_a_step_without_prose_is_not_completed() -> None:
 def test_effort_leaves_the_provider_s_waiting_out_and_counts_cached_tokens_nowhere() -> None:
     _, _, cost = split(WHOLE, SCENARIO)
     assert (cost.input_tokens, cost.output_tokens, cost.actions) == (300, 60, 2)
-    assert (cost.agent_sec, cost.backoff_sec) == (pytest.approx(3 * 2.0 + 2 * 0.5), 3.0)
+    assert cost.agent_sec == pytest.approx(3 * 2.0 + 2 * 0.5) and cost.backoff_sec == 3.0
     assert cost.tokens_estimated
 
 
@@ -237,7 +237,8 @@ def mix(s: Scenario, r: Rubric, a: Answer, t: ToolTrace, e: Effort, f: Files) ->
 """
     )
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(mix_up)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(mix_up)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
     )
     wrong = [line.split(":")[1] for line in done.stdout.splitlines() if "arg-type" in line]
     assert wrong == ["11", "12", "13"], done.stdout + done.stderr

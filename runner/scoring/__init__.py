@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from runner.protocols import Files, Judge
 from runner.records import Event, Rubric, Scenario, Scorecard
@@ -15,12 +16,23 @@ __all__ = ["ADOPTION", "FAIRNESS", "JUDGES", "score_cell"]
 
 
 def score_cell(  # noqa: PLR0913 - six different things make a scorecard, and each call names them
-    events: Iterable[Event], scenario: Scenario, rubric: Rubric, *, cell_id: str, server: str, files: Files, judge: Judge | None
+    events: Iterable[Event],
+    scenario: Scenario,
+    rubric: Rubric,
+    *,
+    cell_id: str,
+    server: str,
+    files: Files,
+    judge: Judge | None,
+    cache_dir: Path | None = None,
 ) -> Scorecard:
-    """Both halves, side by side. The fairness half is told neither the server nor the calls."""
+    """Both halves, side by side. The fairness half is told neither the server nor the calls.
+
+    `cache_dir` keeps parsed files between calls; without it every cell parses the files it cites again.
+    """
     answer, trace, effort = split(events, scenario)
     return Scorecard(
         cell_id=cell_id,
-        fairness=score_fairness(scenario, rubric, answer, effort, files=files, judge=judge),
+        fairness=score_fairness(scenario, rubric, answer, effort, files=files, judge=judge, cache_dir=cache_dir),
         adoption=score_adoption(trace, server=server),
     )

@@ -6,10 +6,10 @@ These scorers see the answer and what it cost. They see no tool call, and no arm
 
 Citation grounding is the harmonic mean (F1) of two parts, both printed beside it:
 
-- precision: grounded citations / citations. In a step that cites more than 80 places, or six times those it asks for, the grounded ones
-  lose their worth with the square: one can cite every line of a file, and each of them exists;
-- recall, wherever the scenario lists `must_cite`: the share of those places that a grounded citation of that step points at. Without it
-  one safe citation would score 1.0.
+- precision: the headline rate. In a step that cites more than 80 places, or six times those it asks for, it falls with the square: one
+  can cite every line of a file, and each of them exists;
+- recall, wherever the scenario lists `must_cite`: the share of those places that a citation of that step points at. Without it one safe
+  citation would score 1.0.
 
 Where nothing is listed it is the precision. No citations score 0.
 """
@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runner.errors import NoVerdict
 from runner.protocols import Files, Judge
@@ -27,6 +29,7 @@ from runner.records import (
     Effort,
     Fairness,
     GroundingSummary,
+    MustCite,
     Rubric,
     Scenario,
     Score,
@@ -35,9 +38,12 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.efficiency import efficiency
-from runner.scoring.judge import points_at, spray_share
+from runner.scoring.judge import spray_share
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import weighted
+
+if TYPE_CHECKING:
+    from runner.grounding.verify import Grounding
 
 WEIGHTS = {"keyword_coverage": 0.10, "llm_quality": 0.55, "citation_grounding": 0.15, "efficiency": 0.20}
 """DESIGN.md, Scores: the published weights of the harness that seed 002 describes."""
@@ -51,12 +57,16 @@ class Evidence:
     answer: Answer
     effort: Effort
     citations: tuple[tuple[Citation, ...], ...]
-    """Per step, as verified at the commit."""
+    """Of each step alone, as verified at the commit."""
+    files_cited: tuple[int, ...]
+    """Per step: distinct files of the commit, with a line or without."""
+    grounding: GroundingSummary
+    """Of the whole answer, each citation once."""
     verdict: Verdict | Unscored
 
 
 def _keywords(evidence: Evidence) -> Score:
-    return keyword_coverage(evidence.scenario, evidence.answer, [files_cited(step) for step in evidence.citations])
+    return keyword_coverage(evidence.scenario, evidence.answer, evidence.files_cited)
 
 
 def _quality(evidence: Evidence) -> Score:
@@ -89,43 +99,48 @@ FAIRNESS: dict[str, Callable[[Evidence], Score]] = {
 
 
 def precision_of(evidence: Evidence) -> float | None:
-    """Grounded / all citations with a line, a spraying step's grounded ones worth less. None where there are none."""
-    total, grounded = 0, 0.0
-    for step, citations in zip(evidence.scenario.steps, evidence.citations, strict=True):
-        counted = [citation for citation in citations if citation.start is not None]
-        total += len(counted)
-        share = spray_share(len(counted), len(step.must_cite))
-        grounded += share * sum(citation.status == "grounded" for citation in counted)
-    return grounded / total if total else None
+    """The headline rate, times what is left of it in steps that spray. None where there are no citations."""
+    counts = [sum(citation.start is not None for citation in citations) for citations in evidence.citations]
+    if not any(counts) or evidence.grounding.headline_rate is None:
+        return None
+    shares = [spray_share(count, len(step.must_cite)) for count, step in zip(counts, evidence.scenario.steps, strict=True)]
+    return evidence.grounding.headline_rate * sum(count * share for count, share in zip(counts, shares, strict=True)) / sum(counts)
 
 
 def must_cite_recall(evidence: Evidence) -> Score:
-    """Share of the scenario's `must_cite` places that a grounded citation of the same step points at (±5 lines)."""
-    listed = found = 0
-    for step, citations in zip(evidence.scenario.steps, evidence.citations, strict=True):
-        good = [citation for citation in citations if citation.status == "grounded" and citation.start is not None]
-        listed += len(step.must_cite)
-        found += sum(any(points_at(c.path, c.start or 0, c.end or c.start or 0, place) for c in good) for place in step.must_cite)
-    if not listed:
+    """Share of the scenario's `must_cite` places that a citation of the same step points at (±5 lines)."""
+    found = [hit for step, said in zip(evidence.scenario.steps, evidence.citations, strict=True) for hit in _recalled(said, step.must_cite)]
+    if not found:
         return Unscored(reason="the scenario lists no must_cite places")
-    return Scored(value=found / listed, detail=f"{found} of {listed} places")
+    return Scored(value=sum(found) / len(found), detail=f"{sum(found)} of {len(found)} places")
 
 
-def files_cited(citations: Sequence[Citation]) -> int:
-    """Distinct files of the commit that citations name, with a line or without."""
-    return len({citation.path for citation in citations if citation.resolution in ("exact", "suffix")})
+def _recalled(citations: Sequence[Citation], must_cite: Sequence[MustCite]) -> tuple[bool, ...]:
+    from runner.grounding.verify import must_cite_recall as recalled  # noqa: PLC0415 - see `verified`
+
+    return recalled(citations, must_cite)
 
 
 def score_fairness(  # noqa: PLR0913 - see score_cell
-    scenario: Scenario, rubric: Rubric, answer: Answer, effort: Effort, *, files: Files, judge: Judge | None
+    scenario: Scenario,
+    rubric: Rubric,
+    answer: Answer,
+    effort: Effort,
+    *,
+    files: Files,
+    judge: Judge | None,
+    cache_dir: Path | None = None,
 ) -> Fairness:
-    """The fairness half of a scorecard. A part that cannot be scored leaves the whole unscored, with the reason."""
-    citations = tuple(cite(step.text, files) for step in answer.steps)
+    """The fairness half of a scorecard. A part that cannot be scored leaves the whole unscored, with the reason.
+
+    `cache_dir` keeps parsed files between calls; it changes how long this takes, and nothing else.
+    """
+    whole, steps = verified(answer, files, cache_dir)
     evidence = Evidence(
-        scenario=scenario, answer=answer, effort=effort, citations=citations, verdict=_judged(judge, scenario, rubric, answer)
-    )
+        scenario=scenario, answer=answer, effort=effort, citations=steps, grounding=whole.summary,
+        files_cited=tuple(len(paths) for paths in whole.by_step), verdict=_judged(judge, scenario, rubric, answer),
+    )  # fmt: skip
     parts = {name: scorer(evidence) for name, scorer in FAIRNESS.items()}
-    once = tuple({_place(citation): citation for step in citations for citation in step}.values())
     return Fairness(
         score=weighted(parts, WEIGHTS),
         keyword_coverage=parts["keyword_coverage"],
@@ -133,11 +148,20 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         citation_grounding=parts["citation_grounding"],
         efficiency=parts["efficiency"],
         must_cite_recall=must_cite_recall(evidence),
-        grounding=summarise(once, files),
-        citations=once,
+        grounding=whole.summary,
+        citations=whole.citations,
         verdict=evidence.verdict if isinstance(evidence.verdict, Verdict) else None,
         effort=effort,
     )
+
+
+def verified(answer: Answer, files: Files, cache_dir: Path | None) -> tuple[Grounding, tuple[tuple[Citation, ...], ...]]:
+    """The answer's citations, each once; and those of each step alone, since a place counts in the step that asks for it."""
+    from runner.grounding.verify import ground  # noqa: PLC0415 - grammars load only where citations are verified
+
+    texts = [step.text for step in answer.steps]
+    whole = ground(texts, files, cache_dir=cache_dir)
+    return whole, tuple(ground(text, files, cache_dir=cache_dir).citations if text else () for text in texts)
 
 
 def _judged(judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Answer) -> Verdict | Unscored:
@@ -147,20 +171,3 @@ def _judged(judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Ans
         return judge.judge(rubric, answer.steps, [step.must_cite for step in scenario.steps])
     except NoVerdict as error:
         return Unscored(reason=f"no verdict: {error.what}")
-
-
-def _place(citation: Citation) -> tuple[object, ...]:
-    return citation.path, citation.start, citation.end, citation.symbol, citation.resolution
-
-
-def cite(text: str, files: Files) -> tuple[Citation, ...]:
-    """The citations of one step's answer, verified at the commit."""
-    from runner.grounding.verify import ground  # noqa: PLC0415 - grammars load only where citations are verified
-
-    return tuple(ground(text, files))
-
-
-def summarise(citations: Sequence[Citation], files: Files) -> GroundingSummary:
-    from runner.grounding.verify import summarise as parts  # noqa: PLC0415 - see above
-
-    return parts(citations, files)

@@ -86,7 +86,7 @@ def blocks_of(text: str) -> list[Block]:
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
-_BOLD_LINE = re.compile(r"^\s*(?:\*\*|__)[^*]+(?:\*\*|__)[^a-z]*$")
+_BOLD_LINE = re.compile(r"^\s{0,8}(?:\*\*|__)[^*]{1,200}(?:\*\*|__)[^a-z]{0,40}$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)[\"')\]]?\s+(?=[\"'(\[`*]*[A-Z0-9`_])")
 _EMPHASIS = re.compile(r"[*`]+|~~")
@@ -304,7 +304,9 @@ def _label(key: str) -> str:
 
 _NUMBERS = r"\d{1,7}(?:\s*(?:-|–|—|\.\.|to)\s*l?\d{1,7})?"
 _TOKEN = re.compile(
-    r"(?P<path>[\w@+~.\-/\\\[\]$]*[\w\]]\.[a-z][\w+]{0,9}|[\w.\-/\\]*(?:makefile|dockerfile|justfile))(?![\w/])"
+    # Only where a word begins: tried at each letter, a long word without a suffix would cost the square of its length.
+    r"(?P<path>(?<![\w@+~.\-/\\\[\]$])(?:[\w@+~.\-/\\\[\]$]*[\w\]]\.[a-z][\w+]{0,9}"
+    r"|[\w.\-/\\]*(?:makefile|dockerfile|justfile))(?![\w/]))"
     rf"(?P<suffix>:{_NUMBERS}|\#l{_NUMBERS})?"
     rf"|(?P<bare>(?<![\w:.\])]):{_NUMBERS}(?![\w:.]*\w))"
     rf"|(?P<line>(?:\b|(?<=_))(?:lines?|l\.|l(?=\d))\W{{0,4}}{_NUMBERS}(?!\w))"
@@ -325,7 +327,7 @@ def places_in(text: str, path: str | None) -> tuple[tuple[Place, ...], str | Non
     named, cited = path, False
     for match in _TOKEN.finditer(text):
         if match["path"]:
-            named = match["path"].replace("\\", "/").removeprefix("./")
+            named = _clean_path(match["path"])
             lines = [_interval(match["suffix"])] if match["suffix"] else []
             found.update(dict.fromkeys(Place(named, *pair) for pair in waiting + lines))
             waiting, cited = [], bool(lines)
@@ -337,6 +339,11 @@ def places_in(text: str, path: str | None) -> tuple[tuple[Place, ...], str | Non
             found[Place(named, *_interval(match[0]))] = None
             cited = True
     return tuple(found), named
+
+
+def _clean_path(written: str) -> str:
+    """`[a/b.py` is a path in a bracket; in `app/[id]/page.tsx` the brackets belong to it."""
+    return (written if "]" in written else written.lstrip("[")).replace("\\", "/").removeprefix("./")
 
 
 def _interval(written: str) -> tuple[int, int]:

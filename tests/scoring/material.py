@@ -69,7 +69,7 @@ repository: {kind: git, url: /shop, commit: "00000000000000000000000000000000000
 budget: {tokens: 10000, wall_sec: 100, actions: 20}
 steps:
   - name: trace
-    prompt: A message is lost when the disk is full. Show every place it passes on its way, with the lines, so that I can change one of them.
+    prompt: A message is lost when the disk is full. Show every place it passes on its way, with lines, so that I can change one of them.
     checks:
       - {kind: word, value: deliver}
       - {kind: word, value: retry_failed}

@@ -17,7 +17,9 @@ def quality(*texts: str, rubric: Rubric = RUBRIC) -> float:
     return Checklist().judge(rubric, answer(*texts).steps, MUST_FIND).quality
 
 
-def one(text: str, *, terms: list[list[str]], cites: list[dict[str, object]] | None = None, says: str = "it is so", **more: object) -> float:
+def one(
+    text: str, *, terms: list[list[str]], cites: list[dict[str, object]] | None = None, says: str = "it is so", **more: object
+) -> float:
     """What one fact earns in one step's answer."""
     fact = {"says": says, "terms": terms, "cites": cites or [], **more}
     step = {"name": "trace", "criteria": {"map": {"weight": 1.0, "question": "Is it so, in your opinion, or not?", "facts": [fact]}}}
@@ -96,8 +98,10 @@ STYLES = {
     "heading": "### `Queue.deliver`: shop/queue.py:11\n\nThis one appends what it could not store to a list.",
     "heading names the file": "## shop/queue.py\n\n- `deliver` (line 11) appends what it could not store\n- other things",
     "table": "| method | where | what |\n|---|---|---|\n| `deliver` | `shop/queue.py:11` | appends to the failed list |",
-    "table with a line column": "| file | line | method | does |\n|---|---|---|---|\n| shop/queue.py | 11 | deliver | appends to the failed list |",
-    "json": '```json\n{"trace": [{"method": "Queue.deliver", "file": "shop/queue.py", "line": 11, "does": "appends the message to a list"}]}\n```',
+    "table with a line column": "| file | line | method | does |\n|---|---|---|---|\n"
+    + "| shop/queue.py | 11 | deliver | appends to the failed list |",
+    "json": '```json\n{"trace": [{"method": "Queue.deliver", "file": "shop/queue.py", "line": 11, '
+    + '"does": "appends the message to a list"}]}\n```',
     "json with a long field": '{"Queue.deliver": {"file_line": "shop/queue.py:11", "purpose": "'
     + "tries the store and, where that does not take the message, appends it to the list of failures for a later run" + '"}}',
     "fence": "```\ndeliver (shop/queue.py:11) appends to failed\n  -> put\n```",
@@ -115,7 +119,7 @@ def test_the_same_fact_counts_with_windows_line_ends_and_a_path_in_the_sandbox()
 
 
 def test_a_place_named_elsewhere_in_the_step_is_worth_less_than_beside_the_fact() -> None:
-    apart = "The method `deliver` appends the message to a list.\n\nMuch later there is more to say about that.\n\nPlaces: shop/queue.py:11."
+    apart = "The method `deliver` appends the message to a list.\n\nMuch later there is more to say.\n\nPlaces: shop/queue.py:11."
     assert one(apart, terms=KEEPS, cites=DELIVER) == 0.75
 
 

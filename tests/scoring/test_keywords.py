@@ -11,7 +11,9 @@ def hit(kind: str, value: str | int, text: str, files: int = 0) -> bool:
     return passes(Check.model_validate({"kind": kind, "value": value}), text, files)
 
 
-@pytest.mark.parametrize("text", ["calls `wsgi_app` next", "Flask.wsgi_app()", "**WSGI_APP**", "_wsgi_app_ is it", "wsgi_app\u200b, then", "ｗsgi_app"])
+@pytest.mark.parametrize(
+    "text", ["calls `wsgi_app` next", "Flask.wsgi_app()", "**WSGI_APP**", "_wsgi_app_ is it", "wsgi_app\u200b, then", "ｗsgi_app"]
+)
 def test_a_word_is_found_however_it_is_dressed(text: str) -> None:
     assert hit("word", "wsgi_app", text)
 
@@ -23,7 +25,12 @@ def test_a_word_inside_an_identifier_is_another_word(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("__call__", "so `__call__` runs"), ("C++", "in C++, not C"), ("test_basic.py", "see tests/test_basic.py:12"), ("**kwargs", "takes **kwargs")],
+    [
+        ("__call__", "so `__call__` runs"),
+        ("C++", "in C++, not C"),
+        ("test_basic.py", "see tests/test_basic.py:12"),
+        ("**kwargs", "takes **kwargs"),
+    ],
 )
 def test_words_with_unusual_edges_are_found(value: str, text: str) -> None:
     assert hit("word", value, text)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from runner.proofs import cheats, prove
+from runner.records import Rubric, Scenario
+from runner.scoring.judge import Checklist
+from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
+
+
+@dataclass(frozen=True)
+class Loaded:
+    scenario: Scenario = SCENARIO
+    rubric: Rubric = RUBRIC
+    reference: tuple[str, ...] = GOOD
+
+
+def problems(loaded: Loaded) -> list[str]:
+    return [str(problem) for problem in prove(loaded, TREE, Checklist())]
+
+
+def with_place(**place: Any) -> Loaded:
+    data = SCENARIO.model_dump(mode="json")
+    data["steps"][0]["must_cite"] = [place]
+    return Loaded(scenario=Scenario.model_validate_json(json.dumps(data)))
+
+
+def test_a_sound_scenario_has_no_problems() -> None:
+    assert problems(Loaded()) == []
+
+
+@pytest.mark.parametrize("reference", [THIN, UNCITED, INVENTED, ("", "")], ids=["thin", "uncited", "invented", "silent"])
+def test_a_reference_that_is_not_thorough_is_refused(reference: tuple[str, ...]) -> None:
+    assert any("below 0.9" in problem for problem in problems(Loaded(reference=reference)))
+
+
+def test_a_reference_that_lacks_a_step_is_refused() -> None:
+    assert problems(Loaded(reference=GOOD[:1])) == [
+        "shop-queue/reference: 1 answers for 2 steps; write reference/1.md to reference/2.md"
+    ]
+
+
+def test_a_rubric_with_other_steps_is_refused() -> None:
+    swapped = RUBRIC.model_copy(update={"steps": RUBRIC.steps[::-1]})
+    assert problems(Loaded(rubric=swapped)) == [
+        "shop-queue/rubric.yaml steps: not the scenario's steps; expected, in order: ['trace', 'impact']"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ({"path": "shop/Queue.py", "line": 1}, "shop/Queue.py is not a file at the commit; check its spelling and case"),
+        ({"path": "shop/queue.py", "line": 99}, "line 99 is past the end of shop/queue.py, which has 40 lines"),
+        ({"path": "shop/queue.py", "line": 9, "end": 3}, "end 3 comes before line 9"),
+        (
+            {"path": "shop/queue.py", "line": 11, "symbol": "retry_failed"},
+            "retry_failed is not defined within ±5 of lines 11–11: it is defined at 38",
+        ),
+        (
+            {"path": "shop/queue.py", "line": 11, "symbol": "vanish"},
+            "vanish is not defined within ±5 of lines 11–11: no definition of it is found",
+        ),
+    ],
+)
+def test_a_place_that_does_not_hold_is_named(place: dict[str, Any], message: str) -> None:
+    assert problems(with_place(**place)) == [f"shop-queue/scenario.yaml steps[0].must_cite[0]: {message}"]
+
+
+def test_a_fact_s_place_is_proven_too() -> None:
+    text = RUBRIC.model_dump_json().replace('"line":38', '"line":380').replace('"end":40', '"end":400')
+    assert problems(Loaded(rubric=Rubric.model_validate_json(text))) == [
+        "shop-queue/rubric.yaml steps[0].criteria.map_quality.facts[1].cites[0]: "
+        "line 400 is past the end of shop/queue.py, which has 40 lines"
+    ]
+
+
+def test_a_prompt_that_gives_the_answer_away_is_a_problem() -> None:
+    steps = tuple(step.model_copy(update={"prompt": text}) for step, text in zip(SCENARIO.steps, GOOD, strict=True))
+    found = problems(Loaded(scenario=SCENARIO.model_copy(update={"steps": steps})))
+    assert any("the pasted prompt" in problem for problem in found)
+
+
+def test_a_rubric_that_keywords_and_a_guess_satisfy_is_a_problem() -> None:
+    data = RUBRIC.model_dump(mode="json")
+    for step in data["steps"]:
+        for criterion in step["criteria"].values():
+            criterion["facts"] = [{"says": "it says something", "terms": [["shop*"]]}]
+    loose = Rubric.model_validate_json(json.dumps(data))
+    found = problems(Loaded(rubric=loose))
+    assert any("a line of keywords and a guessed place for each fact gets 1.00 of llm_quality" in problem for problem in found), found
+
+
+def test_every_cheat_has_a_text_for_every_step() -> None:
+    made = cheats(Loaded(), TREE)
+    assert len(made) == 6
+    assert all(len(texts) == 2 and all(texts) for texts in made.values())
