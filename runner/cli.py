@@ -140,14 +140,15 @@ def verb_report(arguments: argparse.Namespace) -> int:
 
 def verb_check(arguments: argparse.Namespace) -> int:
     workshop = _workshop(arguments)
-    proofs = workshop.prove(arguments.scenario)
+    proofs = []
+    for proof in workshop.prove(arguments.scenario):
+        proofs.append(proof)
+        if not arguments.json:
+            show(proof.as_text())
+    bad = sum(1 for proof in proofs if proof.problems)
     if arguments.json:
         show_json([proof.as_json() for proof in proofs])
     else:
-        for proof in proofs:
-            show(proof.as_text())
-    bad = sum(1 for proof in proofs if proof.problems)
-    if not arguments.json:
         show(f"{len(proofs) - bad} of {len(proofs)} scenarios prove themselves")
     return 1 if bad else OK
 
@@ -270,14 +271,9 @@ def _all_measured(run: LoadedRun) -> bool:
 
 
 def _write_report(store: RunStore, report: Report) -> list[Path]:
-    from runner.report import html, markdown
-    from runner.store import write_whole
+    from runner.report.files import write_report
 
-    as_json = report.model_dump_json(indent=1) + "\n"
-    pages = {"report.json": as_json, "report.md": markdown.render(report), "report.html": html.render(report)}
-    for name, text in pages.items():
-        write_whole(store.folder / name, text)
-    return [store.folder / name for name in pages]
+    return list(write_report(report, store.folder))
 
 
 def _width() -> int:

@@ -1,0 +1,181 @@
+"""The workshop: what the verbs share. It reads the catalog, makes images and volumes ready, and scores what cells left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import docker
+
+from runner.catalog import HELD_OUT, SHELL, Catalog, LoadedScenario, LoadedServer, load_catalog, pick
+from runner.errors import FairtrialError, Problem
+from runner.grounding.files import GitFiles
+from runner.locks import harness_digest, read_repos_lock, write_locks
+from runner.proofs import prove
+from runner.protocols import Judge
+from runner.records import Limits, Scorecard, ServerCard, digest_of
+from runner.report.data import build_report
+from runner.report.records import Report
+from runner.run import Arm, Ground, Site
+from runner.sandbox.base import BuilderEnv, ensure_base
+from runner.sandbox.docker import connect, engine_facts, remove_all
+from runner.scoring import JUDGES, score_cell
+from runner.servers import check_server, ensure_volume
+from runner.store import LoadedRun, RunStore
+from runner.transcript import iter_transcript
+from runner.workspace import Repository, ensure_workspace, fetch_source
+
+JUDGE = "checklist"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """What `fairtrial check` found of one scenario."""
+
+    scenario: str
+    problems: tuple[Problem, ...]
+
+    def as_text(self) -> str:
+        return "\n".join([f"{'FAIL' if self.problems else 'ok  '} {self.scenario}", *(f"     {problem}" for problem in self.problems)])
+
+    def as_json(self) -> dict[str, object]:
+        return {"scenario": self.scenario, "problems": [{"where": p.where, "message": p.message} for p in self.problems]}
+
+
+@dataclass(kw_only=True)
+class Workshop:
+    """One checkout: its catalog, locks and state."""
+
+    root: Path
+    state: Path
+    environ: Mapping[str, str]
+    say: Callable[[str], None]
+    limits: Limits = field(default_factory=Limits)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        return load_catalog(self.root)
+
+    @cached_property
+    def client(self) -> docker.DockerClient:
+        return connect(self.environ.get("DOCKER_HOST"))
+
+    @cached_property
+    def builder_env(self) -> BuilderEnv:
+        return BuilderEnv.from_mapping(self.environ)
+
+    @cached_property
+    def base_image(self) -> str:
+        return ensure_base(self.client, self.root, self.say, env=self.builder_env).id
+
+    @cached_property
+    def judge(self) -> Judge:
+        return JUDGES[JUDGE]()
+
+    # --- what is asked for ---------------------------------------------------------------------------------------------------------
+
+    def choose(self, scenarios: Sequence[str], servers: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Names as asked, checked; by default every scenario outside held-out, and every server. `shell` always comes first."""
+        known = self.catalog.scenarios
+        chosen = [pick(known, name, "scenario").scenario.id for name in scenarios]
+        chosen = chosen or [name for name, loaded in known.items() if loaded.suite != HELD_OUT]
+        arms = [name if name == SHELL else pick(self.catalog.servers, name, "server").spec.name for name in servers]
+        return list(dict.fromkeys(chosen)), list(dict.fromkeys([SHELL, *(arms or self.catalog.servers)]))
+
+    def repository(self, loaded: LoadedScenario) -> Repository:
+        """The scenario's repository at its pinned commit, fetched where it is not in the cache yet."""
+        source = loaded.scenario.repository
+        return fetch_source(source, cache=self.state / "repositories", pins=read_repos_lock(self.root), environ=self.environ)
+
+    def files(self, loaded: LoadedScenario) -> GitFiles:
+        repository = self.repository(loaded)
+        return GitFiles(repository.path, repository.commit)
+
+    # --- made ready ----------------------------------------------------------------------------------------------------------------
+
+    def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> Site:
+        """Every image and volume the cells stand on; what is there already is checked, not built again."""
+        return Site(
+            client=self.client,
+            engine=engine_facts(self.client),
+            harness=harness_digest(),
+            limits=self.limits,
+            grounds={name: self._ground(self.catalog.scenarios[name]) for name in scenarios},
+            arms={name: self._arm(name) for name in servers},
+        )
+
+    def _ground(self, loaded: LoadedScenario) -> Ground:
+        repository = self.repository(loaded)
+        image = ensure_workspace(self.client, repository, self.base_image, state_dir=self.state, say=self.say)
+        return Ground(scenario=loaded.scenario, image=image.id, base_image=self.base_image, pin=repository.pin)
+
+    def _arm(self, name: str) -> Arm:
+        if name == SHELL:
+            return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
+        server = self.catalog.servers[name]
+        volume = ensure_volume(self.client, server, self.base_image, self.builder_env, self.say, lock_dir=self.state / "held")
+        return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest_of([server.digest, volume.digest]))
+
+    # --- verbs ---------------------------------------------------------------------------------------------------------------------
+
+    def prove(self, names: Sequence[str]) -> Iterator[Proof]:
+        """Each scenario's proof, as it is found."""
+        known = self.catalog.scenarios
+        for loaded in [pick(known, name, "scenario") for name in names] or known.values():
+            problems = prove(loaded, self.files(loaded), self.judge)
+            yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
+
+    def score(self, store: RunStore) -> Iterator[Scorecard]:
+        """A scorecard for every measured cell, from its transcript alone: one transcript in memory at a time."""
+        files: dict[str, GitFiles] = {}
+        for item in store.load().cells:
+            counted = store.counted_attempt(item.cell.id)
+            if counted is None or not counted[1].outcome.is_measurement:
+                continue
+            loaded = pick(self.catalog.scenarios, item.cell.scenario, "scenario")
+            if item.cell.scenario not in files:
+                files[item.cell.scenario] = self.files(loaded)
+            yield score_cell(
+                iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario, loaded.rubric, cell_id=item.cell.id,
+                server=item.cell.server, files=files[item.cell.scenario], judge=self.judge, cache_dir=self.state / "grounding",
+            )  # fmt: skip
+
+    def report(self, run: LoadedRun) -> Report:
+        scenarios = {name: loaded.scenario for name, loaded in self.catalog.scenarios.items()}
+        return build_report(run, scenarios, {name: server.spec for name, server in self.catalog.servers.items()})
+
+    def check_server(self, name: str, scenario: str) -> ServerCard:
+        """Examine a server in the sandbox, on a scenario's repository, or on the first it has a canary for."""
+        server = pick(self.catalog.servers, name, "server")
+        loaded = pick(self.catalog.scenarios, scenario, "scenario") if scenario else self._scenario_for(server)
+        volume = ensure_volume(self.client, server, self.base_image, self.builder_env, self.say, lock_dir=self.state / "held")
+        image = ensure_workspace(self.client, self.repository(loaded), self.base_image, state_dir=self.state, say=self.say)
+        label = loaded.scenario.repository.label
+        self.say(f"checking {name} on {label}")
+        return asyncio.run(check_server(self.client, server.spec, volume, image=image.id, repository=label, limits=self.limits))
+
+    def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
+        labels = {canary.repository for canary in server.spec.canaries}
+        for loaded in self.catalog.scenarios.values():
+            if labels & {"*", loaded.scenario.repository.label}:
+                return loaded
+        raise FairtrialError(
+            "no scenario's repository has a canary of this server", where=f"images/servers/{server.spec.name}/server.yaml",
+            hint="add a canary for a shipped repository, or name a scenario with --scenario",
+        )  # fmt: skip
+
+    def lock(self, *, check: bool) -> list[str]:
+        """Write every lock, or with `check` only say what would change. Raises LockError where `check` finds drift."""
+        return write_locks(self.root, self.catalog, cache=self.state / "repositories", environ=self.environ, check=check)
+
+    def clean(self, *, everything: bool) -> Iterator[str]:
+        """Remove what cells left; with `everything` also images, volumes and caches. What was removed, a line each."""
+        yield from remove_all(self.client, everything=everything)
+        if everything:
+            for folder in ("repositories", "held", "grounding"):
+                shutil.rmtree(self.state / folder, ignore_errors=True)
+            yield "removed caches"
