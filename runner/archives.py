@@ -22,9 +22,15 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from runner.errors import SourceError
 from runner.records import NpmSource, PypiSource
+
+if TYPE_CHECKING:  # slow to import, and needed only where the machine has no npm
+    import docker
+
+    from runner.sandbox.base import BuilderEnv
 
 Npm = Callable[[Sequence[str], Path], None]
 """Runs npm with these arguments in this folder. Raises SourceError."""
@@ -32,7 +38,7 @@ MAX_BYTES = 512 * 2**20
 """Of all files together, unpacked; the largest source tree anyone measures on is a tenth of it."""
 MAX_FILES = 50_000
 DOWNLOAD_TIMEOUT_SEC = 300
-_CHUNK = 1 << 20
+_PACK = "/tmp/pack"  # noqa: S108 - in a container of its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +101,7 @@ def _works(command: list[str]) -> bool:
 
 
 def _from_npm(source: NpmSource, folder: Path, environ: Mapping[str, str] | None, npm: Npm | None) -> Path:
-    pack = ["pack", "--ignore-scripts", "--loglevel=error", "--", f"{source.name}@{source.version}"]
+    pack = ["pack", "--ignore-scripts", "--loglevel=error", "--update-notifier=false", "--", f"{source.name}@{source.version}"]
     if shutil.which("npm"):
         _client(["npm", *pack], source, folder, environ)
     elif npm:
@@ -269,3 +275,36 @@ def check_path(path: str) -> None:
         raise SourceError(f"{path!r} holds a control character")
     if any(part.rstrip(" .").casefold() in (".git", "git~1") for part in parts):
         raise SourceError(f"{path!r}: a `.git` inside a source could run code wherever git looks at it")
+
+
+# --- where the machine has no npm -------------------------------------------------------------------------------------------------
+
+
+def npm_in_container(client: docker.DockerClient, image_id: str, builder: BuilderEnv) -> Npm:
+    """npm from the base image, in a builder container that has network. It runs unprivileged, and only its tarball comes out."""
+
+    def run(arguments: Sequence[str], folder: Path) -> None:
+        command = ["timeout", str(DOWNLOAD_TIMEOUT_SEC), "sh", "-c", f'mkdir {_PACK} && cd {_PACK} && exec npm "$@"', "npm", *arguments]
+        container = client.containers.create(
+            image_id, command, user="agent", environment={**builder.variables(), "HOME": _PACK + ".home"}, volumes=builder.volumes(),
+            network_mode=builder.network, labels={"fairtrial": "builder"}, cap_drop=["ALL"], security_opt=["no-new-privileges"],
+        )  # fmt: skip
+        try:
+            container.start()
+            if container.wait()["StatusCode"]:
+                said = container.logs().decode("utf-8", "replace").strip()[-600:]
+                raise SourceError(f"npm could not fetch it: {said}", hint="check name, version and network")
+            chunks, _ = container.get_archive(_PACK)
+            (folder / "package.tgz").write_bytes(_only_file(io.BytesIO(b"".join(chunks))))
+        finally:
+            container.remove(force=True)
+
+    return run
+
+
+def _only_file(stream: io.BytesIO) -> bytes:
+    with tarfile.open(fileobj=stream) as tar:
+        contents = [file.read() for info in tar if info.isreg() and (file := tar.extractfile(info))]
+    if len(contents) != 1:
+        raise SourceError(f"npm left {len(contents)} files where one was due", hint="try again")
+    return contents[0]
