@@ -52,6 +52,6 @@ report *ARGS:
 bench *ARGS:
     @{{ python }} -m tests.bench "$@"
 
-# Remove our containers, volumes and images
+# Remove our containers; with --all the volumes, images and caches too
 clean *ARGS:
     @{{ fairtrial }} clean "$@"

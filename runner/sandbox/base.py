@@ -152,7 +152,7 @@ def check_image(state_dir: Path, name: str, image_id: str) -> bool:
     if known is None or known == image_id:
         return known is not None
     what = f"image {name} is {image_id[:19]}…, but this checkout built {known[:19]}…: something replaced it"
-    raise LockError(what, where=str(state_dir / "images.json"), hint=f"`fairtrial clean` or `docker rmi {name}` has it built again")
+    raise LockError(what, where=str(state_dir / "images.json"), hint=f"`fairtrial clean --all` or `docker rmi {name}` has it built again")
 
 
 def remember_image(state_dir: Path, name: str, image_id: str) -> None:
@@ -171,7 +171,8 @@ def _read_images(state_dir: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise LockError(f"not a list of images: {error}", where=str(state_dir / "images.json"), hint="run `fairtrial clean`") from error
+        where = str(state_dir / "images.json")
+        raise LockError(f"not a list of images: {error}", where=where, hint="run `fairtrial clean --all`, or delete the file") from error
 
 
 @contextlib.contextmanager
@@ -246,7 +247,8 @@ def _bootstrap(client: docker.DockerClient, root: Path, env: BuilderEnv, scratch
     command = ["/bin/sh", str(root / "images/base/bootstrap.sh"), str(archive)]
     _run(command, "the Debian bootstrap failed", env, hint="it must reach the Debian mirror (http_proxy is passed on)")
     try:
-        client.api.import_image(src=str(archive), repository=tag.partition(":")[0], tag=tag.partition(":")[2], changes=['CMD ["bash"]'])
+        repository, _, version = tag.partition(":")
+        client.api.import_image(src=str(archive), repository=repository, tag=version, changes=["LABEL fairtrial=bootstrap"])
     except _ENGINE_FAULTS as error:
         raise EngineError(f"docker import failed: {error}", hint="is the engine's disk full? `docker system df`") from error
     archive.unlink()
