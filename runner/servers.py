@@ -6,7 +6,6 @@ read-only. A server is ready once its warm-up has run and its canary has answere
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import io
 import json
@@ -163,13 +162,14 @@ def _held(lock: Path) -> Iterator[None]:
 def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, and where to say and hold it
     client: docker.DockerClient, server: Server, base_image_id: str, builder_env: BuilderEnv, say: Say, *, lock_dir: Path
 ) -> ServerVolume:
-    """The server's install volume, built first where there is no finished one.
+    """The server's install volume, built first where there is no finished one, else read through and compared with what was built.
 
-    Raises ServerError where its packages cannot be installed, SandboxError where the engine fails.
+    Raises ServerError where its packages cannot be installed, LockError where its content was changed, SandboxError where the engine fails.
     """
     name = volume_name(server, base_image_id)
     with _engine_faults(f"cannot build the volume of {server.spec.name}"), _held(lock_dir / f"{name}.lock"):
         if (found := _finished(client, name, base_image_id)) is not None:
+            verify_volume(client, found, base_image_id)
             return found
         started = time.monotonic()
         say(f"installing {server.spec.name} {server.spec.version}")
@@ -203,11 +203,11 @@ def _finished(client: docker.DockerClient, name: str, image: str) -> ServerVolum
         with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
             file = archive.extractfile(MARKER)
             marker = json.load(file) if file else {}
-    except docker.errors.NotFound:
+        return ServerVolume(name=name, digest=marker["content"], size_mb=marker["bytes"] / 1e6)
+    except (docker.errors.NotFound, ValueError, KeyError):
         return None
     finally:
         _remove(client, holder["Id"])
-    return ServerVolume(name=name, digest=marker["content"], size_mb=marker["bytes"] / 1e6)
 
 
 def _mounting(client: docker.DockerClient, volume: str, mode: str, **host: Any) -> Any:
@@ -423,10 +423,9 @@ async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it
 ) -> ServerCard:
     """Start the server in a cell's container on a workspace image, and say what it is, does and costs.
 
-    Raises ServerError where it cannot be made ready, LockError where its volume was changed. A failed canary is on the card.
+    Raises ServerError where it cannot be made ready. A failed canary is on the card, as are stray lines and attempts to reach the network.
     """
     canary = pick_canary(spec, repository)
-    await asyncio.to_thread(verify_volume, client, volume, image)
     log = ServerLog(stderr=StderrFile(None))
     deadline_sec = DOCTOR_LIMIT_SEC + sum(step.timeout_sec for step in spec.warm_up)
     wanted = ContainerSpec(image=image, limits=limits, deadline_sec=deadline_sec, server_volume=volume.name, private=spec.private)
