@@ -257,6 +257,9 @@ def _read_server(folder: Path) -> LoadedServer:
             with _collected(problems):
                 locks[name] = _text(folder / name)
     problems += _lock_problems(folder, locks)
+    if spec and not spec.files and not {"requirements.txt", "package-lock.json"} & set(locks):
+        what = "nothing is installed: it needs requirements.txt (with hashes), package-lock.json, or `files` in server.yaml"
+        problems.append(Problem(where=_where(folder), message=what))
     if spec:
         problems += launch_problems(spec, _where(folder / "server.yaml"))
         if spec.name != folder.name or folder.name == SHELL:
@@ -269,7 +272,5 @@ def _read_server(folder: Path) -> LoadedServer:
 
 
 def _lock_problems(folder: Path, locks: Mapping[str, str]) -> Iterator[Problem]:
-    if not {"requirements.txt", "package-lock.json"} & set(locks):
-        yield Problem(where=_where(folder), message="no package is pinned; it needs requirements.txt (with hashes) or package-lock.json")
     if ("package.json" in locks) != ("package-lock.json" in locks):
         yield Problem(where=_where(folder), message="package.json and package-lock.json go together")
