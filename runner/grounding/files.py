@@ -111,6 +111,7 @@ class PathIndex:
         self.by_name: dict[str, list[str]] = {}
         for path in self.paths:
             self.by_name.setdefault(path.rpartition("/")[2], []).append(path)
+        self.stems = frozenset(name.partition(".")[0] for name in self.by_name)
         self.bare_names = frozenset(name for name in self.by_name if "." not in name)
         self.spaced: dict[str, list[str]] = {}
         for path in sorted(self.paths, key=len, reverse=True):

@@ -34,8 +34,8 @@ _GLUE_WORD = (
 )
 _GLUE = re.compile(rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
 _DENIED = re.compile(
-    r"\b(?:not|never|no|without|unlike|in|within|inside|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
-    r"[\s`*_(]*\Z", re.I)
+    r"\b(?:(?:not|never|no|without|unlike|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
+    r"|(?:in|within|inside)\s(?:the|a|an|its|this|each|same))[\s`*_(]*\Z", re.I)
 """Before a symbol: it is denied, or it is where the thing is, not the thing."""
 _ELLIPSIS = re.compile(r"(?:/ ?|…|\*|\.\.)_\Z")
 _AFTER = re.compile(r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])")

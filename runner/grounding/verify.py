@@ -26,6 +26,7 @@ from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Mention
 from runner.grounding.symbols import Outline, Places, SourceFile, TextOnly, any_of, apart, nearest, outline_of, write_atomically
+from runner.grounding.words import BUILTINS
 from runner.protocols import Files
 from runner.records import Citation, GroundingSummary, MustCite, Record, Resolution, Status
 
@@ -187,9 +188,19 @@ class _Verifier:
         if mention.start is None or mention.end is None:
             return _Entry(_citation(mention, resolved.path, resolved.resolution, "grounded", "the file exists; no line is cited"), 0.0, False)
         file = self._source(resolved.path)
-        if mention.symbol and (mention.weak and not file.places(mention.symbol).words or _stem(file.path) == mention.symbol.lower()):
+        if mention.symbol and self._names_no_symbol(mention.symbol, file, weak=mention.weak):
             mention = replace(mention, symbol=None)
         return self._lines(mention, file, mention.start, mention.end, resolved.resolution)
+
+    def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
+        """What looks like a symbol and is none: the file's own name, a module of the tree, a name of the language, a JSON key's own word."""
+        last = symbol.rpartition(".")[2]
+        if weak and not file.places(symbol).words:  # `Context.handlers_slice`: a key made of a real name and a word of the answer's own
+            parts = last.split("_")
+            return any(file.places("_".join(parts[:count])).words for count in range(1, len(parts)) if parts[0])
+        if symbol.lower() == _stem(file.path) or symbol in BUILTINS or ("." in symbol and symbol.islower() and last in self.index.stems):
+            return not file.places(symbol).definitions
+        return False
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:

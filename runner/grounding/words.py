@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 EXTENSIONS = frozenset(
     """
     adoc asm astro awk bash bat bazel bzl c cc cfg cjs clj cljs cmake cmd coffee conf cpp cr cs csproj css csv cts cu cuh cxx cy d dart
@@ -46,6 +48,13 @@ HTTP_CODES = frozenset(
     (200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414, 415, 417, 418,
      422, 425, 426, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505)
 )  # fmt: skip
+
+BUILTINS = frozenset(
+    {name for name in dir(builtins) if not name.startswith("_")}
+    | set("Error TypeError RangeError Promise Map Set Array Object String Number Symbol console process Exception RuntimeException panic "
+          "append make recover fmt Vec Option Result Box Arc Rc Some None Ok Err String puts".split())
+)  # fmt: skip
+"""Names of languages. Where a file defines none of its own, a sentence that names one speaks of the language."""
 
 LITERALS = frozenset(
     """
