@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
@@ -48,6 +49,15 @@ class GitSource(Record):
     """Anything `git fetch` takes; a local path is fine."""
     commit: CommitSha
     """Full SHA: a branch or tag can move."""
+
+    @field_validator("url")
+    @classmethod
+    def _no_option_and_no_password(cls, url: str) -> str:
+        if not url or url.startswith("-"):
+            raise ValueError("a URL is not empty and does not begin with a dash")
+        if re.match(r"[a-z+]+://[^/@]*:[^/@]*@", url, re.IGNORECASE):
+            raise ValueError("a password in a URL would end up in locks and reports; give it to git's credential helper")
+        return url
 
     @property
     def label(self) -> str:
@@ -169,17 +179,24 @@ class Fact(Record):
     """One thing a right answer says, checkable without a model.
 
     Met when a single passage of the answer (a sentence, list item or table row) matches one pattern of every group in `terms`, and,
-    where `cites` is given, that passage cites one of those locations (±5 lines).
+    where `cites` is given, that passage cites one of those locations (±5 lines). What falls short of that: runner/scoring/judge.py.
     """
 
     says: str
     """The fact in plain words; printed as the judge's reason."""
     terms: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)]
-    """Groups of alternatives: any one of each group, whole words, case-insensitive."""
+    """Groups of alternatives: any one of each group, whole words, case-insensitive; `*` after a letter for any ending."""
     cites: tuple[MustCite, ...] = ()
     never: tuple[str, ...] = ()
     """Wordings of the opposite: a sentence that holds one, and a pattern of the first group, takes the fact's credit away."""
     weight: Annotated[float, Field(gt=0)] = 1.0
+
+    @model_validator(mode="after")
+    def _terms_say_something(self) -> Self:
+        empty = [term for group in (*self.terms, self.never) for term in group if not term.strip(" \t\n*`")]
+        if empty:
+            raise ValueError(f"the term {empty[0]!r} would match every answer")
+        return self
 
 
 class Criterion(Record):
@@ -696,7 +713,7 @@ class Fairness(Record):
     citation_grounding: Score
     efficiency: Score
     must_cite_recall: Score
-    """Beside the grounding (precision), not part of the sum."""
+    """Which must_cite places were cited. With the grounding rate (precision) it makes citation_grounding, as their harmonic mean."""
     grounding: GroundingSummary
     citations: tuple[Citation, ...] = ()
     """The answer's citations as verified, in its order: a report names the ones that failed, with reasons."""

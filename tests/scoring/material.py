@@ -122,6 +122,7 @@ steps:
         facts:
           - says: another error is not caught and leaves deliver
             terms: [[deliver], [escape*, leave*, propagate*, uncaught, not caught]]
+            cites: [{path: shop/queue.py, line: 11, end: 17}]
 """,
     Rubric,
     where="rubric.yaml",
