@@ -248,7 +248,8 @@ def _bootstrap(client: docker.DockerClient, root: Path, env: BuilderEnv, scratch
     _run(command, "the Debian bootstrap failed", env, hint="it must reach the Debian mirror (http_proxy is passed on)")
     try:
         repository, _, version = tag.partition(":")
-        client.api.import_image(src=str(archive), repository=repository, tag=version, changes=["LABEL fairtrial=bootstrap"])
+        changes = ['CMD ["bash"]', "LABEL fairtrial=bootstrap"]  # Debian's own image has the command; without one no container is made
+        client.api.import_image(src=str(archive), repository=repository, tag=version, changes=changes)
     except _ENGINE_FAULTS as error:
         raise EngineError(f"docker import failed: {error}", hint="is the engine's disk full? `docker system df`") from error
     archive.unlink()

@@ -233,6 +233,11 @@ def test_the_base_holds_no_compiler_no_ctags_and_nothing_of_the_builders(engine:
 
 
 @pytest.mark.docker
+def test_the_base_starts_with_no_command_given(engine: docker.DockerClient, base_image: str) -> None:
+    assert engine.images.get(base_image).attrs["Config"]["Cmd"] == ["bash"]
+
+
+@pytest.mark.docker
 def test_the_shells_user_reads_nothing_where_the_server_lives(engine: docker.DockerClient, base_image: str) -> None:
     assert "Permission denied" in _in_base(engine, base_image, "ls /opt/server; true", "agent")
     assert _in_base(engine, base_image, "touch /opt/server/x && echo ok", "server") == "ok\n"
