@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 
 from runner.archives import Member, Npm, check_path, download, read_archive
 from runner.errors import LockError, SandboxError, SourceError
-from runner.records import GitSource, RepoPin, Source, digest_of
+from runner.records import GitSource, RepoPin, Source, canonical_json, digest_of, parse_json
 
 if TYPE_CHECKING:  # both are slow to import; a verb that needs neither must not pay
     import docker
@@ -116,10 +116,14 @@ def _git(folder: Path, **environment: str) -> git.Git:
 
 def _run(runner: git.Git, *arguments: str, timeout_sec: float = GIT_TIMEOUT_SEC, stdin: IO[bytes] | None = None) -> str:
     """A git command's stdout, stripped. Raises SourceError with the end of what git said, any password in it blanked."""
+    return _output(runner, *arguments, timeout_sec=timeout_sec, stdin=stdin).decode("utf-8", "replace").strip()
+
+
+def _output(runner: git.Git, *arguments: str, timeout_sec: float = GIT_TIMEOUT_SEC, stdin: IO[bytes] | None = None) -> bytes:
     from git.exc import GitCommandError  # noqa: PLC0415 - see _git
 
     try:
-        return str(runner.execute(["git", *arguments], kill_after_timeout=timeout_sec, istream=stdin)).strip()  # type: ignore[arg-type]
+        return bytes(runner.execute(["git", *arguments], kill_after_timeout=timeout_sec, istream=stdin, stdout_as_string=False))  # type: ignore[arg-type]
     except GitCommandError as error:
         said = re.sub(r"//[^/@\s]+@", "//…@", str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
         verb = next(word for word in arguments if not word.startswith("-") and "=" not in word)
@@ -127,11 +131,12 @@ def _run(runner: git.Git, *arguments: str, timeout_sec: float = GIT_TIMEOUT_SEC,
 
 
 def _new_repository(folder: Path) -> git.Git:
-    folder.mkdir(parents=True)
-    runner = _git(folder)
-    _run(runner, "init", "--quiet", "--bare", "--template=", "--object-format=sha1")
-    _run(runner, "symbolic-ref", "HEAD", "refs/heads/main")
-    return runner
+    """By hand: `git init` obeys templates, default hashes and GIT_WORK_TREE."""
+    for name in ("objects/pack", "refs/heads"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+    (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n", encoding="ascii")
+    return _git(folder)
 
 
 def _describe(folder: Path) -> Repository:
@@ -151,8 +156,7 @@ class _Entry:
 
 def _entries(folder: Path, commit: str) -> Iterator[_Entry]:
     """Every file, link and submodule of the commit, sorted by path as git sorts an index."""
-    listing = _git(folder).execute(["git", "ls-tree", "-r", "-z", "--full-tree", commit], stdout_as_string=False)
-    for record in bytes(listing).split(b"\0"):
+    for record in _output(_git(folder), "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
         if record:
             head, _, path = record.partition(b"\t")
             mode, _, sha = head.decode().split(" ")
@@ -174,7 +178,10 @@ def fetch_source(
     if not folder.exists():
         with _renamed_when_done(folder) as fresh:
             _fill(source, fresh, environ, npm)
-    repository = _describe(folder)
+    try:
+        repository = _describe(folder)
+    except SourceError as error:
+        raise LockError(f"is damaged: {error.what}", where=str(folder), hint="remove that folder; it is fetched again") from error
     _check(source, repository, pins)
     return repository
 
@@ -250,8 +257,6 @@ def _fetch_all(folder: Path, source: GitSource, environ: Mapping[str, str] | Non
 
 
 def _fetch_refs(folder: Path, url: str, refspecs: Sequence[str], environ: Mapping[str, str] | None, *options: str) -> None:
-    if url.startswith("-"):
-        raise SourceError("a URL does not begin with a dash", where=url)
     settings = ("protocol.version=2", "fetch.unpackLimit=1", f"core.hooksPath={os.devnull}", "gc.auto=0", "fetch.writeCommitGraph=false")
     _run(
         _git(folder, **{**(environ or {}), **_FETCHING}), *(word for setting in settings for word in ("-c", setting)),
@@ -294,7 +299,8 @@ def open_repository(path_or_url: str, commit: str, cache: Path, *, environ: Mapp
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         raise SourceError(f"{commit!r} is not a full commit SHA", hint="`git rev-parse` gives the 40 digits; a branch or tag can move")
     if not Path(path_or_url).is_dir():
-        return fetch_source(GitSource(kind="git", url=path_or_url, commit=commit), cache=cache, pins=None, environ=environ).path
+        source = parse_json(canonical_json({"kind": "git", "url": path_or_url, "commit": commit}), GitSource, where="--repo")
+        return fetch_source(source, cache=cache, pins=None, environ=environ).path
     _git(Path(path_or_url))  # says so where git is missing
     from git import Repo  # noqa: PLC0415 - see _git
     from git.exc import InvalidGitRepositoryError  # noqa: PLC0415 - see _git
@@ -399,8 +405,12 @@ def _blob(runner: git.Git, entry: _Entry) -> bytes:
     """A file's bytes or a link's target, held against its SHA; git itself does not check what it reads from a pack."""
     if entry.mode == "160000":
         return b""
-    data = runner.get_object_data(entry.sha)[3]
-    if hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest() != entry.sha:
+    try:
+        data = runner.get_object_data(entry.sha)[3]
+        whole = hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest() == entry.sha
+    except (ValueError, OSError):  # what GitPython makes of a `cat-file` that died
+        whole = False
+    if not whole:
         raise LockError(f"{entry.path} is damaged in it", where=str(runner.working_dir), hint="remove that folder; it is fetched again")
     return data
 
