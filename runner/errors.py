@@ -19,6 +19,7 @@ Anything else that reaches `cli.main` is our bug (70); Ctrl-C is 130.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -31,6 +32,20 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """One frozen thing that is not what the lock says; an empty `expected` or `found` means that side has none."""
+
+    where: str
+    what: str
+    expected: str = ""
+    found: str = ""
+
+    def __str__(self) -> str:
+        sides = [f"{name} {value[:16]}" for name, value in (("expected", self.expected), ("found", self.found)) if value]
+        return f"{self.where}: {self.what}" + (f" ({', '.join(sides)})" if sides else "")
 
 
 class FairtrialError(Exception):
@@ -89,7 +104,15 @@ class GateError(FairtrialError):
 
 
 class AnchorsDrifted(GateError):  # noqa: N818 - the name is the exit code's documented meaning
+    """Every drift at once."""
+
     exit_code = 3
+
+    def __init__(self, drifts: Sequence[Drift], *, hint: str) -> None:
+        noun = "frozen thing is" if len(drifts) == 1 else "frozen things are"
+        listed = "\n".join(f"  {drift}" for drift in drifts)
+        super().__init__(f"{len(drifts)} {noun} not what locks/anchors.lock says\n{listed}", hint=hint)
+        self.drifts = tuple(drifts)
 
 
 class AnchorsDisagree(GateError):  # noqa: N818 - see above

@@ -157,6 +157,9 @@ class Judge(Protocol):
 
     name: str
     identity: str
+    """SHA256 of its code or prompt version, model and parameters."""
+    deterministic: bool
+    """True where judging again costs nothing and says the same: the gate then believes no stored verdict."""
 
     def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
         """Raises NoVerdict where the judge cannot be reached."""

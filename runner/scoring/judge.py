@@ -95,6 +95,8 @@ def same_file(written: str, path: str) -> bool:
 class Checklist:
     """A `Judge` that needs no model: see the module's docstring for what it asks of an answer."""
 
+    deterministic = True
+
     def __init__(self) -> None:
         """The identity digests the semantics version and the code's own bytes: a change of either makes every stored verdict stale."""
         sources = [Path(file).read_bytes().replace(b"\r\n", b"\n") for file in (__file__, passages.__file__, keywords.__file__)]
@@ -215,11 +217,11 @@ class _Reading:
 
     def _option(self, fact: Fact, passage: _Passage) -> _Credit:
         """What one passage that says the fact would earn."""
-        spray = self.trust < 1
-        if _cited(fact, passage.places):
-            return _Credit(CITED * self.trust, "cited in a spray")
-        if not self._is_statement(passage):
+        spray, cited = self.trust < 1, _cited(fact, passage.places)
+        if (spray or not cited) and not self._is_statement(passage):
             return _Credit(0.0, "only its words")
+        if cited:
+            return _Credit(CITED * self.trust, "cited in a spray")
         if not fact.cites:
             return _Credit(CITED, "")
         if _cited(fact, self.places):
@@ -231,13 +233,13 @@ class _Reading:
     def _is_statement(self, passage: _Passage) -> bool:
         """Either words between the terms, at least three and a sixth of all, one of them a function word: what a list of keywords lacks.
 
-        Or a short row or item that cites a place: structured answers have no function words.
+        Or a short row or item that cites a place, in a step that is no spray: structured answers have no function words.
         """
         words = [word for unit in passage.units for word in self.own_words[unit]]
         length = sum(self.units[unit].words for unit in passage.units)
         if len(words) >= max(3, length / 6) and any(word in _FUNCTION_WORDS for word in words):
             return True
-        return length <= MAX_ROW and bool(passage.places)
+        return length <= MAX_ROW and bool(passage.places) and self.trust == 1.0
 
 
 def _cited(fact: Fact, places: frozenset[Place] | set[Place]) -> bool:

@@ -14,6 +14,8 @@ from functools import lru_cache
 
 from runner.records import Answer, Check, Scenario, Score, Scored, Unscored
 
+SEMANTICS = "1"
+"""Raised when what a check means changes: the anchors' lock holds it."""
 BONUS_WEIGHT = 0.5
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")

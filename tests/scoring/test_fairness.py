@@ -115,6 +115,7 @@ def test_an_unscored_part_leaves_the_sum_unscored_with_its_reason() -> None:
 class Unreachable:
     name = "far away"
     identity = "0" * 64
+    deterministic = False
 
     def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
         raise NoVerdict("no API key")
