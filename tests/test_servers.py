@@ -471,7 +471,7 @@ def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     workshop: Workshop, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
     server = read(ROOT / "images/servers" / name)
-    volume = ensure_volume(workshop.engine, server, workshop.base, workshop.env, print, lock_dir=ROOT / ".fairtrial")
+    volume = ensure_volume(workshop.engine, server, workshop.base, workshop.env, print, lock_dir=ROOT / ".fairtrial" / "held")
     assert workshop.as_root(volume.name, "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :") == ""
     spec = server.spec.model_copy(update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)})
     card = anyio.run(_check, workshop, spec, volume, workspace)
