@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from runner.archives import Npm
 from runner.catalog import Catalog
 from runner.errors import CatalogError, LockError, Problem
-from runner.records import RepoPin, canonical_json, digest_of
+from runner.records import RepoPin, canonical_json, digest_of, parse_json
 from runner.store import write_whole
 from runner.workspace import fetch_source
 
@@ -33,11 +31,12 @@ def read_repos_lock(root: Path) -> dict[str, RepoPin]:
     """Source label -> pin; empty where there is no lock yet. Raises LockError where it cannot be trusted as written."""
     try:
         data = json.loads((root / REPOS_LOCK).read_text(encoding="utf-8"), object_pairs_hook=_once)
-        return {label: RepoPin.model_validate_json(json.dumps(pin)) for label, pin in data.items()}
+        return {label: parse_json(json.dumps(pin), RepoPin, where=label) for label, pin in data.items()}
     except FileNotFoundError:
         return {}
-    except (ValidationError, ValueError, AttributeError, OSError) as error:
-        raise LockError(f"cannot be read: {error}", where=REPOS_LOCK, hint="take it from git again, or run `fairtrial lock`") from error
+    except (CatalogError, ValueError, AttributeError, OSError) as error:
+        why = "; ".join(map(str, error.problems)) if isinstance(error, CatalogError) else error
+        raise LockError(f"cannot be read: {why}", where=REPOS_LOCK, hint="take it from git again, or run `fairtrial lock`") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

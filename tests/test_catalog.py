@@ -1,0 +1,294 @@
+"""Scenarios and servers as they are shipped, and as people misspell them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from runner.catalog import HELD_OUT, MAX_FILE_BYTES, Catalog, load_catalog, pick
+from runner.errors import CatalogError, FairtrialError
+from runner.records import Scenario, Source, parse_yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIO = """\
+id: {id}
+title: A
+description: B
+language: python
+slant: None.
+repository: {{kind: git, url: /repo, commit: "1111111111111111111111111111111111111111"}}
+budget: {{tokens: 1000, wall_sec: 60, actions: 10}}
+steps:
+  - {{name: one, prompt: "?", must_cite: [{{path: a.py, line: 1}}]}}
+  - {{name: two, prompt: "?"}}
+"""
+RUBRIC = """\
+audience: An agent.
+steps:
+  - {name: one, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
+  - {name: two, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
+"""
+SERVER = """\
+name: {name}
+title: A
+version: 1.0.0
+licence: MIT
+homepage: none
+command: ["{{install}}/bin/x"]
+canaries: [{{repository: "*", call: {{tool: x}}, contains: x}}]
+line_base: 1
+"""
+
+
+def scenario(root: Path, name: str, suite: str = "core") -> Path:
+    folder = root / "scenarios" / suite / name
+    (folder / "reference").mkdir(parents=True)
+    (folder / "scenario.yaml").write_text(SCENARIO.format(id=name))
+    (folder / "rubric.yaml").write_text(RUBRIC)
+    for number in (1, 2):
+        (folder / f"reference/{number}.md").write_text(f"answer {number}")
+    return folder
+
+
+def server(root: Path, name: str) -> Path:
+    folder = root / "images/servers" / name
+    folder.mkdir(parents=True)
+    (folder / "server.yaml").write_text(SERVER.format(name=name))
+    (folder / "requirements.txt").write_text("x==1.0.0 --hash=sha256:00\n")
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    scenario(tmp_path, "good")
+    server(tmp_path, "helper")
+    return tmp_path
+
+
+def said(catalog: Catalog) -> str:
+    with pytest.raises(CatalogError) as caught:
+        catalog.check()
+    return str(caught.value)
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+# --- what is shipped --------------------------------------------------------------------------------------------------------------
+
+
+def test_everything_shipped_holds_together() -> None:
+    catalog = load_catalog(ROOT)
+    catalog.check()
+    assert {loaded.suite for loaded in catalog.scenarios.values()} >= {"core"}
+    assert "shell" not in catalog.servers
+
+
+def test_a_folder_is_all_it_takes(root: Path) -> None:
+    scenario(root, "another")
+    server(root, "second")
+    catalog = load_catalog(root)
+    catalog.check()
+    assert list(catalog.scenarios) == ["another", "good"]
+    assert catalog.scenarios["another"].reference == ("answer 1", "answer 2")
+    assert list(catalog.servers) == ["helper", "second"]
+
+
+# --- every problem at once --------------------------------------------------------------------------------------------------------
+
+
+def test_every_problem_of_every_file_is_said_at_once(root: Path) -> None:
+    other = scenario(root, "other")
+    replace(root / "scenarios/core/good/scenario.yaml", "slant", "slnat")
+    replace(root / "scenarios/core/good/rubric.yaml", "weight: 1.0", "weight: 0.5")
+    (other / "reference/2.md").unlink()
+    (other / "referense").mkdir()
+    replace(root / "images/servers/helper/server.yaml", "licence", "license")
+    assert said(load_catalog(root)) == (
+        "7 problems\n"
+        "  scenarios/core/good/scenario.yaml slant: Field required\n"
+        "  scenarios/core/good/scenario.yaml slnat: no such key; did you mean `slant`?\n"
+        "  scenarios/core/good/rubric.yaml steps[0]: Value error, criterion weights of step 'one' sum to 0.5, not 1\n"
+        "  scenarios/core/other/referense: nothing reads this file; did you mean reference?\n"
+        "  scenarios/core/other/reference/2.md: cannot be read: No such file or directory\n"
+        "  images/servers/helper/server.yaml licence: Field required\n"
+        "  images/servers/helper/server.yaml license: no such key; did you mean `licence`?\n"
+        "hint: run `fairtrial check` after mending them"
+    )
+
+
+def test_one_broken_scenario_leaves_the_others_usable(root: Path) -> None:
+    (scenario(root, "broken") / "rubric.yaml").unlink()
+    catalog = load_catalog(root)
+    assert pick(catalog.scenarios, "good").scenario.id == "good"
+    with pytest.raises(CatalogError, match=r"broken/rubric\.yaml"):
+        pick(catalog.scenarios, "broken")
+    with pytest.raises(CatalogError, match=r"broken/rubric\.yaml"):
+        list(catalog.scenarios.values())
+
+
+BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "id": (lambda f: replace(f / "scenario.yaml", "id: good", "id: best"), "id: is 'best', but the folder is 'good'"),
+    "step twice": (lambda f: replace(f / "scenario.yaml", "name: two", "name: one"), "steps[1].name: an earlier step is called 'one' too"),
+    "rubric order": (lambda f: replace(f / "rubric.yaml", "name: two", "name: three"), "'three'], the scenario's are ['one', 'two']"),
+    "no must_cite": (lambda f: replace(f / "scenario.yaml", "must_cite: [{path: a.py, line: 1}]", "checks: []"), "no step has"),
+    "empty reference": (lambda f: (f / "reference/1.md").write_text(" \n"), "reference/1.md: is empty"),
+    "third reference": (lambda f: (f / "reference/3.md").write_text("x"), "reference/3.md: nothing reads this file"),
+    "no reference": (lambda f: shutil.rmtree(f / "reference"), "reference/1.md: cannot be read"),
+    "stray file": (lambda f: (f / "rubric.yml").write_text("x"), "rubric.yml: nothing reads this file; did you mean rubric.yaml?"),
+    "gold outside held-out": (lambda f: (f / "gold_scores.json").write_text("{}"), "gold_scores.json: nothing reads this file"),
+    "short SHA": (lambda f: replace(f / "scenario.yaml", "1" * 40, "1" * 12), "repository.git.commit: String should match pattern"),
+    "branch": (lambda f: replace(f / "scenario.yaml", "1" * 40, "main"), "repository.git.commit: String should match pattern"),
+    "option for a URL": (lambda f: replace(f / "scenario.yaml", "/repo", "-u/repo"), "repository.git.url: Value error, a URL is not empty"),
+    "password": (lambda f: replace(f / "scenario.yaml", "/repo", "https://me:pw@host/repo"), "credential helper"),
+    "misplaced": (lambda f: replace(f / "scenario.yaml", "title: A", "title: A\ntokens: 5"), "no such key here; it belongs to Budget"),
+    "infinite": (lambda f: replace(f / "scenario.yaml", "tokens: 1000", "tokens: .inf"), "Out of range float"),
+    "path out": (lambda f: replace(f / "scenario.yaml", "path: a.py", "path: ../a.py"), "paths are relative"),
+    "number as text": (lambda f: replace(f / "scenario.yaml", ": 1000", ': "1000"'), "budget.tokens: Input should be a valid integer"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_broken_scenario_is_told_what_and_where(root: Path, name: str) -> None:
+    spoil, expected = BREAKS[name]
+    spoil(root / "scenarios/core/good")
+    assert expected in said(load_catalog(root))
+
+
+def test_held_out_scenarios_carry_transcripts_and_gold(root: Path) -> None:
+    folder = scenario(root, "anchor", HELD_OUT)
+    (folder / "transcripts").mkdir()
+    (folder / "gold_scores.json").write_text("{}")
+    load_catalog(root).check()
+
+
+def test_an_id_belongs_to_one_suite(root: Path) -> None:
+    scenario(root, "good", "extra")
+    assert "scenarios/extra/good: scenarios/core/good has the same id" in said(load_catalog(root))
+
+
+CANARIES = 'canaries: [{repository: "*", call: {tool: x}, contains: x}]'
+SERVER_BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "name": (lambda f: replace(f / "server.yaml", "name: helper", "name: other"), "name: is 'other', but the folder is 'helper'"),
+    "unpinned": (lambda f: (f / "requirements.txt").unlink(), "nothing is installed: it needs requirements.txt"),
+    "half of npm": (lambda f: (f / "package.json").write_text("{}"), "package.json and package-lock.json go together"),
+    "placeholder": (lambda f: replace(f / "server.yaml", "{install}", "{instal}"), "no placeholder {instal}"),
+    "no canary": (lambda f: replace(f / "server.yaml", CANARIES, "canaries: []"), "canaries: Tuple should have at least 1 item"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SERVER_BREAKS)
+def test_a_broken_server_is_told_what_and_where(root: Path, name: str) -> None:
+    spoil, expected = SERVER_BREAKS[name]
+    spoil(root / "images/servers/helper")
+    assert expected in said(load_catalog(root))
+
+
+def test_no_server_is_called_shell(root: Path) -> None:
+    server(root, "shell")
+    assert "`shell` is the built-in baseline" in said(load_catalog(root))
+
+
+def test_a_servers_digest_moves_with_what_a_cell_sees_and_with_nothing_else(root: Path) -> None:
+    folder = root / "images/servers/helper"
+
+    def digest() -> str:
+        return load_catalog(root).servers["helper"].digest
+
+    first = digest()
+    replace(folder / "server.yaml", "title: A", "title: Another")
+    assert digest() == first
+    replace(folder / "server.yaml", "bin/x", "bin/y")
+    second = digest()
+    assert second != first
+    (folder / "requirements.txt").write_text("x==1.0.1 --hash=sha256:00\n")
+    assert digest() not in (first, second)
+
+
+# --- names ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_misspelt_name_gets_the_closest_ones(root: Path) -> None:
+    with pytest.raises(FairtrialError) as caught:
+        pick(load_catalog(root).scenarios, "goood")
+    assert str(caught.value) == "no scenario is called 'goood'\nhint: did you mean good?"
+    with pytest.raises(FairtrialError, match="no server is called 'zzz'\nhint: there are: helper"):
+        pick(load_catalog(root).servers, "zzz", "server")
+
+
+def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FairtrialError, match="--root"):
+        load_catalog(tmp_path)
+
+
+# --- YAML -------------------------------------------------------------------------------------------------------------------------
+
+LAUGHS = "a: &a [x]\n" + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id: a\nid: b\n", "line 2: key 'id' is given twice"),
+        ("id: &x a\ntitle: *x\n", "line 2: aliases"),
+        (LAUGHS, "aliases"),
+        ("<<: {id: a}\n", "merge"),
+        ("id: .nan\n", "Out of range float"),
+        ("id: 1.0e+999\n", "Out of range float"),
+        ("id: 2020-01-01\n", "date is not JSON"),
+        ("steps:\n\t- a\n", "cannot start any token"),
+        ("[" * 100_000, "nested deeper than 50"),
+        ("{a: " * 5_000, "nested deeper than 50"),
+        ("- " * 5_000, "nested deeper than 50"),
+        ("? [a]\n: b\n", "unhashable"),
+        ("a: !!python/object/apply:os.system [id]\n", "could not determine a constructor"),
+        ("--- {}\n--- {}\n", "single document"),
+        ("just text", "should be an object"),
+        ("", "should be an object"),
+        ("id: [", "line 2"),
+        ("id: \x00", "special characters|control characters"),
+    ],
+)
+def test_yaml_with_two_readings_or_none_is_refused(text: str, why: str) -> None:
+    with pytest.raises(CatalogError, match=why):
+        parse_yaml(text, Scenario, where="w")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"\xef\xbb\xbfid: a\n", "byte-order mark"),
+        ("id: é\n".encode("latin-1"), "not UTF-8: byte 4 is 0xe9"),
+        ("id: a\n".encode("utf-16"), "not UTF-8: byte 0 is 0xff"),
+        (b"#" * (MAX_FILE_BYTES + 1), "larger than 512 KB"),
+    ],
+)
+def test_a_file_that_is_no_plain_text_is_refused(root: Path, data: bytes, why: str) -> None:
+    (root / "scenarios/core/good/scenario.yaml").write_bytes(data)
+    assert why in said(load_catalog(root))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"kind": "pypi", "name": "--index-url", "version": "1", "sha256": "0" * 64},
+        {"kind": "pypi", "name": "x", "version": "1 --pre", "sha256": "0" * 64},
+        {"kind": "npm", "name": "x", "version": "^1.0.0", "integrity": f"sha512-{'A' * 86}=="},
+        {"kind": "npm", "name": "x", "version": "latest", "integrity": f"sha512-{'A' * 86}=="},
+        {"kind": "npm", "name": "--registry=x", "version": "1.0.0", "integrity": f"sha512-{'A' * 86}=="},
+        {"kind": "npm", "name": "../x", "version": "1.0.0", "integrity": f"sha512-{'A' * 86}=="},
+        {"kind": "npm", "name": "x", "version": "1.0.0", "integrity": "sha1-AAAA"},
+        {"kind": "svn", "url": "x"},
+    ],
+)
+def test_a_source_that_is_not_pinned_or_not_a_name_is_refused(source: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Source).validate_json(json.dumps(source))
