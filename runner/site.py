@@ -11,6 +11,7 @@ from pathlib import Path
 
 import docker
 
+from runner.archives import npm_in_container
 from runner.catalog import HELD_OUT, SHELL, Catalog, LoadedScenario, LoadedServer, load_catalog, pick
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
@@ -89,7 +90,11 @@ class Workshop:
     def repository(self, loaded: LoadedScenario) -> Repository:
         """The scenario's repository at its pinned commit, fetched where it is not in the cache yet."""
         source = loaded.scenario.repository
-        return fetch_source(source, cache=self.state / "repositories", pins=read_repos_lock(self.root), environ=self.environ)
+        return fetch_source(source, cache=self.state / "repositories", pins=read_repos_lock(self.root), environ=self.environ, npm=self._npm)
+
+    def _npm(self, arguments: Sequence[str], folder: Path) -> None:
+        """For a machine without npm: the base image's own."""
+        npm_in_container(self.client, self.base_image, self.builder_env)(arguments, folder)
 
     def files(self, loaded: LoadedScenario) -> GitFiles:
         repository = self.repository(loaded)
@@ -170,7 +175,7 @@ class Workshop:
 
     def lock(self, *, check: bool) -> list[str]:
         """Write every lock, or with `check` only say what would change. Raises LockError where `check` finds drift."""
-        return write_locks(self.root, self.catalog, cache=self.state / "repositories", environ=self.environ, check=check)
+        return write_locks(self.root, self.catalog, cache=self.state / "repositories", environ=self.environ, check=check, npm=self._npm)
 
     def clean(self, *, everything: bool) -> Iterator[str]:
         """Remove what cells left; with `everything` also images, volumes and caches. What was removed, a line each."""

@@ -208,6 +208,8 @@ def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: N
                 _import_archive(download(source, Path(scratch), environ=environ, npm=npm), fresh, message=source.label)
     except SourceError as error:
         raise SourceError(error.what, where=error.where or source.label, hint=error.hint) from error
+    except OSError as error:
+        raise SourceError(f"cannot be written: {error}", where=source.label, hint="is the disk full?") from error
 
 
 def _check(source: Source, repository: Repository, pins: Mapping[str, RepoPin] | None) -> None:
@@ -345,7 +347,7 @@ def ensure_workspace(
             if not check_image(state_dir, tag, image_id):
                 _prove(client, image_id, tag, repository)
                 remember_image(state_dir, tag, image_id)
-        except DockerException as error:
+        except (DockerException, OSError) as error:  # a lost or silent engine is an OSError of requests
             raise SandboxError(f"the workspace image cannot be built: {error}", where=tag, hint="is the engine's disk full?") from error
     return WorkspaceImage(id=image_id, commit=repository.commit, tree=repository.tree)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import http.server
 import io
@@ -216,6 +217,15 @@ def test_an_archive_refused_half_way_leaves_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(SourceError, match="pypi:x==1"):
         imported(tmp_path / "cache", monkeypatch, tar(tmp_path / "a", ("x/a", b"1"), ("x/../../b", b"2")))
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_full_disk_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(workspace, "download", full)
+    with pytest.raises(SourceError, match=r"pypi:x==1: cannot be written: .*No space left.*\nhint: is the disk full"):
+        fetched(PypiSource(kind="pypi", name="x", version="1", sha256="0" * 64), tmp_path)
 
 
 def test_an_sdist_goes_from_the_index_to_a_commit(tmp_path: Path, own_index: dict[str, str]) -> None:
