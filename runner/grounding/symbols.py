@@ -19,8 +19,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,12 +109,17 @@ def language_of(path: str, source: bytes) -> str | None:
     return _SHELLS.get(shebang["name"].decode(), shebang["name"].decode()) if shebang else None
 
 
+_PRELUDE = {"lua": b"--[[]]"}
+"""Put before a source: the bundled Lua scanner starts in the middle of a string (on this core) until a comment resets it."""
+
+
 # --- grammars ---------------------------------------------------------------------------------------------------------------------
 
 
 class Grammar(NamedTuple):
     language: tree_sitter.Language
     query: tree_sitter.Query
+    prelude: bytes
     identity: str
     """Digest of grammar version, core version and query: part of a cached outline's name."""
 
@@ -125,7 +129,7 @@ def query_text(language: str) -> str:
     return (_QUERIES / f"{'typescript' if language == 'tsx' else language}.scm").read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=None)
+@cache
 def grammar(language: str) -> Grammar | None:
     """A language's grammar and query; None where its package is not installed. Raises QueryError where a query does not compile."""
     loaded = _from_wheel(language) if language in _WHEELS else _from_bundle(language)
@@ -134,7 +138,8 @@ def grammar(language: str) -> Grammar | None:
     parser_language, version = loaded
     text = query_text(language)
     parts = (_FORMAT, language, version, importlib.metadata.version("tree-sitter"), text)
-    return Grammar(parser_language, tree_sitter.Query(parser_language, text), hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24])
+    query, prelude = tree_sitter.Query(parser_language, text), _PRELUDE.get(language, b"")
+    return Grammar(parser_language, query, prelude, hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24])
 
 
 def _from_wheel(language: str) -> tuple[tree_sitter.Language, str] | None:
@@ -204,11 +209,12 @@ def outline_of(path: str, source: bytes, blob_sha: str, cache_dir: Path | None) 
         return TextOnly(f"the grammar for {language} is not installed, searched as text")
     cached = cache_dir / "outlines" / loaded.identity / blob_sha if cache_dir else None
     kept = _read_cached(cached) if cached else None
-    if kept is None:
-        kept = _parse(source, loaded)
-        if cached and isinstance(kept, Outline):
-            write_atomically(cached, json.dumps(kept, separators=(",", ":")).encode())
-    return kept
+    if kept is not None:
+        return kept
+    parsed = _parse(source, loaded)
+    if cached and isinstance(parsed, Outline):
+        write_atomically(cached, json.dumps(parsed, separators=(",", ":")).encode())
+    return parsed
 
 
 def _read_cached(path: Path) -> Outline | None:
@@ -234,6 +240,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
+    source = loaded.prelude + source
     deadline = time.monotonic() + PARSE_SEC
 
     def chunk(offset: int, _point: object) -> bytes:
@@ -247,14 +254,18 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
         tree = tree_sitter.Parser(loaded.language).parse(chunk, progress_callback=late)
     except ValueError:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
-    return _outline(source, tree.root_node, loaded.query)
+    outline, shift = _outline(source, tree.root_node, loaded), len(loaded.prelude)
+    if not shift:
+        return outline
+    moved = tuple(d._replace(at=d.at - shift) for d in outline.definitions)
+    return outline._replace(definitions=moved, mute=tuple(at - shift for at in outline.mute))
 
 
-def _outline(source: bytes, root: tree_sitter.Node, query: tree_sitter.Query) -> Outline:
-    found: dict[int, tuple[int, int, int, int, str, tuple[str, ...]]] = {}
+def _outline(source: bytes, root: tree_sitter.Node, loaded: Grammar) -> Outline:
+    found: dict[int, _Found] = {}
     scopes: list[tuple[int, int, str]] = []
     nodes: dict[str, list[tree_sitter.Node]] = {"comment": [], "string": [], "code": [], "header": []}
-    for _, match in tree_sitter.QueryCursor(query).matches(root):
+    for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
         if "definition" in match:
             _add_definition(match, found)
         elif "scope" in match:
@@ -262,27 +273,40 @@ def _outline(source: bytes, root: tree_sitter.Node, query: tree_sitter.Query) ->
         else:
             for kind, list_ in match.items():
                 nodes[kind] += list_
-    above = _lines_above(source, nodes["comment"] + nodes["header"])
+    above = _lines_above(source, (n for n in nodes["comment"] + nodes["header"] if n.start_byte or not loaded.prelude))
     owners = _owners(found, scopes)
     definitions = [
-        Definition(name, (*extra, *owners[at]), _header(start, above), line, start, end, at)
-        for at, (start, end, line, _, name, extra) in sorted(found.items())
+        Definition(f.name, (*f.scope, *owners[at]), _header(f.start, above), f.line, f.start, f.end, at) for at, f in sorted(found.items())
     ]
     mute = _mute(nodes["comment"] + nodes["string"], nodes["code"])
     return Outline(tuple(definitions), mute, tuple(_broken(root)) if root.has_error else ())
 
 
-def _add_definition(match: dict[str, list[tree_sitter.Node]], found: dict[int, tuple[int, int, int, int, str, tuple[str, ...]]]) -> None:
+class _Found(NamedTuple):
+    """A definition before its owners are known."""
+
+    name: str
+    scope: tuple[str, ...]
+    """Written with the name: C++'s `Shop::`, Go's receiver."""
+    line: int
+    start: int
+    end: int
+    begin: int
+    close: int
+    """Bytes of the whole node."""
+
+
+def _add_definition(match: dict[str, list[tree_sitter.Node]], found: dict[int, _Found]) -> None:
     """One name may match several patterns (a decorated function): its widest definition counts."""
     whole = match["definition"][0]
     for node in match.get("name", match.get("qualified", [])):
         *scope, name = re.split(r"::|\.|:", _text(node)) if "qualified" in match else [_text(node)]
         receiver = tuple(_text(r) for r in match.get("receiver", ()))
-        start, end = whole.start_point[0] + 1, _last_line(whole)
         known = found.get(node.start_byte)
-        if known is None or end - start > known[1] - known[0]:
-            name = name.strip().strip("\"'").lstrip("$@")
-            found[node.start_byte] = (start, end, node.end_point[0] + 1, whole.end_byte, name, (*scope, *receiver))
+        if known is None or whole.end_byte - whole.start_byte > known.close - known.begin:
+            name = name.strip().strip("\"'").lstrip("$@:")
+            lines = (node.end_point[0] + 1, whole.start_point[0] + 1, _last_line(whole))
+            found[node.start_byte] = _Found(name, (*scope, *receiver), *lines, whole.start_byte, whole.end_byte)
 
 
 def _text(node: tree_sitter.Node) -> str:
@@ -311,16 +335,17 @@ def _header(start: int, above: dict[int, int]) -> int:
     return start
 
 
-def _owners(found: dict[int, tuple[int, int, int, int, str, tuple[str, ...]]], scopes: list[tuple[int, int, str]]) -> dict[int, tuple[str, ...]]:
-    """What encloses each definition, outermost first."""
-    spans = [(at, end, name, True) for at, (_, _, _, end, name, _) in found.items()] + [(a, b, name, False) for a, b, name in scopes]
+def _owners(found: dict[int, _Found], scopes: list[tuple[int, int, str]]) -> dict[int, tuple[str, ...]]:
+    """What encloses each definition, outermost first; names that share one node (`a, b = …`) do not enclose each other."""
+    spans: list[tuple[int, int, str, int | None]] = [(f.begin, f.close, f.name, at) for at, f in found.items()]
+    spans += [(begin, close, name, None) for begin, close, name in scopes]
     owners: dict[int, tuple[str, ...]] = {}
-    open_: list[tuple[int, str]] = []
-    for at, end, name, defines in sorted(spans, key=lambda span: (span[0], -span[1])):
-        open_ = [(close, owner) for close, owner in open_ if close > at]
-        if defines:
-            owners[at] = tuple(owner for _, owner in open_)
-        open_.append((end, name))
+    open_: list[tuple[int, int, str]] = []
+    for begin, close, name, at in sorted(spans, key=lambda span: (span[0], -span[1])):
+        open_ = [outer for outer in open_ if outer[1] > begin]
+        if at is not None:
+            owners[at] = tuple(outer for low, high, outer in open_ if (low, high) != (begin, close))
+        open_.append((begin, close, name))
     return owners
 
 
@@ -425,15 +450,17 @@ class SourceFile:
         if owned:
             return owned
         types = [d for d in outline.definitions if d.name == qualifier and d.end > d.start]
-        if any(qualifier in d.owners for d in outline.definitions):
+        if types or any(qualifier in d.owners for d in outline.definitions):
             return [d for d in named if any(self._inherits(kind, d) for kind in types)]
         known = qualifier[:1].islower() or _word(qualifier).search(self.source) or qualifier.lower() in re.split(r"[/.]", self.path.lower())
         return named if known else []
 
     def _inherits(self, kind: Definition, member: Definition) -> bool:
-        """A type whose first lines name the owner of the member: `class B(A)`."""
+        """A type whose head names the owner of the member: `class B(A)`; Go embeds in the body."""
         begin = self._line_starts()[kind.line - 1]
-        head = self.source[begin : begin + 400].partition(b"{")[0].split(b"\n    ")[0]
+        head = self.source[begin : begin + 400]
+        if not self.path.endswith(".go"):
+            head = head.partition(b"{")[0].split(b"\n    ")[0]
         return any(_word(owner).search(head) for owner in member.owners if owner != kind.name)
 
     def _line_starts(self) -> list[int]:

@@ -9,7 +9,9 @@
  (pair key: [(property_identifier) (string)] @name value: [(function_expression) (arrow_function)])] @definition
 (variable_declarator name: (object_pattern [(shorthand_property_identifier_pattern) @name (pair_pattern value: (identifier) @name)])) @definition
 (pair key: (property_identifier) @name) @definition
-(assignment_expression left: (member_expression property: [(property_identifier) (private_property_identifier)] @name)) @definition
+(assignment_expression left: (member_expression
+  object: [(identifier) @receiver (member_expression object: (identifier) @receiver property: (property_identifier) @prototype) (this)]
+  property: [(property_identifier) (private_property_identifier)] @name)) @definition
 (comment) @comment
 [(string) (template_string) (regex) (jsx_text)] @string
 (template_substitution) @code

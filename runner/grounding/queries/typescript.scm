@@ -20,7 +20,9 @@
 (required_parameter (accessibility_modifier) pattern: (identifier) @name) @definition
 (variable_declarator name: (object_pattern [(shorthand_property_identifier_pattern) @name (pair_pattern value: (identifier) @name)])) @definition
 (pair key: (property_identifier) @name) @definition
-(assignment_expression left: (member_expression property: [(property_identifier) (private_property_identifier)] @name)) @definition
+(assignment_expression left: (member_expression
+  object: [(identifier) @receiver (member_expression object: (identifier) @receiver property: (property_identifier) @prototype) (this)]
+  property: [(property_identifier) (private_property_identifier)] @name)) @definition
 (comment) @comment
 [(string) (template_string) (regex)] @string
 (template_substitution) @code

@@ -1,0 +1,152 @@
+"""Where a symbol is in a file: every grammar's query, the qualifier, uses, headers, and what falls back to text."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+from runner.grounding import symbols
+from runner.grounding.symbols import LANGUAGES, Outline, SourceFile, TextOnly, grammar, language_of, outline_of
+from tests.grounding.samples import SAMPLES
+
+
+def outline(path: str, text: str) -> Outline:
+    found = outline_of(path, text.encode(), "0" * 40, None)
+    assert isinstance(found, Outline)
+    return found
+
+
+def opened(path: str, text: str) -> SourceFile:
+    source = text.encode()
+    return SourceFile(path, source, lambda: outline_of(path, source, "0" * 40, None))
+
+
+def test_every_language_has_a_sample() -> None:
+    assert set(SAMPLES) == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_query_compiles_and_finds_what_the_file_defines(language: str) -> None:
+    path, text, expected = SAMPLES[language]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = grammar(language)
+    assert language_of(path, text.encode()) == language
+    if loaded is None and language in symbols._BUNDLED:
+        pytest.skip("tree-sitter-languages has no wheel for this interpreter")
+    assert loaded is not None
+    found = outline(path, text)
+    assert {(d.name, d.owners[-1] if d.owners else "", d.line) for d in found.definitions} == set(expected)
+    assert found.broken == ()
+
+
+def test_a_use_is_code_and_never_a_comment_or_a_string() -> None:
+    text = 'def f():\n    """g"""\n    # g\n    "g"\n    return g(f"{g} g")\n'
+    assert opened("m.py", text).places("g").uses == (5,)
+    assert opened("m.py", text).places("g").words == (2, 3, 4, 5)
+    assert opened("m.ts", "const a = `g`;\nconst b = `${g}`;\n// g\n").places("g").uses == (2,)
+
+
+def test_a_header_reaches_over_decorators_attributes_and_doc_comments() -> None:
+    [definition] = outline("m.py", "x()\n\n# about f\n# and more\n@a\n@b(\n  1\n)\ndef f(): ...\n").definitions
+    assert (definition.header, definition.start, definition.line) == (3, 5, 9)
+    [definition] = outline("m.rs", "use a;\n\n/// About f.\n#[inline]\npub fn f() {}\n").definitions
+    assert (definition.header, definition.line) == (3, 5)
+    [_, definition] = outline("m.go", "package m\nvar x = 1 // trailing\nfunc f() {}\n").definitions
+    assert definition.header == 3
+
+
+TWO = "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n\n\nclass C(A):\n    pass\n"
+
+
+def test_a_qualifier_filters_definitions() -> None:
+    file = opened("m.py", TWO)
+    assert [d.line for d in file.places("go").definitions] == [2, 6]
+    assert [d.line for d in file.places("B.go").definitions] == [6]
+    assert file.places("B.go").uses == ()
+
+
+def test_a_subclass_may_name_what_it_inherits() -> None:
+    assert [d.line for d in opened("m.py", TWO).places("C.go").definitions] == [2]
+
+
+def test_an_instance_or_module_filters_nothing_and_an_invented_type_everything() -> None:
+    file = opened("m.py", TWO)
+    assert len(file.places("thing.go").definitions) == 2
+    assert len(file.places("self.go").definitions) == 2
+    assert file.places("Invented.go").definitions == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "symbol"),
+    [
+        ("m.go", "package m\ntype A struct{}\ntype B struct{}\nfunc (a *A) Go() {}\nfunc (b *B) Go() {}\n", "B.Go"),
+        ("m.rs", "struct A;\nstruct B;\nimpl A {\n fn go() {} }\nimpl B { fn go() {} }\n", "B::go"),
+        ("m.cpp", "void A::go() {}\nint x;\nint y;\nint z;\nvoid B::go() {}\n", "B::go"),
+        ("m.rb", "class A\n  def go; end\nend\nclass B\n  def go; end\nend\n", "B#go"),
+        ("M.java", "class A { void go() {} }\n\n\n\nclass B { void go() {} }\n", "B.go"),
+        ("m.ts", "class A { go() {} }\n\n\n\nclass B { go() {} }\n", "B.go"),
+    ],
+)
+def test_every_languages_own_way_of_qualifying_is_understood(path: str, text: str, symbol: str) -> None:
+    assert [d.line for d in opened(path, text).places(symbol).definitions] == [5]
+
+
+def test_a_header_file_is_c_or_cpp_by_what_it_holds() -> None:
+    assert language_of("a.h", b"int f(void);\n") == "c"
+    assert language_of("a.h", b"namespace x { class Y; }\n") == "cpp"
+    assert language_of("tool", b"#!/usr/bin/env python3\n") == "python"
+
+
+def test_a_file_without_a_grammar_is_text_and_says_so() -> None:
+    found = outline_of("notes.md", b"# hi\n", "0" * 40, None)
+    assert isinstance(found, TextOnly)
+    assert "no grammar" in found.reason
+
+
+def test_a_file_of_more_than_two_megabytes_is_text() -> None:
+    found = outline_of("big.py", b"x = 1\n" * 400_000, "0" * 40, None)
+    assert isinstance(found, TextOnly)
+    assert "larger" in found.reason
+
+
+def test_a_parse_that_takes_too_long_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbols, "PARSE_SEC", -1.0)
+    found = outline_of("m.py", b"x = [1, 2]\n" * 100_000, "0" * 40, None)
+    assert isinstance(found, TextOnly)
+    assert "not parsed within" in found.reason
+
+
+def test_the_long_tail_falls_back_to_text_where_its_package_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbols, "_from_bundle", lambda language: None)
+    grammar.cache_clear()
+    found = outline_of("m.lua", b"x = 1\n", "0" * 40, None)
+    grammar.cache_clear()
+    assert found == TextOnly("the grammar for lua is not installed, searched as text")
+
+
+def test_an_outline_comes_back_from_the_cache_unchanged_and_a_damaged_one_is_parsed_again(tmp_path: Path) -> None:
+    path, text, _ = SAMPLES["python"]
+    fresh = outline_of(path, text.encode(), "a" * 40, tmp_path)
+    [kept] = [p for p in tmp_path.rglob("*") if p.is_file()]
+    assert outline_of(path, b"other", "a" * 40, tmp_path) == fresh
+    for damage in (b"", b"{", json.dumps([[["x"]], [], []]).encode(), b"\xff\xfe"):
+        kept.write_bytes(damage)
+        assert outline_of(path, text.encode(), "a" * 40, tmp_path) == fresh
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    path, text, _ = SAMPLES["python"]
+    assert isinstance(outline_of(path, text.encode(), "a" * 40, blocked), Outline)
+
+
+def test_a_line_count_is_newlines_and_an_unterminated_last_line() -> None:
+    assert opened("m.txt", "").line_count == 0
+    assert opened("m.txt", "a").line_count == 1
+    assert opened("m.txt", "a\n").line_count == 1
+    assert opened("m.txt", "a\n\x0cb\r\nc").line_count == 3

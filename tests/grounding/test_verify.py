@@ -1,0 +1,338 @@
+"""From a text and a commit to verdicts and rates: the status table, every resolution, and the cheats that must lose."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import git
+import pytest
+
+from runner.errors import SourceError
+from runner.grounding.command import ground_file
+from runner.grounding.files import GitFiles
+from runner.grounding.verify import WIDE, Grounding, cited_files, ground, must_cite_recall
+from runner.records import Citation, MustCite
+from tests.grounding.fakes import MemoryFiles
+
+BODY = "\n".join(f"        step_{n} = {n}" for n in range(40))
+SHOP = f'''"""Shops; open_shop is told of here."""
+
+import os
+
+
+class Shop(Base):
+    """A shop."""
+
+    def open_shop(self):
+{BODY}
+        return self.close_shop()
+
+    def close_shop(self):
+        # open_shop is a comment here
+        return "open_shop"
+
+
+def helper():
+    return Shop().open_shop()
+'''
+FILES = MemoryFiles({"src/shop.py": SHOP, "src/a/text.py": "x = 1\n", "src/b/text.py": "y = 2\n", "notes.md": "hello\n" * 20 + "wanted\n"})
+OPEN, STEP, CLOSE, LAST = 9, 10, 52, SHOP.count("\n")
+
+
+def only(text: str, files: MemoryFiles = FILES, roots: Sequence[str] = ()) -> Citation:
+    [citation] = [c for c in ground(text, files, roots=roots).citations if c.start is not None]
+    return citation
+
+
+def test_a_citation_of_a_definition_is_grounded_and_says_where_it_is() -> None:
+    citation = only(f"`Shop.open_shop` (src/shop.py:{OPEN})")
+    assert (citation.status, citation.resolution, citation.held_by, citation.distance) == ("grounded", "exact", "definition", 0)
+    assert citation.definition_lines == (OPEN,)
+
+
+def test_all_three_distances_are_recorded() -> None:
+    citation = only(f"`open_shop` (src/shop.py:{OPEN + 20})")
+    assert (citation.status, citation.held_by) == ("grounded", "span")
+    assert (citation.definition_distance, citation.use_distance, citation.span_distance) == (20, LAST - OPEN - 20, 0)
+
+
+def test_a_citation_of_a_use_is_grounded() -> None:
+    citation = only(f"`open_shop` (src/shop.py:{LAST})")
+    assert (citation.status, citation.held_by) == ("grounded", "use")
+
+
+def test_a_comment_and_a_string_are_no_uses() -> None:
+    text = "x = 1\n" * 30 + "# wanted\n'wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
+    assert only("`wanted` (a.py:31)", MemoryFiles({"a.py": text})).status == "hallucinated"
+
+
+@pytest.mark.parametrize("line", [0, LAST + 1, 9_999_999])
+def test_a_line_that_does_not_exist_is_hallucinated(line: int) -> None:
+    assert only(f"src/shop.py:{line}").status == "hallucinated"
+    assert only(f"src/shop.py:{LAST}").status == "grounded"
+
+
+def test_a_range_past_the_end_is_hallucinated() -> None:
+    assert only(f"src/shop.py:3-{LAST + 1}").status == "hallucinated"
+
+
+def test_an_empty_file_has_no_line_to_cite() -> None:
+    assert only("a.py:1", MemoryFiles({"a.py": ""})).status == "hallucinated"
+
+
+def test_a_form_feed_is_no_line_end() -> None:
+    assert only("a.py:2", MemoryFiles({"a.py": "a\x0cb\n"})).status == "hallucinated"
+
+
+def test_an_invented_symbol_is_hallucinated() -> None:
+    citation = only(f"`reopen_shop` (src/shop.py:{OPEN})")
+    assert (citation.status, citation.definition_lines, citation.distance) == ("hallucinated", (), None)
+
+
+def test_a_symbol_of_another_place_is_hallucinated_and_the_place_is_told() -> None:
+    citation = only("`close_shop` (src/shop.py:20)")
+    assert (citation.status, citation.definition_lines) == ("hallucinated", (CLOSE,))
+    assert str(CLOSE) in citation.reason
+
+
+def test_another_classes_method_of_the_same_name_is_hallucinated() -> None:
+    files = MemoryFiles({"a.py": "class A:\n    def run(self): ...\n" + "\n" * 20 + "class B:\n    def run(self): ...\n"})
+    assert only("`B.run` (a.py:2)", files).status == "hallucinated"
+    assert only("`B.run` (a.py:24)", files).status == "grounded"
+
+
+def test_six_lines_away_is_too_far_and_five_is_not() -> None:
+    files = MemoryFiles({"a.py": "\n" * 20 + "LIMIT = 1\n" + "\n" * 20})
+    assert [only(f"`LIMIT` (a.py:{line})", files).status for line in (15, 16, 26, 27)] == ["hallucinated", "grounded", "grounded", "hallucinated"]
+    assert only("`LIMIT` (a.py:1-16)", files).distance == 5
+
+
+@pytest.mark.parametrize(
+    ("written", "resolution", "status"),
+    [
+        ("src/shop.py:3", "exact", "grounded"),
+        ("shop.py:3", "suffix", "grounded"),
+        ("hop.py:3", "missing", "unresolved"),
+        ("text.py:1", "ambiguous", "unresolved"),
+        ("a/text.py:1", "suffix", "grounded"),
+        ("src/Shop.py:3", "missing", "unresolved"),
+        ("other/src/shop.py:3", "missing", "unresolved"),
+        ("/srv/elsewhere/src/shop.py:3", "missing", "unresolved"),
+        ("/workspace/src/shop.py:3", "exact", "grounded"),
+        ("/my/root/src/shop.py:3", "exact", "grounded"),
+        ("https://github.com/me/it/blob/main/src/shop.py#L3", "other_commit", "unresolved"),
+    ],
+)
+def test_a_path_resolves_to_exactly_one_file_or_says_why_not(written: str, resolution: str, status: str) -> None:
+    citation = only(written, roots=["/my/root/"])
+    assert (citation.resolution, citation.status) == (resolution, status)
+
+
+def test_a_link_to_the_commit_itself_is_grounded() -> None:
+    for ref in (FILES.commit, FILES.commit[:8]):
+        assert only(f"https://github.com/me/it/blob/{ref}/src/shop.py#L3").status == "grounded"
+
+
+def test_a_citation_counts_once_whatever_its_spelling() -> None:
+    text = f"src/shop.py:{OPEN}, again `shop.py:{OPEN}`.\n\n`open_shop` (src/shop.py:{OPEN})\n\n`Shop.open_shop` is in /workspace/src/shop.py:{OPEN}."
+    grounding = ground(text, FILES)
+    assert grounding.summary.total == 1
+    assert grounding.citations[0].symbol == "open_shop"
+
+
+def test_an_invention_does_not_hide_behind_a_truth_at_the_same_lines() -> None:
+    grounding = ground(f"`open_shop` (src/shop.py:{OPEN}). `invented_thing` (src/shop.py:{OPEN}).", FILES)
+    assert [c.status for c in grounding.citations] == ["grounded", "hallucinated"]
+
+
+def test_a_file_without_a_line_is_listed_and_not_counted() -> None:
+    grounding = ground("See `src/shop.py` and `src/gone.py`.", FILES)
+    assert [(c.path, c.start, c.end) for c in grounding.citations] == [("src/shop.py", None, None), ("src/gone.py", None, None)]
+    assert (grounding.summary.total, grounding.summary.headline_rate) == (0, None)
+
+
+def test_the_rates_are_printed_with_their_parts() -> None:
+    text = f"src/shop.py:1, shop.py:2, text.py:1, gone/away.py:1, src/shop.py:9999 and `open_shop` (src/shop.py:{OPEN})"
+    summary = ground(text, FILES).summary
+    assert (summary.total, summary.grounded, summary.unresolved, summary.hallucinated) == (6, 3, 2, 1)
+    assert (summary.exact, summary.suffix, summary.ambiguous, summary.missing) == (3, 1, 1, 1)
+    assert (summary.strict_rate, summary.headline_rate, summary.definition_rate) == (2 / 6, 3 / 6, 1.0)
+
+
+def test_the_chance_rate_is_what_random_lines_score() -> None:
+    text = f"`close_shop` (src/shop.py:{CLOSE})"
+    exact = ground(text, FILES).summary.chance_rate
+    held = [only(f"`close_shop` (src/shop.py:{line})").status == "grounded" for line in range(1, LAST + 1)]
+    assert exact == pytest.approx(sum(held) / len(held))
+    ranges = [only(f"`close_shop` (src/shop.py:{line}-{line + 6})").status == "grounded" for line in range(1, LAST - 5)]
+    assert ground(f"`close_shop` (src/shop.py:{CLOSE}-{CLOSE + 6})", FILES).summary.chance_rate == pytest.approx(sum(ranges) / len(ranges))
+
+
+def test_no_citations_have_no_rate() -> None:
+    assert ground("", FILES).summary.headline_rate is None
+
+
+def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
+    files = MemoryFiles({"a.py": "\n" * 1000 + "LIMIT = 1\n" + "\n" * 1000})
+    assert only("`LIMIT` (a.py:1-2000)", files).status == "hallucinated"
+    must = [MustCite(path="a.py", line=1001)]
+    assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
+    assert must_cite_recall(ground(f"a.py:{1001 - WIDE + 1}-1001", files).citations, must) == (True,)
+
+
+def test_a_citation_past_the_end_earns_no_recall() -> None:
+    must = [MustCite(path="src/shop.py", line=LAST)]
+    assert must_cite_recall(ground(f"src/shop.py:{LAST + 1}", FILES).citations, must) == (False,)
+    assert must_cite_recall(ground(f"shop.py:{LAST - 5}", FILES).citations, must) == (True,)
+    assert must_cite_recall(ground("src/shop.py:10-12", FILES).citations, [MustCite(path="src/shop.py", line=17, end=30)]) == (True,)
+
+
+def test_lines_without_a_path_go_to_the_file_that_bears_them_out() -> None:
+    files = MemoryFiles({"src/shop.py": SHOP, "src/tiny.py": "x = 1\n"})
+    text = f"`Shop` lives in `src/shop.py`. It is used by `src/tiny.py`. Closing is `close_shop` (line {CLOSE})."
+    assert only(text, files).path == "src/shop.py"
+    assert only(text.replace("close_shop", "clothe_shop"), files).status == "hallucinated"
+
+
+def test_numbers_in_brackets_are_lines_only_where_most_of_them_hold() -> None:
+    named = ground(f"In `src/shop.py`: `open_shop` ({STEP}), `close_shop` ({CLOSE}), `helper` ({LAST - 1}).", FILES)
+    assert [c.start for c in named.citations] == [STEP, CLOSE, LAST - 1]
+    assert ground("In `src/shop.py`: `reopen_shop` (33), `close_shop` (12), `helper` (27).", FILES).summary.total == 0
+
+
+def test_a_degraded_parse_falls_back_to_text_and_says_so() -> None:
+    files = MemoryFiles({"a.c": "int a;\n" * 30 + "DEFINE_IT(wanted, {{{ }\n" + "int b;\n" * 3})
+    citation = only("`wanted` (a.c:31)", files)
+    assert citation.status == "grounded"
+    assert citation.held_by == "text" or "degraded" in citation.reason
+
+
+def test_a_file_without_a_grammar_is_searched_as_text_and_says_so() -> None:
+    near, far = only("`wanted` (notes.md:18)"), only("`wanted` (notes.md:3)")
+    assert (near.status, near.held_by, far.status) == ("grounded", "text", "hallucinated")
+    assert "no grammar" in near.reason
+    assert "no grammar" in far.reason
+
+
+def test_several_steps_are_one_answer_and_files_count_per_step() -> None:
+    grounding = ground([f"src/shop.py:{OPEN} and a/text.py:1", f"src/shop.py:{OPEN} and `notes.md`"], FILES)
+    assert grounding.summary.total == 2
+    assert cited_files(grounding) == (2, 2)
+
+
+def test_a_second_run_is_answered_from_the_cache_without_reading_a_file(tmp_path: Path) -> None:
+    files = MemoryFiles({"src/shop.py": SHOP})
+    text = f"`open_shop` (src/shop.py:{OPEN})"
+    first = ground(text, files, cache_dir=tmp_path)
+    reads = files.reads
+    assert ground(text, files, cache_dir=tmp_path) == first
+    assert files.reads == reads
+    for path in (p for p in tmp_path.rglob("*") if p.is_file()):
+        path.write_bytes(b"damaged")
+    assert ground(text, files, cache_dir=tmp_path) == first
+    changed = MemoryFiles({"src/shop.py": "x = 1\n" * 20})
+    assert ground(text, changed, cache_dir=tmp_path) != first
+
+
+def test_a_spray_of_every_line_scores_no_better_than_chance() -> None:
+    spray = "\n".join(f"- `close_shop` src/shop.py:{line}" for line in range(1, LAST + 1))
+    summary = ground(spray, FILES).summary
+    assert summary.headline_rate is not None
+    assert summary.chance_rate is not None
+    assert summary.headline_rate == pytest.approx(summary.chance_rate)
+    assert summary.headline_rate < 0.4
+
+
+# --- a real repository ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> tuple[Path, str]:
+    root = tmp_path / "repo"
+    repo = git.Repo.init(root)
+    (root / "src").mkdir()
+    (root / "src" / "shop.py").write_text(SHOP)
+    (root / "naïve name.py").write_text("x = 1\n")
+    (root / "link.py").symlink_to("src/shop.py")
+    (root / "broken.py").symlink_to("nowhere.py")
+    repo.git.add(A=True)
+    repo.git.execute(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"])
+    return root, repo.head.commit.hexsha
+
+
+def test_git_files_are_read_at_the_commit_and_a_symlink_is_what_it_points_to(repository: tuple[Path, str]) -> None:
+    root, sha = repository
+    (root / "src" / "shop.py").write_text("changed since\n")
+    with GitFiles(root, sha[:10]) as files:
+        assert files.commit == sha
+        assert files.paths() == {"src/shop.py", "naïve name.py", "link.py"}
+        assert files.read("link.py") == files.read("src/shop.py") == SHOP.encode()
+        assert re.fullmatch("[0-9a-f]{40}", files.blob_sha("src/shop.py"))
+        with pytest.raises(KeyError):
+            files.read("gone.py")
+
+
+@pytest.mark.parametrize("commit", ["0" * 40, "no-such", "--help", ""])
+def test_a_commit_that_is_not_there_is_said_with_a_hint(repository: tuple[Path, str], commit: str) -> None:
+    with pytest.raises(SourceError, match=r"(?s)no commit.*hint: "):
+        GitFiles(repository[0], commit)
+
+
+def test_a_folder_that_is_no_repository_is_said_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"(?s)not a git repository\nhint: "):
+        GitFiles(tmp_path / "none", "0" * 40)
+
+
+def test_the_json_object_has_exactly_the_promised_keys(repository: tuple[Path, str], tmp_path: Path) -> None:
+    root, sha = repository
+    answer = tmp_path / "answer.md"
+    answer.write_text(f"`Shop.open_shop` (src/shop.py:{OPEN}) and `link.py`")
+    with GitFiles(root, sha) as files:
+        found, grounding = ground_file(answer, files)
+    assert isinstance(grounding, Grounding)
+    assert json.loads(json.dumps(found)) == {
+        "file": str(answer),
+        "commit": sha,
+        "summary": {
+            "total": 1, "grounded": 1, "unresolved": 0, "hallucinated": 0, "strict_rate": 1.0, "headline_rate": 1.0,
+            "chance_rate": pytest.approx(53 / LAST, abs=0.2),
+        },
+        "citations": [
+            {
+                "written": f"src/shop.py:{OPEN}", "path": "src/shop.py", "start": OPEN, "end": OPEN, "symbol": "Shop.open_shop", "resolution": "exact",
+                "status": "grounded", "reason": "Shop.open_shop: its definition is here", "held_by": "definition", "definition_lines": [OPEN],
+                "distance": 0,
+            },
+            {
+                "written": "link.py", "path": "link.py", "start": None, "end": None, "symbol": None, "resolution": "exact", "status": "grounded",
+                "reason": "the file exists; no line is cited", "held_by": None, "definition_lines": [], "distance": None,
+            },
+        ],
+    }  # fmt: skip
+
+
+# --- mutations: what is honest passes, what is changed shows ------------------------------------------------------------------------
+
+
+def test_mutated_citations_are_caught() -> None:
+    functions = {f"handle_{n:03d}": 12 * n + 1 for n in range(100)}
+    source = "".join(f"def {name}():\n" + "    pass\n" * 10 + "\n" for name in functions)
+    files = MemoryFiles({"src/big.py": source})
+    honest = [(name, line) for name, line in functions.items() if line < 1100]
+
+    def rate(pairs: Sequence[tuple[str, int]], path: str = "src/big.py") -> float:
+        grounding = ground("\n".join(f"- `{name}` ({path}:{line})" for name, line in pairs), files)
+        assert grounding.summary.total == len(pairs)
+        return grounding.summary.grounded / len(pairs)
+
+    seed = random.Random(1)
+    assert rate(honest) == 1.0
+    assert rate([(name, line + 50) for name, line in honest]) == 0.0
+    assert rate([(name + "_x", line) for name, line in honest]) == 0.0
+    assert rate([(name, line + 9000) for name, line in honest]) == 0.0
+    assert rate(honest, path="src/bug.py") == 0.0
+    assert rate([(name, seed.randint(1, 1200)) for name, _ in honest]) < 0.1
