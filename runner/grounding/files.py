@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -95,6 +96,10 @@ def _list_blobs(command: git.Git, commit: str) -> dict[str, str]:
     return blobs
 
 
+_REMOTE = re.compile(r"(?:https?|ssh|git)://|[\w.-]+@[\w.-]+:")
+"""A path of this machine says nothing about the web addresses of the repository."""
+
+
 class Resolved(NamedTuple):
     resolution: Resolution
     path: str
@@ -119,7 +124,7 @@ class PathIndex:
                 self.spaced.setdefault(tail.rpartition(" ")[2], []).append(tail)
         self._roots = tuple(root.replace("\\", "/").rstrip("/") for root in (SANDBOX_ROOT, *roots) if root.strip("/\\"))
         self.extensions = frozenset(name.rpartition(".")[2] for name in self.by_name if "." in name[1:])
-        self._repositories = tuple(_plain_url(url) for url in repo_urls)
+        self._repositories = tuple(_plain_url(url) for url in repo_urls if _REMOTE.match(url))
         self._commit = commit
         self._seen: dict[str, Resolved] = {}
 
@@ -160,8 +165,8 @@ class PathIndex:
     def blob(self, repository: str, rest: str) -> tuple[str, str] | None:
         """Ref and path of a blob URL's tail where it points into this repository; None for somebody else's.
 
-        A ref may hold slashes: the split whose path is a file of the tree wins. Where no URL of the repository is known, a link is ours
-        if its ref is the commit or its path is a file of the tree.
+        A ref may hold slashes: the split whose path is a file of the tree wins. A link to the commit's SHA is ours, whatever fork or mirror
+        it goes through. Any other is ours by its URL or, where no URL of the repository is known, by its path.
         """
         ref, _, path = rest.partition("/")
         parts = rest.split("/")
@@ -169,9 +174,8 @@ class PathIndex:
             if "/".join(parts[cut:]) in self.paths:
                 ref, path = "/".join(parts[:cut]), "/".join(parts[cut:])
                 break
-        if self._repositories:
-            return (ref, path) if _plain_url(repository) in self._repositories else None
-        return (ref, path) if self.is_commit(ref) or path in self.paths else None
+        ours = _plain_url(repository) in self._repositories if self._repositories else path in self.paths
+        return (ref, path) if ours or self.is_commit(ref) else None
 
     def is_commit(self, ref: str) -> bool:
         """True where a ref is the commit, in full or abbreviated."""
