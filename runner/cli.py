@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.errors import GateError
+    from runner.protocols import Judge
     from runner.records import Scorecard
     from runner.report.records import Report
     from runner.site import Workshop
@@ -180,6 +182,59 @@ def verb_server(arguments: argparse.Namespace) -> int:
     return OK if all(card.canary_passed for card in cards) else 1
 
 
+def verb_verify_anchors(arguments: argparse.Namespace) -> int:
+    from runner.anchors import gate
+    from runner.errors import GateError
+    from runner.report.gate import gate_text
+
+    try:
+        verdict = gate.verify(_root(arguments), _judge(arguments))
+    except GateError as error:
+        if arguments.json:
+            show_json(_refused(error))
+        raise
+    if arguments.json:
+        show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
+    else:
+        show(gate_text(verdict))
+    gate.require(verdict)
+    if not arguments.json:
+        show("the gate is open")
+    return OK
+
+
+def _refused(error: GateError) -> dict[str, Any]:
+    drifts = [vars(drift) for drift in getattr(error, "drifts", ())]
+    return {"passed": False, "exit_code": error.exit_code, "refusal": error.what, "hint": error.hint, "drifts": drifts}
+
+
+def verb_anchors(arguments: argparse.Namespace) -> int:
+    from datetime import UTC, datetime
+
+    from runner.anchors import chain, gate
+    from runner.report.gate import gate_text, proposal_text
+
+    root, judge = _root(arguments), _judge(arguments)
+    if arguments.action == "propose":
+        proposal = gate.propose(root, judge)
+        show(proposal_text(proposal))
+        return proposal.refusals[0].exit_code if proposal.refusals else OK
+    move = gate.accept if arguments.action == "accept" else gate.regrade
+    examined = move(root, judge, reason=arguments.reason, date=datetime.now(UTC).date().isoformat())
+    show(gate_text(examined.verdict))
+    lock = chain.read_chain(root)[-1]
+    tell(f"wrote {chain.LOCK}, generation {lock.generation} ({lock.kind}); commit locks/")
+    gate.require(examined.verdict)
+    return OK
+
+
+def _judge(arguments: argparse.Namespace) -> Judge:
+    from runner.catalog import pick
+    from runner.scoring.judge import JUDGES
+
+    return pick(JUDGES, arguments.judge, "judge")()
+
+
 def verb_ground(arguments: argparse.Namespace) -> int:
     import json
     from pathlib import Path
@@ -335,6 +390,13 @@ def _parser() -> argparse.ArgumentParser:
     _server_parser(verb("server", verb_server, "list the servers, or examine some in the sandbox"))
     for made in (score, report, check):
         made.add_argument("--json", action="store_true", help="for scripts")
+    gate = verb("verify-anchors", verb_verify_anchors, "the gate: anchors unchanged, and still ranked as graded by hand")
+    gate.add_argument("--json", action="store_true", help="for scripts")
+    anchors = verb("anchors", verb_anchors, "show what a changed rubric does to the anchors, accept it, or grade them anew")
+    anchors.add_argument("action", choices=("propose", "accept", "regrade"))
+    anchors.add_argument("--reason", default="", help="what changed, and why; accept and regrade keep it for every later report")
+    for made in (gate, anchors):
+        made.add_argument("--judge", default="checklist", metavar="NAME", help="whose verdicts (default: checklist)")
     _ground_parser(verb("ground", verb_ground, "verify the citations of any text or transcript against a commit"))
     clean = verb("clean", verb_clean, "remove this project's containers; with --all its images, volumes and caches too")
     clean.add_argument("--all", action="store_true")

@@ -781,7 +781,8 @@ class JudgeLock(Record):
     """Its code or prompt version, model and parameters."""
     rho: Annotated[float, Field(ge=-1, le=1)]
     """Spearman, transcript level."""
-    transcripts: Count
+    scores: dict[str, Unit]
+    """<scenario>/<transcript> -> what the judge gave it."""
     verdicts: dict[Sha256, Sha256]
     """Name under locks/verdicts/ -> digest of the file: a verdict edited by hand is not the one that was accepted."""
 
