@@ -14,9 +14,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
@@ -24,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tree_sitter
+
+from runner.grounding.cache import Cache
 
 LARGEST_BYTES = 2_000_000
 """Trees take 27 times the source (measured); a larger file is generated or data, and is searched as text."""
@@ -197,7 +197,7 @@ class TextOnly(NamedTuple):
     reason: str
 
 
-def outline_of(path: str, source: bytes, blob_sha: str, cache_dir: Path | None) -> Outline | TextOnly:
+def outline_of(path: str, source: bytes, blob_sha: str, cache: Cache | None) -> Outline | TextOnly:
     """The outline of a blob, out of the cache where it is there."""
     if len(source) > LARGEST_BYTES:
         return TextOnly(f"larger than {LARGEST_BYTES // 1_000_000} MB, searched as text")
@@ -207,36 +207,24 @@ def outline_of(path: str, source: bytes, blob_sha: str, cache_dir: Path | None) 
     loaded = grammar(language)
     if loaded is None:
         return TextOnly(f"the grammar for {language} is not installed, searched as text")
-    cached = cache_dir / "outlines" / loaded.identity / blob_sha if cache_dir else None
-    kept = _read_cached(cached) if cached else None
+    key = f"outline {loaded.identity} {blob_sha}"
+    kept = _kept(cache.get(key)) if cache else None
     if kept is not None:
         return kept
     parsed = _parse(source, loaded)
-    if cached and isinstance(parsed, Outline):
-        write_atomically(cached, json.dumps(parsed, separators=(",", ":")).encode())
+    if cache and isinstance(parsed, Outline):
+        cache.put(key, json.dumps(parsed, separators=(",", ":")).encode())
     return parsed
 
 
-def _read_cached(path: Path) -> Outline | None:
-    """A cached outline; None where there is none or it is damaged: a cache may cost time, never a verdict."""
+def _kept(data: bytes | None) -> Outline | None:
+    """A cached outline; None where there is none or it is damaged."""
     try:
-        definitions, mute, broken = json.loads(path.read_bytes())
+        definitions, mute, broken = json.loads(data or b"")
         found = tuple(Definition(n, tuple(o), int(h), int(li), int(s), int(e), int(a)) for n, o, h, li, s, e, a in definitions)
         return Outline(found, tuple(map(int, mute)), tuple((int(a), int(b)) for a, b in broken))
-    except (OSError, ValueError, TypeError):
+    except (ValueError, TypeError):
         return None
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Temporary file and rename. A cache that cannot be written is none: full disks and read-only homes are no reason to fail."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).replace(path)
-    except OSError:
-        return
 
 
 def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
@@ -267,9 +255,9 @@ def _outline(source: bytes, root: tree_sitter.Node, loaded: Grammar) -> Outline:
     nodes: dict[str, list[tree_sitter.Node]] = {"comment": [], "string": [], "code": [], "header": []}
     for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
         if "definition" in match:
-            _add_definition(match, found)
+            _add_definition(source, match, found)
         elif "scope" in match:
-            scopes += [(match["scope"][0].start_byte, match["scope"][0].end_byte, _text(node)) for node in match["scope.name"]]
+            scopes += [(match["scope"][0].start_byte, match["scope"][0].end_byte, _text(source, node)) for node in match["scope.name"]]
         else:
             for kind, list_ in match.items():
                 nodes[kind] += list_
@@ -296,12 +284,12 @@ class _Found(NamedTuple):
     """Bytes of the whole node."""
 
 
-def _add_definition(match: dict[str, list[tree_sitter.Node]], found: dict[int, _Found]) -> None:
+def _add_definition(source: bytes, match: dict[str, list[tree_sitter.Node]], found: dict[int, _Found]) -> None:
     """One name may match several patterns (a decorated function): its widest definition counts."""
     whole = match["definition"][0]
     for node in match.get("name", match.get("qualified", [])):
-        *scope, name = re.split(r"::|\.|:", _text(node)) if "qualified" in match else [_text(node)]
-        receiver = tuple(_text(r) for r in match.get("receiver", ()))
+        *scope, name = re.split(r"::|\.|:", _text(source, node)) if "qualified" in match else [_text(source, node)]
+        receiver = tuple(_text(source, r) for r in match.get("receiver", ()))
         known = found.get(node.start_byte)
         if known is None or whole.end_byte - whole.start_byte > known.close - known.begin:
             name = name.strip().strip("\"'").lstrip("$@:")
@@ -309,8 +297,8 @@ def _add_definition(match: dict[str, list[tree_sitter.Node]], found: dict[int, _
             found[node.start_byte] = _Found(name, (*scope, *receiver), *lines, whole.start_byte, whole.end_byte)
 
 
-def _text(node: tree_sitter.Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def _text(source: bytes, node: tree_sitter.Node) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")  # node.text reads through the callback: 30 times slower
 
 
 def _last_line(node: tree_sitter.Node) -> int:
@@ -408,7 +396,6 @@ class SourceFile:
         self.path, self.source, self._make = path, source, outline
         self.line_count = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
         self._outline: Outline | TextOnly | None = None
-        self._starts: list[int] | None = None
         self._places: dict[str, Places] = {}
 
     @property
@@ -430,7 +417,7 @@ class SourceFile:
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = _SEPARATOR.split(symbol)
-        found = [(hit.start(), self._line_at(hit.start())) for hit in _word(name).finditer(self.source)]
+        found = [(hit.start(), self.source.count(b"\n", 0, hit.start()) + 1) for hit in _word(name).finditer(self.source)]
         words = tuple(dict.fromkeys(line for _, line in found))
         outline = self.outline
         if isinstance(outline, TextOnly):
@@ -457,19 +444,10 @@ class SourceFile:
 
     def _inherits(self, kind: Definition, member: Definition) -> bool:
         """A type whose head names the owner of the member: `class B(A)`; Go embeds in the body."""
-        begin = self._line_starts()[kind.line - 1]
-        head = self.source[begin : begin + 400]
+        head = self.source[kind.at : kind.at + 400]
         if not self.path.endswith(".go"):
             head = head.partition(b"{")[0].split(b"\n    ")[0]
         return any(_word(owner).search(head) for owner in member.owners if owner != kind.name)
-
-    def _line_starts(self) -> list[int]:
-        if self._starts is None:
-            self._starts = [0, *(hit.end() for hit in re.finditer(rb"\n", self.source))]
-        return self._starts
-
-    def _line_at(self, offset: int) -> int:
-        return bisect.bisect_right(self._line_starts(), offset)
 
 
 @lru_cache(maxsize=4096)

@@ -20,12 +20,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Mention
-from runner.grounding.symbols import Outline, Places, SourceFile, TextOnly, any_of, apart, nearest, outline_of, write_atomically
+from runner.grounding.symbols import Places, SourceFile, TextOnly, any_of, apart, nearest, outline_of
 from runner.grounding.words import BUILTINS
 from runner.protocols import Files
 from runner.records import Citation, GroundingSummary, MustCite, Record, Resolution, Status
@@ -80,32 +81,30 @@ def ground(
     results are kept there: a result is named by everything it follows from (commit, texts, roots, URLs and this package's own code).
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
-    kept = _result_path(texts, files.commit, roots, repo_urls, cache_dir)
-    if kept is not None and (known := _read_result(kept)) is not None:
-        return known
-    grounding = _Verifier(files, roots, cache_dir, repo_urls).verify(texts)
-    if kept is not None:
-        write_atomically(kept, grounding.model_dump_json().encode())
-    return grounding
+    with Cache(cache_dir) as cache:
+        key = "result " + _digest((code_digest(),), texts, (files.commit,), roots, repo_urls)
+        kept = _kept(cache.get(key))
+        if kept is None:
+            kept = _Verifier(files, roots, cache, repo_urls).verify(texts)
+            cache.put(key, kept.model_dump_json().encode())
+    return kept
 
 
-def _result_path(texts: tuple[str, ...], commit: str, roots: Sequence[str], repo_urls: Sequence[str], cache_dir: Path | None) -> Path | None:
-    if cache_dir is None:
-        return None
-    digest = hashlib.sha256(code_digest().encode())
-    for group in (texts, (commit,), tuple(roots), tuple(repo_urls)):
+def _digest(*groups: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for group in groups:
         for part in group:
             data = part.encode("utf-8", "surrogatepass")
             digest.update(b"%d:" % len(data) + data)
         digest.update(b";")
-    return cache_dir / "results" / digest.hexdigest()
+    return digest.hexdigest()
 
 
-def _read_result(path: Path) -> Grounding | None:
+def _kept(data: bytes | None) -> Grounding | None:
     """A cached result; None where there is none or it is damaged."""
     try:
-        return TypeAdapter(Grounding).validate_json(path.read_bytes())
-    except (OSError, ValidationError):
+        return Grounding.model_validate_json(data) if data else None
+    except ValidationError:
         return None
 
 
@@ -127,8 +126,8 @@ class _Entry:
 
 
 class _Verifier:
-    def __init__(self, files: Files, roots: Sequence[str], cache_dir: Path | None, repo_urls: Sequence[str]) -> None:
-        self.files, self.cache_dir = files, cache_dir
+    def __init__(self, files: Files, roots: Sequence[str], cache: Cache, repo_urls: Sequence[str]) -> None:
+        self.files, self.cache = files, cache
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
 
@@ -206,7 +205,7 @@ class _Verifier:
         if path not in self.sources:
             source = self.files.read(path)
             sha = self.files.blob_sha(path)
-            self.sources[path] = SourceFile(path, source, lambda: outline_of(path, source, sha, self.cache_dir))
+            self.sources[path] = SourceFile(path, source, lambda: outline_of(path, source, sha, self.cache))
         return self.sources[path]
 
     def _lines(self, mention: Mention, file: SourceFile, start: int, end: int, resolution: Resolution) -> _Entry:

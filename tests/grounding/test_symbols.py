@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import warnings
 from pathlib import Path
 
 import pytest
 
 from runner.grounding import symbols
+from runner.grounding.cache import Cache
 from runner.grounding.symbols import LANGUAGES, Outline, SourceFile, TextOnly, grammar, language_of, outline_of
 from tests.grounding.samples import SAMPLES
+
 
 
 def outline(path: str, text: str) -> Outline:
@@ -130,19 +133,34 @@ def test_the_long_tail_falls_back_to_text_where_its_package_is_absent(monkeypatc
 
 def test_an_outline_comes_back_from_the_cache_unchanged_and_a_damaged_one_is_parsed_again(tmp_path: Path) -> None:
     path, text, _ = SAMPLES["python"]
-    fresh = outline_of(path, text.encode(), "a" * 40, tmp_path)
-    [kept] = [p for p in tmp_path.rglob("*") if p.is_file()]
-    assert outline_of(path, b"other", "a" * 40, tmp_path) == fresh
+    with Cache(tmp_path) as cache:
+        fresh = outline_of(path, text.encode(), "a" * 40, cache)
+    with Cache(tmp_path) as cache:
+        assert outline_of(path, b"other", "a" * 40, cache) == fresh
     for damage in (b"", b"{", json.dumps([[["x"]], [], []]).encode(), b"\xff\xfe"):
-        kept.write_bytes(damage)
-        assert outline_of(path, text.encode(), "a" * 40, tmp_path) == fresh
+        database = sqlite3.connect(tmp_path / "grounding.sqlite3")
+        with database:
+            database.execute("UPDATE kept SET value = ?", (damage,))
+        database.close()
+        with Cache(tmp_path) as cache:
+            assert outline_of(path, text.encode(), "a" * 40, cache) == fresh
+
+
+def test_a_damaged_cache_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "grounding.sqlite3").write_bytes(b"no database" * 1000)
+    for _ in range(2):
+        with Cache(tmp_path) as cache:
+            cache.put("a", b"1")
+    with Cache(tmp_path) as cache:
+        assert cache.get("a") == b"1"
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     path, text, _ = SAMPLES["python"]
-    assert isinstance(outline_of(path, text.encode(), "a" * 40, blocked), Outline)
+    with Cache(blocked) as cache:
+        assert isinstance(outline_of(path, text.encode(), "a" * 40, cache), Outline)
 
 
 def test_a_line_count_is_newlines_and_an_unterminated_last_line() -> None:
