@@ -21,7 +21,20 @@ def cells(site: Site, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
     return tuple(
         Cell(scenario=scenario, server=server, model=model, trial=trial, inputs=_inputs(site, scenario, server, identities[model]))
         for trial, scenario, model, server in wanted
+        if has_canary(site, scenario, server)
     )
+
+
+def has_canary(site: Site, scenario: str, server: str) -> bool:
+    """A server that nothing can prove alive on a repository is not measured on it: its silence there would pass for its answer."""
+    spec, label = site.arms[server].spec, site.grounds[scenario].scenario.repository.label
+    return spec is None or any(canary.repository in (label, "*") for canary in spec.canaries)
+
+
+def left_out(site: Site) -> tuple[str, ...]:
+    """The pairs that are not planned, each in words."""
+    pairs = product(site.grounds, site.arms)
+    return tuple(f"{server} has no canary for the repository of {name}" for name, server in pairs if not has_canary(site, name, server))
 
 
 def _inputs(site: Site, scenario: str, server: str, model_identity: str) -> dict[str, str]:

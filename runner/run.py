@@ -160,7 +160,7 @@ class Attempt:
         try:
             async with open_server(container, spec, log) as ready:
                 self.initialize_sec, self.warm_up_sec = ready.session.initialize_sec, ready.warm_up_sec
-                await self._prove(ready.session, spec)
+                self.canary_sec = (await prove(ready.session, spec, self.ground.scenario.repository.label)).wall_sec
                 self.state_mb = await _state_mb(container)
                 yield ready.session
         finally:
@@ -168,13 +168,6 @@ class Attempt:
                 self.note(f"the server's stream ended: {log.ended}")
             if log.stray_lines:
                 self.note(f"{log.stray_lines} lines on the server's stdout were not JSON-RPC; the first: {log.stray[0]}")
-
-    async def _prove(self, session: ServerSession, spec: ServerSpec) -> None:
-        label = self.ground.scenario.repository.label
-        if any(canary.repository in (label, "*") for canary in spec.canaries):
-            self.canary_sec = (await prove(session, spec, label)).wall_sec
-        else:
-            self.note(f"{spec.name} has no canary for {label}: that it sees this repository was not proven")
 
     async def _look_back(self, container: Container) -> None:
         """What the container's end would take with it."""

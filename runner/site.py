@@ -164,10 +164,12 @@ class Workshop:
         return asyncio.run(check_server(self.client, server.spec, volume, image=image.id, repository=label, limits=self.limits))
 
     def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
-        labels = {canary.repository for canary in server.spec.canaries}
-        for loaded in self.catalog.scenarios.values():
-            if labels & {"*", loaded.scenario.repository.label}:
-                return loaded
+        known = {loaded.scenario.repository.label: loaded for loaded in reversed(list(self.catalog.scenarios.values()))}
+        for canary in server.spec.canaries:
+            if canary.repository in known:
+                return known[canary.repository]
+            if canary.repository == "*" and known:
+                return list(known.values())[-1]
         raise FairtrialError(
             "no scenario's repository has a canary of this server", where=f"images/servers/{server.spec.name}/server.yaml",
             hint="add a canary for a shipped repository, or name a scenario with --scenario",

@@ -84,6 +84,8 @@ def settings(spec: ContainerSpec) -> dict[str, Any]:
     return {
         "user": KEEPER,
         "network_mode": "none",
+        # The engine would write the host's own resolvers into the cell; a documentation address has no route, so attempts are counted.
+        "dns": ["192.0.2.1"],
         "read_only": True,
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
@@ -118,8 +120,7 @@ def _create(client: docker.DockerClient, spec: ContainerSpec) -> str:
     mounts = [Mount(INSTALL, spec.server_volume, type="volume", read_only=True, no_copy=True)] if spec.server_volume else []
     host = api.create_host_config(
         tmpfs=tmpfs, mounts=mounts, auto_remove=True, log_config=LogConfig(type="none"),
-        **{key: wanted[key] for key in ("network_mode", "read_only", "cap_drop", "security_opt", "init", "mem_limit", "memswap_limit",
-                                        "nano_cpus", "pids_limit")},
+        **{key: wanted[key] for key in wanted if key not in ("user", "environment", "working_dir", "tmpfs")},
     )  # fmt: skip
     made = api.create_container(
         spec.image, command=["sleep", str(spec.deadline_sec)], entrypoint=[], user=wanted["user"], environment=wanted["environment"],

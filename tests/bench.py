@@ -1,0 +1,218 @@
+"""`just bench`: what the product costs, as ratios measured in one run, each beside its floor. Seconds alone mean little here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import docker
+import mcp
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from runner import plan
+from runner.records import Limits
+from runner.run import Progress, run_all
+from runner.sandbox.docker import Container, ContainerSpec, StderrFile, open_container
+from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.transport import ServerLog
+from runner.site import Workshop
+from runner.store import RunStore
+from tests.bench_grounding import figures as grounding_figures
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVER = (Path(__file__).parent / "sandbox" / "mcp_server.py.txt").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One line of the bench. `bound` is what the ratio or value must not pass."""
+
+    name: str
+    value: float
+    bound: float
+    detail: str
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+    def __str__(self) -> str:
+        sign = "≥" if self.at_least else "≤"
+        return f"{'ok  ' if self.holds else 'OVER'} {self.name:46} {self.value:8.2f} {sign} {self.bound:<7g} {self.detail}"
+
+
+def ratio(name: str, value_sec: float, floor_sec: float, bound: float) -> Figure:
+    return Figure(name=name, value=value_sec / floor_sec, bound=bound, detail=f"{value_sec * 1e3:,.1f} ms / {floor_sec * 1e3:,.1f} ms")
+
+
+def seconds(work: Callable[[], Any], times: int) -> float:
+    """The median of several runs."""
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken)
+
+
+def child_cpu(argv: list[str], times: int) -> float:
+    """CPU seconds of a child process: the least of several runs."""
+    taken = []
+    for _ in range(times):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(argv, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(taken)
+
+
+def spec(image: str) -> ContainerSpec:
+    return ContainerSpec(image=image, limits=Limits(), deadline_sec=600)
+
+
+async def one_cell(client: docker.DockerClient, image: str) -> None:
+    async with open_container(client, spec(image)) as container:
+        await container.shell("true", timeout_sec=10)
+
+
+def cell_cost(client: docker.DockerClient, image: str) -> list[Figure]:
+    def floor() -> None:
+        subprocess.run(["docker", "run", "--rm", "--network", "none", image, "true"], check=True, stdout=subprocess.DEVNULL)
+
+    async def ten() -> None:
+        gate = asyncio.Semaphore(4)
+
+        async def gated() -> None:
+            async with gate:
+                await one_cell(client, image)
+
+        await asyncio.gather(*(gated() for _ in range(10)))
+
+    floor_sec = seconds(floor, 7)
+    cell_sec = seconds(lambda: asyncio.run(one_cell(client, image)), 7)
+    ten_sec = seconds(lambda: asyncio.run(ten()), 3)
+    return [
+        ratio("a cell's container / docker run --rm true", cell_sec, floor_sec, 2),
+        ratio("10 cells at 4 jobs / 10 floors", ten_sec, 10 * floor_sec, 1),
+        engine_calls(client, image),
+    ]
+
+
+def engine_calls(client: docker.DockerClient, image: str) -> Figure:
+    """Beyond the two of the held shell: it carries every command, so it is the tool calls' own."""
+    seen: list[str] = []
+
+    def count(response: Any, *_: Any, **__: Any) -> None:
+        seen.append(response.request.path_url)
+
+    client.api.hooks["response"].append(count)
+    asyncio.run(one_cell(client, image))
+    client.api.hooks["response"].remove(count)
+    beyond = [path for path in seen if "/exec" not in path]
+    return Figure(name="engine calls of a cell beyond its tool calls", value=len(beyond), bound=4, detail="create, start, remove")
+
+
+async def call_times(call: Callable[[], Coroutine[Any, Any, Any]], times: int = 200) -> float:
+    taken = []
+    for _ in range(times):
+        started = time.perf_counter()
+        await call()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken)
+
+
+def round_trip(client: docker.DockerClient, image: str) -> Figure:
+    async def through_sandbox() -> float:
+        async def work(container: Container) -> float:
+            log = ServerLog(stderr=StderrFile(None))
+            async with open_session(container, ["python3", "-c", SERVER], {}, log, initialize_timeout_sec=30) as session:
+                return await call_times(lambda: echo(session))
+
+        async with open_container(client, spec(image)) as container:
+            return await work(container)
+
+    async def echo(session: ServerSession) -> None:
+        assert (await session.call("echo", {"text": "x"}, timeout_sec=10)).text == "x"
+
+    async def on_host() -> float:
+        with tempfile.TemporaryFile("w") as errors:
+            given = StdioServerParameters(command=sys.executable, args=["-c", SERVER])
+            async with mcp.Client(stdio_client(given, errors), mode="legacy", cache=None) as session:
+                return await call_times(lambda: session.call_tool("echo", {"text": "x"}, read_timeout_seconds=10))
+
+    host, sandbox = asyncio.run(on_host()), asyncio.run(through_sandbox())
+    return ratio("tools/call in the sandbox / on host stdio", sandbox, host, 1.6)
+
+
+def help_cost() -> Figure:
+    floor = child_cpu([sys.executable, "-c", "pass"], 9)
+    ours = child_cpu([str(Path(sys.executable).parent / "fairtrial"), "--help"], 9)
+    return ratio("CPU of --help / python -c pass", ours, floor, 5)
+
+
+def scoring_cost(workshop: Workshop) -> list[Figure]:
+    """1,000 transcripts of a real cell, scored in a process of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = RunStore(Path(folder) / "bench")
+        scenarios, servers = workshop.choose([next(iter(workshop.catalog.scenarios))], ["shell"])
+        site = workshop.prepare(scenarios, servers)
+        cells = plan.cells(site, ["offline"], 1000)
+        plan.settle(store, cells, ungated=True)
+        progress = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
+        asyncio.run(run_all(cells[:1], site, store, progress, jobs=1))
+        first = store.counted_attempt(cells[0].id)
+        assert first is not None
+        taken, peak = [], 0.0
+        for count in (500, 1000):
+            for cell in cells[1:count]:
+                copy_attempt(first[0], store, cell.id)
+            sec, peak = score_apart(store.folder)
+            taken.append(sec)
+    return [
+        ratio("CPU of scoring 1,000 transcripts / scoring 500", taken[1], taken[0], 2.4),
+        Figure(name="its peak memory, MB", value=peak, bound=300, detail=""),
+    ]
+
+
+def copy_attempt(source: Path, store: RunStore, cell_id: str) -> None:
+    target = store.cell_folder(cell_id) / "attempt-1"
+    if not target.exists():
+        target.mkdir(parents=True)
+        for path in source.iterdir():
+            os.link(path, target / path.name)
+
+
+def score_apart(folder: Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of `fairtrial score` on a run."""
+    argv = [str(Path(sys.executable).parent / "fairtrial"), "score", str(folder)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, "fairtrial score failed"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, usage.ru_maxrss / 1e3
+
+
+def main() -> None:
+    workshop = Workshop(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), say=print)
+    image = workshop.base_image
+    figures = [*cell_cost(workshop.client, image), round_trip(workshop.client, image), help_cost()]
+    figures += [Figure(**figure) for figure in grounding_figures()]
+    figures += scoring_cost(workshop)
+    sys.stdout.write("".join(f"{figure}\n" for figure in figures))
+    sys.exit(0 if all(figure.holds for figure in figures) else 1)
+
+
+if __name__ == "__main__":
+    main()
