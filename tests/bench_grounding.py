@@ -14,7 +14,7 @@ from typing import Any
 from runner.grounding.extract import extract
 from runner.grounding.files import GitFiles, PathIndex
 from runner.grounding.verify import ground
-from runner.records import Source
+from runner.records import Scenario, Source, parse_yaml
 from runner.workspace import fetch_source
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,13 +23,11 @@ CITATIONS = 10_000
 _DEFINED = re.compile(r"^[ \t]*(?:async )?(?:def|class) (\w+)", re.M)
 _FILLER = (
     "The request is prepared before it is sent, and whatever the handler returns is turned into a response once, in one place. "
-    "A reader who wants to change this should look at the callers first, e.g. in the tests, since three of them (the slow ones) rely on it.\n\n"
+    "A reader who wants to change this should look at the callers first, e.g. in the tests, since three (the slow ones) rely on it.\n\n"
 )
 
 
 def _source() -> Source:
-    from runner.records import Scenario, parse_yaml
-
     return parse_yaml(SCENARIO.read_text(encoding="utf-8"), Scenario, where=str(SCENARIO)).repository
 
 
@@ -38,7 +36,7 @@ def _answer(files: GitFiles) -> str:
     seed = random.Random(0)
     paths = sorted(path for path in files.paths() if path.endswith(".py"))
     texts = {path: files.read(path).decode("utf-8", "replace") for path in paths}
-    lines = []
+    lines: list[str] = []
     while len(lines) < CITATIONS:
         path = paths[len(lines) % len(paths)]
         found = [*_DEFINED.finditer(texts[path])]
@@ -95,7 +93,7 @@ def figures(repository: Path | None = None, commit: str = "") -> list[dict[str, 
 def main() -> None:
     for figure in figures():
         sign = ">=" if figure.get("at_least") else "<="
-        print(f"{figure['name']:34} {figure['value']:8.2f} {sign} {figure['bound']:<5g} {figure['detail']}")
+        print(f"{figure['name']:34} {figure['value']:8.2f} {sign} {figure['bound']:<5g} {figure['detail']}")  # noqa: T201 - it is run to be read
 
 
 if __name__ == "__main__":

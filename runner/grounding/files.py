@@ -147,6 +147,10 @@ class PathIndex:
                 return Resolved("suffix", found[0]) if len(found) == 1 else Resolved("ambiguous", name)
         return Resolved("missing", unquote(path))
 
+    def count_ending_in(self, path: str) -> int:
+        """Files of which a path is a tail."""
+        return sum(full.endswith("/" + path) for full in self.by_name.get(path.rpartition("/")[2], ()))
+
     def normalise(self, written: str) -> str:
         """`/` as separator, no sandbox root, no `./`; case and everything else as written."""
         path = written

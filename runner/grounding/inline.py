@@ -54,7 +54,9 @@ _TO = rf"(?:\s?{_DASH}\s?|\s?\.\.\.?\s?|\s(?:to|through|thru|until)\s(?:line\s)?
 _STOP = r"(?![\w%]|\.\d|-\d)"
 _ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:(?:{_DASH}|\.\.\.?)[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
 _LOOSE_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:{_TO}[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
-_GO_ON = r"(?!\s+(?!(?:and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by|after|before|inside)\b)[a-z])"
+_LINKING = "and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by|after|before|inside"
+_GO_ON = rf"(?!\s+(?!(?:{_LINKING})\b)[a-z])"
+"""Behind a listed number: `42, 2 handlers` counts handlers."""
 _SEP = r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)\s?(?:and\s)?(?:lines?\s)?:?"
 _TICKS = r"[`*_\"']{0,3}"
 
@@ -83,10 +85,16 @@ _EVENT = re.compile(rf"(?<!\w)(?:(?P<lines>{_LINES})|(?P<path>{_PATH}|{_WORDS}))
 _URL = re.compile(r"(?:https?|ftp|file|git|ssh|wss?)://[^\s<>\"'`|]{1,2000}|\bwww\.[^\s<>\"'`|]{1,500}")
 _BLOB = re.compile(r"https?://(?P<site>[^/]+)/(?P<repo>.+?)/(?:-/)?(?:blob|blame|raw|src|tree)/(?P<rest>[^?#]+)(?:\?[^#]*)?(?:#(?P<anchor>.*))?\Z")
 _ANCHOR = re.compile(r"(?:L|lines-|l)(\d{1,7})(?:C\d+)?(?:[-:–](?:L|l)?(\d{1,7})(?:C\d+)?)?\Z")
-_LINK = re.compile(r"\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]{0,80}\]){1,300})\]\(\s?<?(?P<target>[^()\s<>]{1,1000}(?:\([^()\s]{0,80}\)[^()\s<>]{0,400})?|(?<=<)[^<>\n]{1,500})>?(?:\s+\"[^\"\n]{0,200}\")?\s?\)")
+_LINK = re.compile(
+    r"\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]{0,80}\]){1,300})\]\(\s?<?"
+    r"(?P<target>[^()\s<>]{1,1000}(?:\([^()\s]{0,80}\)[^()\s<>]{0,400})?|(?<=<)[^<>\n]{1,500})"
+    r">?(?:\s+\"[^\"\n]{0,200}\")?\s?\)"
+)
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,400})\1(?!`)")
 _COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")
-_ADJACENT = re.compile(r"[`*_\"')\]]{0,4}[\s,(\[:–—-]{0,4}(?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}[`*_\"'(]{0,2}\Z")
+_ADJACENT = re.compile(
+    r"[`*_\"')\]]{0,4}[\s,(\[:–—-]{0,4}(?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}[`*_\"'(]{0,2}\Z"
+)
 _OF = re.compile(r"[`*_\"')\],]{0,4}\s*(?:(?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}|[(\[][`*_\"']{0,3})\Z")
 _CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
 _NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\)) \Z")
@@ -138,7 +146,8 @@ def _shaped_like_a_path(path: str, index: PathIndex, *, has_line: bool) -> bool:
     first, slash, _ = path.lstrip("./").partition("/")
     name = path.rpartition("/")[2]
     stem, dot, extension = name.rpartition(".")
-    known = (bool(dot) and (extension.lower() in EXTENSIONS or extension in index.extensions)) or name in NAMES or name.split(".")[0] in NAMES
+    known = bool(dot) and (extension.lower() in EXTENSIONS or extension in index.extensions)
+    known = known or name.partition(".")[0] in NAMES
     if not known or (not slash and not has_line) or (dot and not stem and not slash):
         return False
     if path.startswith(FOREIGN_ROOTS) or any(part in path for part in FOREIGN_PARTS):
@@ -214,7 +223,7 @@ class _Reader:
         if known is None:
             return words.join((" ", " " * (len(link[0]) - len(words) - 1)))
         if lines or tail:
-            found = intervals(tail[0] if tail else "-".join(n for n in lines.groups() if n)) if (tail or lines) else []
+            found = intervals(tail[0] if tail else "-".join(n for n in lines.groups() if n) if lines else "")
             self._add_link(link, known, found, words)
             return " " * len(link[0])
         if _EVENT.search(words) and re.search(r"\d", words):
@@ -327,7 +336,7 @@ class _Reader:
             return event.end()
         following = self._path_after(event.end())
         if following:
-            begin, close, path = following
+            _, close, path = following
             cite.path, cite.close, cite.named = path, close, True
             self._name(path, close)
             self.cites.append(cite)
@@ -372,7 +381,7 @@ class _Reader:
         return any(a < begin and close < b and (begin - a > 1 or b - close > 1) for a, b in self.spans)
 
     def _take_number(self, event: re.Match[str]) -> int:
-        """A number alone goes on a list of lines ("`a.py:83`, `153`"), or may be the line of what it follows ("`f` (line 774), `g` (792)")."""
+        """A number alone goes on a list of lines ("`a.py:83`, `153`"), or may be the line of what it follows ("`f` (line 7), `g` (92)")."""
         if event["parens"]:
             return self._take_parens(event)
         last = next((cite for cite in reversed(self.cites) if cite.lines), None)
@@ -437,7 +446,8 @@ class _Reader:
 def _mentions(cite: _Cite, written: str, symbol: str | None) -> Iterator[Mention]:
     written = _trimmed(written)
     distinct = dict.fromkeys(cite.lines)
-    for start, end in distinct or {(None, None): None}:
+    pairs: list[tuple[int, int]] | list[tuple[None, None]] = list(distinct) or [(None, None)]
+    for start, end in pairs:
         yield Mention(
             written=written, path=cite.path, start=start, end=end, symbol=symbol if distinct else None, ref=cite.ref, tied=cite.tied,
             others=cite.others, guess=cite.guess, group=max(0, len(distinct) - 1),

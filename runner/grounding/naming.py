@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from itertools import pairwise
 
 from runner.grounding.words import EXTENSIONS, LITERALS
 
@@ -20,7 +21,9 @@ _DECLARED = re.compile(
     rf"(?P<name>[*&]?{_IDENT}(?:(?:::|\.|\#){_IDENT})*[?!]?)"
 )
 _NAME = re.compile(
-    rf"[&*@#.]{{0,2}}(?:\(\*?(?P<receiver>{_IDENT})\)\.)?(?P<name>{_IDENT}(?:(?:::|->|[.#$\\]){_IDENT})*[?!]?)(?P<call>\(.*\))?(?:\[\])?\.?$", re.S
+    rf"[&*@#.]{{0,2}}(?:\(\*?(?P<receiver>{_IDENT})\)\.)?(?P<name>{_IDENT}(?:(?:::|->|[.#$\\]){_IDENT})*[?!]?)"
+    r"(?P<call>\(.*\))?(?:\[\])?\.?$",
+    re.S,
 )
 _GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")
 _WORD = re.compile(
@@ -75,10 +78,10 @@ def _looks_like_code(name: str) -> bool:
         return True
     if "." in name:
         return any(c.isupper() or c == "_" for c in name)
-    return any(a.islower() and b.isupper() for a, b in zip(inner, inner[1:], strict=False)) and inner not in _PROPER
+    return any(a.islower() and b.isupper() for a, b in pairwise(inner)) and inner not in _PROPER
 
 
-_PROPER = frozenset({"GitHub", "JavaScript", "TypeScript", "GraphQL", "PyPI", "MySQL", "PostgreSQL", "SQLite", "MongoDB", "YouTube", "OpenAI", "GitNexus", "macOS", "iOS", "DevOps"})
+_PROPER = frozenset("GitHub GitLab JavaScript TypeScript GraphQL PyPI MySQL PostgreSQL SQLite MongoDB YouTube OpenAI macOS DevOps".split())
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:

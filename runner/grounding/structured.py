@@ -13,12 +13,14 @@ from runner.grounding.inline import Mention, clean_path, intervals, read_chunk
 from runner.grounding.naming import symbol_of
 
 _FILE_KEYS = frozenset("file path filename filepath sourcefile relativepath location source module in where sourcepath".split())
-_LINE_KEY = re.compile(r"(?:^|_)(?:lines?|line_?(?:no|num|number|numbers|range)|lineno|ln|loc|line_?start|start_?line|line_?end|end_?line)$")
+_LINE_KEY = re.compile(r"(?:^|_)(?:lines?|line_?(?:no|num|numbers?|range|start|end)|(?:start|end)_?line|ln|loc)$")
 _END_KEY = re.compile(r"(?:^|_)(?:line_?end|end_?line|end|stop_?line|to_line)$")
 _START_KEY = re.compile(r"(?:^|_)(?:line_?start|start_?line|start|begin_?line|from_line)$")
 _COUNT_KEY = re.compile(r"(?:^|_)(?:total|num|count|max|min|of_code|changed|added|removed|n)(?:_|$)")
-_SYMBOL_KEYS = ("symbol", "qualified_name", "enclosing", "function", "method", "class", "struct", "name", "caller", "callee", "fn", "func", "test", "type")
-_PLACE_KEY = re.compile(r"(?:^|_)(?:location|file_?line|file|path|at|defined_?(?:at|in)?|line|lines|definition|where|site|source|position|ref|reference|citation)$")
+_SYMBOL_KEYS = tuple("symbol qualified_name enclosing function method class struct name caller callee fn func test type".split())
+_PLACE_KEY = re.compile(
+    r"(?:^|_)(?:location|file_?line|file|path|at|defined_?(?:at|in)?|lines?|definition|where|site|source|position|ref|reference|citation)$"
+)
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBERS = re.compile(r"\s*(?:[Ll]ines?\s*)?([L~:]?\d{1,7}(?:\s?(?:-|–|,|and|to)\s?[L~]?\d{1,7}){0,40})\s*\Z")
 _DEEPEST = 60
@@ -34,7 +36,7 @@ def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list
         return None
     if not isinstance(value, list):
         return None
-    return list(_walk(value, index, inherited, None, 0))
+    return list(_walk(value, _Here(index, inherited, None, 0)))
 
 
 class _Named(NamedTuple):
@@ -45,60 +47,67 @@ class _Named(NamedTuple):
     """True for a key, which may be a name of the answer's own making."""
 
 
+class _Here(NamedTuple):
+    """Where in the JSON we are."""
+
+    tree: PathIndex
+    file: str | None
+    """Of the object, or of one around it."""
+    named: _Named | None
+    depth: int
+
+
 class _Object(list[tuple[str, Any]]):
     """An object's pairs in order, repeated keys kept."""
 
 
-def _walk(value: Any, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
-    if depth > _DEEPEST:
+def _walk(value: Any, here: _Here) -> Iterator[Mention]:
+    if here.depth > _DEEPEST:
         return
     if isinstance(value, _Object):
-        yield from _walk_object(value, index, inherited, symbol, depth)
+        yield from _walk_object(value, here)
     elif isinstance(value, list):
         for item in value:
-            yield from _walk(item, index, inherited, None, depth + 1)
+            yield from _walk(item, here._replace(named=None, depth=here.depth + 1))
     elif isinstance(value, str):
-        yield from _strings(value, index, inherited, symbol)
+        yield from _strings(value, here)
 
 
-def _strings(value: str, index: PathIndex, inherited: str | None, symbol: _Named | None) -> list[Mention]:
-    """A string is a cell of its own. `symbol` is what its key or object names: for a string that begins with the citation."""
-    found = read_chunk(value, index, inherited).mentions
-    if symbol and found and found[0].start is not None and found[0].symbol is None and value.lstrip("`( ").startswith(found[0].written[:12]):
-        found[0] = replace(found[0], symbol=symbol.symbol, weak=symbol.weak)
+def _strings(value: str, here: _Here) -> list[Mention]:
+    """A string is a cell of its own. What its key or object names is the symbol of a string that begins with the citation."""
+    found = read_chunk(value, here.tree, here.file).mentions
+    first = found[0] if found and found[0].start is not None and value.lstrip("`( ").startswith(found[0].written[:12]) else None
+    if here.named and first and first.symbol is None:
+        found[0] = replace(first, symbol=here.named.symbol, weak=here.named.weak)
     return found
 
 
-def _walk_object(pairs: _Object, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
-    file = _own_file(pairs, index)
-    inherited = file or _place(pairs, index) or inherited
-    symbol = _own_symbol(pairs) or symbol
-    lines, written = _own_lines(pairs) if inherited else ([], "")
-    path = file or inherited
-    if lines and path:
-        for start, end in lines:
-            whole = f"{path}, {written}" if file else written
-            named = symbol or _Named(None, False)
-            yield Mention(written=whole, path=path, start=start, end=end, symbol=named.symbol, weak=named.weak, group=len(lines) - 1)
+def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
+    own = _own_file(pairs, here.tree)
+    here = here._replace(file=own or _place(pairs, here.tree) or here.file, named=_own_symbol(pairs) or here.named, depth=here.depth + 1)
+    lines, written = _own_lines(pairs) if here.file else ([], "")
+    for start, end in lines:
+        symbol, weak = here.named or (None, False)
+        whole = f"{own}, {written}" if own else written
+        yield Mention(written=whole, path=here.file or "", start=start, end=end, symbol=symbol, weak=weak, group=len(lines) - 1)
     for key, value in pairs:
-        here = file or inherited
-        if file and isinstance(value, str) and clean_path(value, index, has_line=True) == file:
+        if own and isinstance(value, str) and clean_path(value, here.tree, has_line=True) == own:
             if not lines:
-                yield Mention(written=value, path=file)
+                yield Mention(written=value, path=own)
             continue
-        yield from _entry(key, value, index, here, symbol, depth)
+        yield from _entry(key, value, here)
 
 
-def _entry(key: str, value: Any, index: PathIndex, inherited: str | None, symbol: _Named | None, depth: int) -> Iterator[Mention]:
-    path = clean_path(key, index, has_line=False)
+def _entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
+    path = clean_path(key, here.tree, has_line=False)
     if path is None:
-        yield from read_chunk(key, index).mentions
+        yield from read_chunk(key, here.tree).mentions
     numbers = _as_lines(value) if path else []
     if path and numbers:
         yield from (Mention(written=f"{key}: {value}", path=path, start=start, end=end) for start, end in numbers)
         return
-    named = _key_symbol(key) or (symbol if _PLACE_KEY.search(_snake(key)) else None)
-    yield from _walk(value, index, path or inherited, named if isinstance(value, str | _Object) else None, depth + 1)
+    named = _key_symbol(key) or (here.named if _PLACE_KEY.search(_snake(key)) else None)
+    yield from _walk(value, here._replace(file=path or here.file, named=named if isinstance(value, str | _Object) else None))
 
 
 def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
@@ -206,7 +215,8 @@ _LINE_COLUMN = re.compile(r"\A\W*(?:lines?(?:\s?(?:\(s\)|no\.?|nos\.?|numbers?|r
 _SYMBOL_COLUMN = re.compile(
     r"\A\W*(?:symbol|function|method|class|struct|trait|identifier|test|handler|hook|helper|caller|callee|layer type|type|name)s?"
     r"(?:\s*/\s*\w+|\s+name)?\W*\Z", re.I)
-_NUMERIC = re.compile(r"\W*(?:[Ll]ines?\W*)?((?:[L~:]?\d{1,7}(?:\s?[-–—]\s?L?\d{1,7})?)(?:\s?(?:,|/|;|and|&)\s?[L:~]?\d{1,7}(?:\s?[-–—]\s?L?\d{1,7})?){0,60})\W*\Z")
+_NUMBER = r"[L~:]?\d{1,7}(?:\s?[-–—]\s?L?\d{1,7})?"
+_NUMERIC = re.compile(rf"\W*(?:[Ll]ines?\W*)?({_NUMBER}(?:\s?(?:,|/|;|and|&)\s?{_NUMBER}){{0,60}})\W*\Z")
 
 
 def cells_of(row: str) -> list[str]:
@@ -236,8 +246,8 @@ def read_table(rows: Sequence[str], index: PathIndex, inherited: str | None) -> 
 
 def _read_row(cells: list[str], header: list[str], columns: list[str | None], index: PathIndex, inherited: str | None) -> Iterator[Mention]:
     titles = header + [""] * (len(cells) - len(header))
-    row_file = next((p for cell, title in zip(cells, titles, strict=False) if _FILE_COLUMN.search(title) for p in paths_in(cell, index)), None)
-    row_file = row_file or next((p for cell in cells for p in paths_in(cell, index)), None)
+    by_title = [cell for cell, title in zip(cells, titles, strict=False) if _FILE_COLUMN.search(title)]
+    row_file = next((path for cell in [*by_title, *cells] for path in paths_in(cell, index)), None)
     symbol = _row_symbol(cells, titles)
     for place, (cell, title) in enumerate(zip(cells, titles, strict=False)):
         file = (columns[place] if place < len(columns) else None) or row_file or inherited

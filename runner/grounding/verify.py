@@ -16,9 +16,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -81,12 +81,12 @@ def ground(
     results are kept there: a result is named by everything it follows from (commit, texts, roots, URLs and this package's own code).
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
-    with Cache(cache_dir) as cache:
+    with Cache(cache_dir) as memory:
         key = "result " + _digest((code_digest(),), texts, (files.commit,), roots, repo_urls)
-        kept = _kept(cache.get(key))
+        kept = _kept(memory.get(key))
         if kept is None:
-            kept = _Verifier(files, roots, cache, repo_urls).verify(texts)
-            cache.put(key, kept.model_dump_json().encode())
+            kept = _Verifier(files, roots, memory, repo_urls).verify(texts)
+            memory.put(key, kept.model_dump_json().encode())
     return kept
 
 
@@ -108,7 +108,7 @@ def _kept(data: bytes | None) -> Grounding | None:
         return None
 
 
-@lru_cache(maxsize=1)
+@cache
 def code_digest() -> str:
     """SHA256 of this package's code, queries and the records it writes: a changed rule must not be answered from an old result."""
     here = Path(__file__).parent
@@ -122,12 +122,12 @@ def code_digest() -> str:
 class _Entry:
     citation: Citation
     chance: float
-    by_definition: bool
+    """Of being grounded, were its lines random."""
 
 
 class _Verifier:
-    def __init__(self, files: Files, roots: Sequence[str], cache: Cache, repo_urls: Sequence[str]) -> None:
-        self.files, self.cache = files, cache
+    def __init__(self, files: Files, roots: Sequence[str], memory: Cache, repo_urls: Sequence[str]) -> None:
+        self.files, self.memory = files, memory
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
 
@@ -177,27 +177,28 @@ class _Verifier:
 
     def _entry(self, mention: Mention) -> _Entry:
         resolved = self.index.resolve(mention.path)
+        claim = _Claim(mention, resolved.path, resolved.resolution)
         if mention.ref is not None and not self.index.is_commit(mention.ref):
-            return _unresolved(mention, "other_commit", resolved.path, f"the link is to {mention.ref}, not to this commit")
+            return claim._replace(resolution="other_commit").unresolved(f"the link is to {mention.ref}, not to this commit")
         if resolved.resolution == "missing":
-            return _unresolved(mention, "missing", resolved.path, "no such file at the commit")
+            return claim.unresolved("no such file at the commit")
         if resolved.resolution == "ambiguous":
-            count = len([p for p in self.index.by_name[resolved.path.rpartition("/")[2]] if p.endswith("/" + resolved.path)])
-            return _unresolved(mention, "ambiguous", resolved.path, f"{count} files end in this path")
+            return claim.unresolved(f"{self.index.count_ending_in(resolved.path)} files end in this path")
         if mention.start is None or mention.end is None:
-            return _Entry(_citation(mention, resolved.path, resolved.resolution, "grounded", "the file exists; no line is cited"), 0.0, False)
+            return _Entry(claim.verdict("grounded", "the file exists; no line is cited"), 0.0)
         file = self._source(resolved.path)
         if mention.symbol and self._names_no_symbol(mention.symbol, file, weak=mention.weak):
-            mention = replace(mention, symbol=None)
-        return self._lines(mention, file, mention.start, mention.end, resolved.resolution)
+            claim = claim._replace(mention=replace(mention, symbol=None))
+        return _lines(claim, file, mention.start, mention.end)
 
     def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
-        """What looks like a symbol and is none: the file's own name, a module of the tree, a name of the language, a JSON key's own word."""
+        """What looks like a symbol and is none: the file's own name, a module of the tree, a name of the language, a JSON key's word."""
         last = symbol.rpartition(".")[2]
+        module = "." in symbol and symbol.islower() and last in self.index.stems
         if weak and not file.places(symbol).words:  # `Context.handlers_slice`: a key made of a real name and a word of the answer's own
             parts = last.split("_")
             return any(file.places("_".join(parts[:count])).words for count in range(1, len(parts)) if parts[0])
-        if symbol.lower() == _stem(file.path) or symbol in BUILTINS or ("." in symbol and symbol.islower() and last in self.index.stems):
+        if symbol.lower() == _stem(file.path) or symbol in BUILTINS or module:
             return not file.places(symbol).definitions
         return False
 
@@ -205,33 +206,55 @@ class _Verifier:
         if path not in self.sources:
             source = self.files.read(path)
             sha = self.files.blob_sha(path)
-            self.sources[path] = SourceFile(path, source, lambda: outline_of(path, source, sha, self.cache))
+            self.sources[path] = SourceFile(path, source, lambda: outline_of(path, source, sha, self.memory))
         return self.sources[path]
 
-    def _lines(self, mention: Mention, file: SourceFile, start: int, end: int, resolution: Resolution) -> _Entry:
-        if start < 1 or end > file.line_count:
-            wrong = "lines are counted from 1" if start < 1 else f"the file has {file.line_count} lines"
-            chance = _chance(file, mention.symbol, min(end - start + 1, file.line_count))
-            return _Entry(_citation(mention, file.path, resolution, "hallucinated", wrong), chance, False)
-        if mention.symbol is None:
-            return _Entry(_citation(mention, file.path, resolution, "grounded", "the lines exist; no symbol is named"), 1.0, False)
-        return self._symbol(mention, mention.symbol, file, start, end, resolution)
 
-    def _symbol(self, mention: Mention, symbol: str, file: SourceFile, start: int, end: int, resolution: Resolution) -> _Entry:
-        places = file.places(symbol)
-        wide = end - start + 1 > WIDE
-        spots = [(start, start), (end, end)] if wide else [(start, end)]
-        text_rule = isinstance(file.outline, TextOnly) or file.broken_near(start, end, REACH)
-        distances = _nearest_of([_distances(places, low, high, text_rule) for low, high in spots])
-        held = distances.held()
-        reason = _reason(symbol, file, places, distances, text_rule, wide)
-        near = held[1] if held else any_of((distances.definition, distances.use, distances.text))
-        citation = _citation(
-            mention, file.path, resolution, "grounded" if held else "hallucinated", reason,
-            held_by=held[0] if held else None, definition_lines=tuple(d.line for d in places.definitions), distance=near,
-            distances=distances,
+class _Claim(NamedTuple):
+    """A mention, and what its path resolved to."""
+
+    mention: Mention
+    path: str
+    resolution: Resolution
+
+    def unresolved(self, reason: str) -> _Entry:
+        return _Entry(self.verdict("unresolved", reason), 0.0)
+
+    def verdict(self, status: Status, reason: str, **found: Any) -> Citation:
+        parts = {"held_by": None, "definition_lines": (), "distance": None, **found}
+        m = self.mention
+        return Citation(
+            written=m.written, path=self.path, start=m.start, end=m.end, symbol=m.symbol, resolution=self.resolution, status=status,
+            reason=reason, **parts,
         )  # fmt: skip
-        return _Entry(citation, _chance(file, symbol, end - start + 1), bool(held) and held is not None and held[0] == "definition")
+
+
+def _lines(claim: _Claim, file: SourceFile, start: int, end: int) -> _Entry:
+    symbol = claim.mention.symbol
+    chance = _chance(file, symbol, end - start + 1)
+    if start < 1 or end > file.line_count:
+        wrong = "lines are counted from 1" if start < 1 else f"the file has {file.line_count} {'line' if file.line_count == 1 else 'lines'}"
+        really = tuple(d.line for d in file.places(symbol).definitions) if symbol else ()
+        return _Entry(claim.verdict("hallucinated", wrong, definition_lines=really), chance)
+    if symbol is None:
+        return _Entry(claim.verdict("grounded", "the lines exist; no symbol is named"), chance)
+    return _Entry(_symbol(claim, symbol, file, (start, end)), chance)
+
+
+def _symbol(claim: _Claim, symbol: str, file: SourceFile, lines: tuple[int, int]) -> Citation:
+    start, end = lines
+    wide = end - start + 1 > WIDE
+    places = file.places(symbol)
+    by_text = isinstance(file.outline, TextOnly) or file.broken_near(start, end, REACH)
+    distances = _nearest_of([_distances(places, low, high, by_text) for low, high in ([(start, start), (end, end)] if wide else [lines])])
+    held = distances.held()
+    near = held[1] if held else any_of((distances.definition, distances.use, distances.text))
+    return claim.verdict(
+        "grounded" if held else "hallucinated",
+        _where(symbol, places, held) + (_WIDE_NOTE if wide else "") + _note(file, by_text),
+        held_by=held[0] if held else None, definition_lines=tuple(d.line for d in places.definitions), distance=near,
+        definition_distance=distances.definition, use_distance=distances.use, span_distance=distances.span,
+    )  # fmt: skip
 
 
 def _stem(path: str) -> str:
@@ -243,7 +266,7 @@ def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
     groups: list[list[Mention]] = []
     for mention in mentions:
         last = groups[-1][-1] if groups else None
-        if last and mention.group and (last.written, last.path, last.symbol, last.group) == (mention.written, mention.path, mention.symbol, mention.group):
+        if last and mention.group and replace(last, start=0, end=0) == replace(mention, start=0, end=0):
             groups[-1].append(mention)
         else:
             groups.append([mention])
@@ -263,21 +286,23 @@ def _nearest_of(found: Sequence[_Distances]) -> _Distances:
     return _Distances(*(any_of(column) for column in zip(*found, strict=True)))
 
 
-def _reason(symbol: str, file: SourceFile, places: Places, distances: _Distances, text_rule: bool, wide: bool) -> str:
-    held = distances.held()
-    where = f" (a range of more than {WIDE} lines is measured from its ends)" if wide else ""
-    note = ""
-    if isinstance(file.outline, TextOnly):
-        note = f"; {file.outline.reason}"
-    elif text_rule:
-        note = "; the parse is degraded around these lines, searched as text too"
+_WIDE_NOTE = f" (a range of more than {WIDE} lines is measured from its ends)"
+_HELD_BY = {"definition": "its definition", "use": "a use of it", "span": "its definition's body", "text": "its name in the text"}
+
+
+def _where(symbol: str, places: Places, held: tuple[HeldBy, int] | None) -> str:
     if held:
-        by = {"definition": "its definition", "use": "a use of it", "span": "its definition's body", "text": "its name in the text"}[held[0]]
         near = "is here" if held[1] == 0 else f"is {held[1]} {'line' if held[1] == 1 else 'lines'} away"
-        return f"{symbol}: {by} {near}{where}{note}"
+        return f"{symbol}: {_HELD_BY[held[0]]} {near}"
     lines = ", ".join(str(d.line) for d in places.definitions[:5])
     really = f"defined at {lines}" if lines else ("named elsewhere in the file" if places.words else "not in the file")
-    return f"{symbol} is not within {REACH} lines: {really}{where}{note}"
+    return f"{symbol} is not within {REACH} lines: {really}"
+
+
+def _note(file: SourceFile, by_text: bool) -> str:
+    if isinstance(file.outline, TextOnly):
+        return f"; {file.outline.reason}"
+    return "; the parse is degraded around these lines, searched as text too" if by_text else ""
 
 
 def _chance(file: SourceFile, symbol: str | None, width: int) -> float:
@@ -300,30 +325,6 @@ def _chance(file: SourceFile, symbol: str | None, width: int) -> float:
     return starts / last
 
 
-def _unresolved(mention: Mention, resolution: Resolution, path: str, reason: str) -> _Entry:
-    return _Entry(_citation(mention, path, resolution, "unresolved", reason), 0.0, False)
-
-
-def _citation(
-    mention: Mention,
-    path: str,
-    resolution: Resolution,
-    status: Status,
-    reason: str,
-    *,
-    held_by: HeldBy | None = None,
-    definition_lines: tuple[int, ...] = (),
-    distance: int | None = None,
-    distances: _Distances | None = None,
-) -> Citation:
-    return Citation(
-        written=mention.written, path=path, start=mention.start, end=mention.end, symbol=mention.symbol, resolution=resolution, status=status,
-        reason=reason, held_by=held_by, definition_lines=definition_lines, distance=distance,
-        definition_distance=distances.definition if distances else None, use_distance=distances.use if distances else None,
-        span_distance=distances.span if distances else None,
-    )  # fmt: skip
-
-
 def _once(entries: Sequence[_Entry]) -> list[_Entry]:
     """Each citation once: same file, same lines; a symbol that fails there stays on its own, one that holds merges."""
     kept: dict[tuple[object, ...], _Entry] = {}
@@ -334,8 +335,9 @@ def _once(entries: Sequence[_Entry]) -> list[_Entry]:
         known = kept.get(key)
         if known is None or (known.citation.symbol is None and c.symbol is not None):
             kept[key] = entry
-    named = {(e.citation.path, e.citation.start, e.citation.end) for e in kept.values() if e.citation.symbol and e.citation.status == "hallucinated"}
-    cited = {e.citation.path for e in kept.values() if e.citation.start is not None}
+    citations = [entry.citation for entry in kept.values()]
+    named = {(c.path, c.start, c.end) for c in citations if c.symbol and c.status == "hallucinated"}
+    cited = {c.path for c in citations if c.start is not None}
     return [e for e in kept.values() if _stands(e.citation, named, cited)]
 
 
@@ -361,7 +363,7 @@ def summarise(entries: Sequence[_Entry]) -> GroundingSummary:
     strict = count(status="grounded", resolution="exact")
     headline = strict + count(status="grounded", resolution="suffix")
     named = sum(e.citation.symbol is not None and e.citation.resolution in ("exact", "suffix") for e in counted)
-    definition = sum(e.by_definition for e in counted)
+    definition = count(status="grounded", held_by="definition")
     return GroundingSummary(
         total=total, grounded=count(status="grounded"), unresolved=count(status="unresolved"), hallucinated=count(status="hallucinated"),
         exact=count(resolution="exact"), suffix=count(resolution="suffix"), ambiguous=count(resolution="ambiguous"),
@@ -374,14 +376,14 @@ def summarise(entries: Sequence[_Entry]) -> GroundingSummary:
 def must_cite_recall(citations: Iterable[Citation], must_cite: Sequence[MustCite]) -> tuple[bool, ...]:
     """Per location: does a citation with exactly one file touch it, within ±5 lines of the interval?
 
-    A citation whose lines do not exist, or whose range is wider than WIDE, finds nothing: it would find everything. A symbol that does
-    not hold there is no bar: the place was shown, and precision counts the error.
+    A citation whose lines do not exist, or whose range is wider than WIDE, finds nothing: it would find everything. A symbol that is
+    elsewhere in the file is no bar: the place was shown, and precision counts the error.
     """
     places: dict[str, list[tuple[int, int]]] = {}
     for citation in citations:
         if citation.start is None or citation.end is None or citation.resolution not in ("exact", "suffix"):
             continue
-        exists = citation.status == "grounded" or citation.symbol is not None and citation.reason.startswith(citation.symbol)
+        exists = citation.status == "grounded" or citation.distance is not None
         if exists and citation.end - citation.start < WIDE:
             places.setdefault(citation.path, []).append((citation.start, citation.end))
     return tuple(

@@ -20,7 +20,7 @@ NAMES = ("Makefile", "Dockerfile", "Justfile", "justfile", "Rakefile", "Gemfile"
          "Podfile", "Fastfile", "Containerfile", "GNUmakefile", "CODEOWNERS", "LICENSE", "BUILD", "WORKSPACE")  # fmt: skip
 """Files without an extension that are one anywhere."""
 
-FOREIGN_ROOTS = ("/usr/", "/lib/", "/lib64/", "/opt/", "/etc/", "/proc/", "/sys/", "/dev/", "/bin/", "/sbin/", "/var/", "/tmp/", "/root/.",
+FOREIGN_ROOTS = ("/usr/", "/lib/", "/lib64/", "/opt/", "/etc/", "/proc/", "/sys/", "/dev/", "/bin/", "/sbin/", "/var/", "/tmp/", "/root/.",  # noqa: S108 - told apart, never written
                  "~/", "$")  # fmt: skip
 """Somebody else's files: a traceback's, an installation's."""
 

@@ -39,7 +39,8 @@ def read_text(path: Path) -> Text:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise FairtrialError(f"cannot be read: {error.strerror or error}", where=str(path), hint="give the path of a text or transcript") from error
+        hint = "give the path of a text or transcript"
+        raise FairtrialError(f"cannot be read: {error.strerror or error}", where=str(path), hint=hint) from error
     kind = _kind_of(data)
     if kind == "transcript":
         return Text(kind, _prose_by_step(iter_transcript(path)), ())
@@ -57,7 +58,8 @@ def read_transcript(path: Path) -> tuple[Event, ...]:
     """A Claude Code transcript as our events. Raises FairtrialError where it is none."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     if _kind_of(text.encode()) != "claude_code":
-        raise FairtrialError("not a transcript of Claude Code", where=str(path), hint="record one with --output-format stream-json --verbose")
+        hint = "record one with --output-format stream-json --verbose"
+        raise FairtrialError("not a transcript of Claude Code", where=str(path), hint=hint)
     return tuple(_events(list(_lines(text))))
 
 
@@ -154,10 +156,10 @@ class _Reader:
         elif kind == "thinking" and text:
             yield Thinking(step=self.step, turn=self.turn, text=text)
         elif kind == "tool_use":
-            name = str(block.get("name"))
+            name, given = str(block.get("name")), block.get("input")
             yield ToolCall(
                 step=self.step, turn=self.turn, call_id=str(block.get("id")), origin="server" if name.startswith("mcp__") else "shell",
-                tool=name, arguments=block.get("input") if isinstance(block.get("input"), dict) else {},
+                tool=name, arguments=given if isinstance(given, dict) else {},
             )  # fmt: skip
 
     def _usage(self, usage: dict[str, Any]) -> Usage:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a sample reads best beside what it defines
 """One small file per grammar, and the definitions it holds: name, owner (the innermost) and line of the name."""
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from runner.grounding.symbols import LANGUAGES, Outline, SourceFile, TextOnly, g
 from tests.grounding.samples import SAMPLES
 
 
-
 def outline(path: str, text: str) -> Outline:
     found = outline_of(path, text.encode(), "0" * 40, None)
     assert isinstance(found, Outline)

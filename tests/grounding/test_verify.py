@@ -107,7 +107,8 @@ def test_another_classes_method_of_the_same_name_is_hallucinated() -> None:
 
 def test_six_lines_away_is_too_far_and_five_is_not() -> None:
     files = MemoryFiles({"a.py": "\n" * 20 + "LIMIT = 1\n" + "\n" * 20})
-    assert [only(f"`LIMIT` (a.py:{line})", files).status for line in (15, 16, 26, 27)] == ["hallucinated", "grounded", "grounded", "hallucinated"]
+    statuses = [only(f"`LIMIT` (a.py:{line})", files).status for line in (15, 16, 26, 27)]
+    assert statuses == ["hallucinated", "grounded", "grounded", "hallucinated"]
     assert only("`LIMIT` (a.py:1-16)", files).distance == 5
 
 
@@ -138,7 +139,8 @@ def test_a_link_to_the_commit_itself_is_grounded() -> None:
 
 
 def test_a_citation_counts_once_whatever_its_spelling() -> None:
-    text = f"src/shop.py:{OPEN}, again `shop.py:{OPEN}`.\n\n`open_shop` (src/shop.py:{OPEN})\n\n`Shop.open_shop` is in /workspace/src/shop.py:{OPEN}."
+    at = f"src/shop.py:{OPEN}"
+    text = f"{at}, again `shop.py:{OPEN}`.\n\n`open_shop` ({at})\n\n`Shop.open_shop` is in /workspace/{at}."
     grounding = ground(text, FILES)
     assert grounding.summary.total == 1
     assert grounding.citations[0].symbol == "open_shop"
@@ -303,13 +305,14 @@ def test_the_json_object_has_exactly_the_promised_keys(repository: tuple[Path, s
         },
         "citations": [
             {
-                "written": f"src/shop.py:{OPEN}", "path": "src/shop.py", "start": OPEN, "end": OPEN, "symbol": "Shop.open_shop", "resolution": "exact",
-                "status": "grounded", "reason": "Shop.open_shop: its definition is here", "held_by": "definition", "definition_lines": [OPEN],
-                "distance": 0,
+                "written": f"src/shop.py:{OPEN}", "path": "src/shop.py", "start": OPEN, "end": OPEN, "symbol": "Shop.open_shop",
+                "resolution": "exact", "status": "grounded", "reason": "Shop.open_shop: its definition is here", "held_by": "definition",
+                "definition_lines": [OPEN], "distance": 0,
             },
             {
-                "written": "link.py", "path": "link.py", "start": None, "end": None, "symbol": None, "resolution": "exact", "status": "grounded",
-                "reason": "the file exists; no line is cited", "held_by": None, "definition_lines": [], "distance": None,
+                "written": "link.py", "path": "link.py", "start": None, "end": None, "symbol": None, "resolution": "exact",
+                "status": "grounded", "reason": "the file exists; no line is cited", "held_by": None, "definition_lines": [],
+                "distance": None,
             },
         ],
     }  # fmt: skip

@@ -18,7 +18,8 @@ PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"
 def said(text: str, message: str = "m1", **more: Any) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
     usage = {"input_tokens": 6, "output_tokens": 3, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 50}
-    return {"type": "assistant", "session_id": "s", "message": {"id": message, "role": "assistant", "content": content, "usage": usage}, **more}
+    spoken = {"id": message, "role": "assistant", "content": content, "usage": usage}
+    return {"type": "assistant", "session_id": "s", "message": spoken, **more}
 
 
 def asked(text: str) -> dict[str, Any]:
@@ -73,7 +74,8 @@ def test_a_result_alone_is_the_answer_and_a_repeated_one_is_not_said_twice(tmp_p
 
 
 def test_steps_end_with_a_result_or_with_the_next_prompt(tmp_path: Path) -> None:
-    events = read_transcript(written(tmp_path, asked("one?"), said("a"), result("a"), asked("two?"), said("b", "m2"), result("b", is_error=True)))
+    lines = [asked("one?"), said("a"), result("a"), asked("two?"), said("b", "m2"), result("b", is_error=True)]
+    events = read_transcript(written(tmp_path, *lines))
     assert [(e.step, e.stop) for e in events if isinstance(e, StepEnd)] == [(0, "end"), (1, "cut")]
     assert [(e.step, e.text) for e in events if isinstance(e, Prompt)] == [(0, "one?"), (1, "two?")]
     assert [(e.step, e.text) for e in events if isinstance(e, Prose)] == [(0, "a"), (1, "b")]
@@ -97,7 +99,10 @@ def test_our_own_transcript_is_told_by_what_it_holds(tmp_path: Path) -> None:
     assert (read.kind, read.texts) == ("transcript", ("a.py:1",))
 
 
-@pytest.mark.parametrize("text", ["", "# Title\n", '{"file": "a.py", "line": 1}', "[link](a.py)", "{not json", '{"type": "assistant"}', "[1, 2]"])
+PLAIN = ["", "# Title\n", '{"file": "a.py", "line": 1}', "[link](a.py)", "{not json", '{"type": "assistant"}', "[1, 2]"]
+
+
+@pytest.mark.parametrize("text", PLAIN)
 def test_anything_else_is_plain_text(tmp_path: Path, text: str) -> None:
     path = tmp_path / "answer.md"
     path.write_text(text)
