@@ -22,7 +22,7 @@ _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S")
 _ITEM = re.compile(r"([ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _JSON_START = re.compile(r"\s*(?:\[\s*)?\{\s*[\"}]|\s*\[\s*[\"\[]")
 _CURSOR_FENCE = re.compile(r"(\d{1,7}):(\d{1,7}):(\S.*)\Z")
-_NUMBERED = re.compile(r"[ \t>]*[-*+•][ \t]+[`*_]{0,3}L?(\d{1,7}(?:[-–]L?\d{1,7})?)[`*_]{0,3}(?::|\s[—–-])\s")
+_NUMBERED = re.compile(r"[ \t>]*[-*+•][ \t]+[`*_]{0,3}(\d{1,7}(?:[-–]L?\d{1,7})?)[`*_]{0,3}(?::|\s[—–-])\s")
 _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
@@ -194,4 +194,4 @@ class _Document:
 def _numbered_as_line(text: str) -> str:
     """`- 42-60: parse` under a heading that names the file: the number is a line."""
     numbered = _NUMBERED.match(text)
-    return f"{text[: numbered.start(1)]}L{text[numbered.start(1) :].lstrip('L')}" if numbered else text
+    return f"{text[: numbered.start(1)]}L{text[numbered.start(1) :]}" if numbered else text

@@ -139,7 +139,9 @@ class PathIndex:
         for name in dict.fromkeys((path, unquote(path))):
             if name in self.paths:
                 return Resolved("exact", name)
-            if name.startswith("/"):  # an absolute path outside every root is no tail of anything here
+            if name.startswith("/"):  # an absolute path outside every root is no tail of anything here; a link's leading slash is the root
+                if name[1:] in self.paths:
+                    return Resolved("exact", name[1:])
                 continue
             tail = "/" + name
             found = [full for full in self.by_name.get(name.rpartition("/")[2], ()) if full.endswith(tail)]

@@ -66,9 +66,9 @@ def _plain(pattern: str) -> str:
     return re.sub(r"\((?!\?)", "(?:", pattern)
 
 
-_DIRECT = re.compile(rf"(?:{_TICKS}:|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}})")
+_DIRECT = re.compile(rf"(?:{_TICKS}[:：]|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}})")
 _CALLED = re.compile(rf"\((?P<list>\d{{1,7}}(?:{_DASH}\d{{1,7}})?)\)")
-_LINES_WORD = r"(?:[Ll]ines?|LINES?|[Ll]ns?\.|ll?\.)(?:\(s\))?(?:\s(?:numbers?|nos?\.?))?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"
+_LINES_WORD = r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?(?:\s(?:numbers?|nos?\.?))?[:#=]?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"
 _LIST = rf"(?P<list>{_plain(_LOOSE_ITEM)}(?:{_SEP}{_plain(_LOOSE_ITEM)}{_GO_ON}){{0,60}})"
 _LINES = rf"(?<![\w\-])(?:{_LINES_WORD}|L(?=\d)|at\s(?=\d{{2,6}}{_DASH}\d{{2,6}}\b)){_LIST}"
 _BARE = rf":(?<=[\s(`,/]:)(?:(?P<bare>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}}))"
@@ -76,7 +76,7 @@ _TICKED = rf"`(?P<ticked>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)`"
 _PARENS = rf"\((?<=[`\w)]\s\()(?P<parens>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?\d{{1,6}}(?:{_DASH}\d{{1,6}})?){{0,40}})\)"
 _SEGMENT = r"(?:[\w.@$+~%\-]|\[{1,2}[\w.\-]{1,80}\]{1,2}|\([\w.\-]{1,80}\)(?=/))"
 _PATH = (
-    r"(?<![\w.@$+~%\-/\\\]])(?=[\w@$+~%\-\[\]()]{0,120}+(?:\.{1,2}[\w/\\]|[/\\][\w\[(@.]))"
+    r"(?<![\w.@$+~%\-/\\\]])(?=(?:[A-Za-z]:(?=[\\/]))?[\w@$+~%\-\[\]()]{0,120}+(?:\.{1,2}[\w/\\]|[/\\][\w\[(@.]))"
     rf"(?:[A-Za-z]:(?=[\\/]))?[/\\]?{_SEGMENT}{{1,300}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,300}}+){{0,60}}+"
 )
 _WORDS = r"(?<![\w./\\:-])(?:" + "|".join(NAMES) + r")(?![\w/\\.])|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"
