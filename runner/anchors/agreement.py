@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 SEED = 20_240_229
+MIN_GROUPS = 12
+"""An interval over fewer hardly moves: five items in perfect order give [1.00, 1.00], which says nothing."""
 DECIMALS = 9
 """Scores are ranked after rounding: sums of equal parts in another order differ in the 16th place, and would rank."""
 
@@ -24,7 +26,7 @@ def correlate(gold: Sequence[float], judged: Sequence[float], groups: Sequence[i
     """Spearman's rho with average ranks for ties, and a 95 % percentile interval of a seeded bootstrap over groups.
 
     `groups`: which transcript each item is of, from 0; by default each is its own. Items of one transcript are drawn together, since they
-    are not independent evidence. Resamples without any spread have no rho and are left out.
+    are not independent evidence; below 12 there is no interval. Resamples without any spread have no rho and are left out.
     """
     import numpy as np  # noqa: PLC0415 - `--help` would wait for it
     from scipy.stats import spearmanr  # noqa: PLC0415 - see above
@@ -48,11 +50,11 @@ def _interval(x: NDArray[np.float64], y: NDArray[np.float64], groups: NDArray[np
     import numpy as np  # noqa: PLC0415 - see correlate
 
     count = int(groups.max()) + 1
+    if count < MIN_GROUPS:
+        return None, None
     drawn = np.random.default_rng(SEED).multinomial(count, [1 / count] * count, size=RESAMPLES).astype(np.float64)
     rhos = resampled_rhos(x, y, drawn[:, groups])
     rhos = rhos[np.isfinite(rhos)]
-    if not len(rhos):
-        return None, None
     low, high = np.percentile(rhos, [2.5, 97.5])
     return float(low), float(high)
 
