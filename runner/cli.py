@@ -251,8 +251,8 @@ def verb_ground(arguments: argparse.Namespace) -> int:
     from runner.workspace import open_repository
 
     state = _state(arguments)
-    repository = open_repository(arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ))
-    files = GitFiles(repository, arguments.commit)
+    repository, commit = open_repository(arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ))
+    files = GitFiles(repository, commit)
     for name in arguments.file:
         told, grounding = ground_file(
             Path(name), files, roots=arguments.root_path, cache_dir=state / "grounding", repo_urls=[arguments.repo]

@@ -293,31 +293,38 @@ def _write_import(stream: IO[bytes], members: Iterable[Member], message: bytes) 
     stream.writelines(lines)
 
 
-def open_repository(path_or_url: str, commit: str, cache: Path, *, environ: Mapping[str, str] | None = None) -> Path:
-    """The git directory to read the commit from: a local repository's own, used as it is, or the cache's for a URL.
+def open_repository(path_or_url: str, commit: str, cache: Path, *, environ: Mapping[str, str] | None = None) -> tuple[Path, str]:
+    """The git directory to read the commit from, and the commit's full SHA: a local repository's own, or the cache's for a URL.
 
-    Raises SourceError where there is no such repository, or no such commit in it.
+    In a local repository seven digits or more will do where only one commit begins so. Raises SourceError where there is no such
+    repository, or no such commit in it.
     """
-    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+    local = Path(path_or_url).is_dir()
+    if not re.fullmatch(r"[0-9a-f]{7,40}" if local else r"[0-9a-f]{40}", commit):
         raise SourceError(f"{commit!r} is not a full commit SHA", hint="`git rev-parse` gives the 40 digits; a branch or tag can move")
-    if not Path(path_or_url).is_dir():
-        source = parse_json(canonical_json({"kind": "git", "url": path_or_url, "commit": commit}), GitSource, where="--repo")
-        return fetch_source(source, cache=cache, pins=None, environ=environ).path
-    _git(Path(path_or_url))  # says so where git is missing
+    if local:
+        return _open_local(path_or_url, commit)
+    source = parse_json(canonical_json({"kind": "git", "url": path_or_url, "commit": commit}), GitSource, where="--repo")
+    return fetch_source(source, cache=cache, pins=None, environ=environ).path, commit
+
+
+def _open_local(path: str, commit: str) -> tuple[Path, str]:
+    _git(Path(path))  # says so where git is missing
     from git import Repo  # noqa: PLC0415 - see _git
     from git.exc import InvalidGitRepositoryError  # noqa: PLC0415 - see _git
 
     try:
-        repo = Repo(path_or_url)
+        repo = Repo(path)
     except InvalidGitRepositoryError as error:
-        raise SourceError("not a git repository", where=path_or_url, hint="give its top folder, or a URL") from error
+        raise SourceError("not a git repository", where=path, hint="give its top folder, or a URL") from error
     repo.git.update_environment(GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1")
     try:
-        _run(repo.git, "cat-file", "-e", f"{commit}^{{commit}}")
+        full = _run(repo.git, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
+        _run(repo.git, "cat-file", "-e", f"{full}^{{tree}}")
     except SourceError as error:
         hint = "`git fetch` it there first; a shallow clone may lack it"
-        raise SourceError(f"has no commit {commit} ({error.what})", where=path_or_url, hint=hint) from error
-    return Path(repo.git_dir)
+        raise SourceError(f"has no commit {commit}, or several ({error.what})", where=path, hint=hint) from error
+    return Path(repo.git_dir), full.splitlines()[-1]
 
 
 # --- a repository becomes an image ------------------------------------------------------------------------------------------------

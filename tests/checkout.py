@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import docker
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,6 +121,12 @@ class Checkout:
 
     def report(self, run: str) -> Any:
         return json.loads((self.root / "runs" / run / "report.json").read_text())
+
+    def remove_images(self, client: docker.DockerClient) -> None:
+        """The workspace images this checkout built; the base is everybody's."""
+        for tag in json.loads((self.root / ".fairtrial" / "images.json").read_text()):
+            if tag.startswith("fairtrial/workspace:"):
+                client.api.remove_image(tag, force=True)
 
     def attempt(self, run: str, server: str) -> Path:
         """The first attempt at the server's only cell."""

@@ -19,14 +19,27 @@ from tests.checkout import LATER, Checkout, git, make
 pytestmark = pytest.mark.docker
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_volumes_left(engine: docker.DockerClient) -> Iterator[None]:
+    """The install volumes of these tests' servers, which several tests share."""
+    yield
+    for volume in engine.volumes.list(filters={"label": "fairtrial=server"}):
+        if str(volume.name).split("-")[2] in ("good", "bad", "slow", "probe", "babbler", "more"):
+            volume.remove()
+
+
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, base_image: str) -> Checkout:
-    return make(tmp_path_factory.mktemp("checkout") / "template")
+def template(tmp_path_factory: pytest.TempPathFactory, base_image: str, engine: docker.DockerClient) -> Iterator[Checkout]:
+    made = make(tmp_path_factory.mktemp("checkout") / "template")
+    yield made
+    made.remove_images(engine)
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, base_image: str) -> Checkout:
-    return make(tmp_path / "checkout")
+def checkout(tmp_path: Path, base_image: str, engine: docker.DockerClient) -> Iterator[Checkout]:
+    made = make(tmp_path / "checkout")
+    yield made
+    made.remove_images(engine)
 
 
 @pytest.fixture(autouse=True)

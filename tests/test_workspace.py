@@ -295,20 +295,26 @@ def test_a_local_repository_is_read_where_it_is(tmp_path: Path, upstream: Path, 
     git(tmp_path, "clone", "-q", "--bare", str(upstream), "bare.git")
     git(upstream, "worktree", "add", "-q", str(tmp_path / "linked"), "side")
     for path in (upstream, tmp_path / "bare.git", tmp_path / "linked"):
-        found = open_repository(str(path), pinned.commit, tmp_path / "cache")
+        found, _ = open_repository(str(path), pinned.commit, tmp_path / "cache")
         assert git(found, "cat-file", "-t", pinned.commit) == "commit"
     assert not (tmp_path / "cache").exists()
 
 
+def test_the_first_digits_of_a_commit_will_do_where_the_repository_is_here(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
+    assert open_repository(str(upstream), pinned.commit[:9], tmp_path)[1] == pinned.commit
+
+
 def test_a_url_is_fetched_to_the_cache(tmp_path: Path, pinned: GitSource) -> None:
-    found = open_repository(f"file://{pinned.url}", pinned.commit, tmp_path / "cache")
+    found, _ = open_repository(f"file://{pinned.url}", pinned.commit, tmp_path / "cache")
     assert found.is_relative_to(tmp_path / "cache")
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
     for path, commit, why in [
         (upstream, "1" * 40, "has no commit"),
-        (upstream, pinned.commit[:12], "not a full commit SHA"),
+        (upstream, pinned.commit[:6], "not a full commit SHA"),
+        (upstream, "1234567", "has no commit 1234567, or several"),
+        (f"file://{upstream}", pinned.commit[:12], "not a full commit SHA"),
         (upstream, "main", "not a full commit SHA"),
         (tmp_path, pinned.commit, "not a git repository"),
         (tmp_path / "nothing", pinned.commit, "fetch failed"),
