@@ -397,6 +397,8 @@ class SourceFile:
         self.line_count = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
         self._outline: Outline | TextOnly | None = None
         self._places: dict[str, Places] = {}
+        self.chances: dict[tuple[str, int], float] = {}
+        """Worked out before, by symbol and width: a spray of one symbol would else take quadratic time."""
 
     @property
     def outline(self) -> Outline | TextOnly:

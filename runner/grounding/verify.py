@@ -311,7 +311,13 @@ def _chance(file: SourceFile, symbol: str | None, width: int) -> float:
         return 0.0
     if symbol is None:
         return 1.0
-    width = max(1, min(width, file.line_count))
+    key = (symbol, max(1, min(width, file.line_count)))
+    if key not in file.chances:
+        file.chances[key] = _share(file, *key)
+    return file.chances[key]
+
+
+def _share(file: SourceFile, symbol: str, width: int) -> float:
     places = file.places(symbol)
     reached = [(d.header - REACH, d.line + REACH) for d in places.definitions] + [(d.start, d.end) for d in places.definitions]
     reached += [(line - REACH, line + REACH) for line in (places.words if isinstance(file.outline, TextOnly) else places.uses)]
