@@ -124,7 +124,8 @@ class Checkout:
 
     def remove_images(self, client: docker.DockerClient) -> None:
         """The workspace images this checkout built; the base is everybody's."""
-        for tag in json.loads((self.root / ".fairtrial" / "images.json").read_text()):
+        built = self.root / ".fairtrial" / "images.json"
+        for tag in json.loads(built.read_text()) if built.exists() else ():
             if tag.startswith("fairtrial/workspace:"):
                 client.api.remove_image(tag, force=True)
 
