@@ -68,7 +68,10 @@ def _plain(pattern: str) -> str:
 
 _DIRECT = re.compile(rf"(?:{_TICKS}[:：]|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}})")
 _CALLED = re.compile(rf"\((?P<list>\d{{1,7}}(?:{_DASH}\d{{1,7}})?)\)")
-_LINES_WORD = r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?(?:\s(?:numbers?|nos?\.?))?[:#=]?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"
+_LINES_WORD = (
+    r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?"
+    r"(?:\s(?:numbers?|nos?\.?))?[:#=]?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"
+)
 _LIST = rf"(?P<list>{_plain(_LOOSE_ITEM)}(?:{_SEP}{_plain(_LOOSE_ITEM)}{_GO_ON}){{0,60}})"
 _LINES = rf"(?<![\w\-])(?:{_LINES_WORD}|L(?=\d)|at\s(?=\d{{2,6}}{_DASH}\d{{2,6}}\b)){_LIST}"
 _BARE = rf":(?<=[\s(`,/]:)(?:(?P<bare>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}}))"
