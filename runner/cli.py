@@ -10,13 +10,13 @@ from runner import __version__
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
     from typing import Any
 
     from runner.errors import GateError
     from runner.protocols import Judge
-    from runner.records import Scorecard
+    from runner.records import Gate, Scorecard
     from runner.report.records import Report
     from runner.site import Workshop
     from runner.store import LoadedRun, RunStore
@@ -92,7 +92,7 @@ def show_json(value: Any) -> None:
 
 def verb_demo(arguments: argparse.Namespace) -> int:
     arguments.scenario, arguments.server, arguments.model = list(DEMO_SCENARIOS), list(DEMO_SERVERS), ["offline"]
-    arguments.trials, arguments.ungated = 1, True
+    arguments.trials, arguments.ungated = 1, None  # behind the gate where it is open, marked where it is not
     return verb_run(arguments)
 
 
@@ -114,6 +114,7 @@ def verb_run(arguments: argparse.Namespace) -> int:
     models = list(dict.fromkeys(arguments.model)) or ["offline"]
     for model in models:
         open_model(model)  # a wrong name must not cost the minutes that images and volumes take
+    gate = _gate(arguments, workshop, scenarios)
     name = arguments.run or plan.default_name(scenarios, servers, models, arguments.trials)
     store = RunStore(_runs(arguments) / name)
     site = workshop.prepare(scenarios, servers)
@@ -121,29 +122,32 @@ def verb_run(arguments: argparse.Namespace) -> int:
         tell(f"left out: {line}; add one to its server.yaml to measure it there")
     with store.hold():
         sweep(site.client, run=run_label(store.folder))
-        run = plan.settle(store, plan.cells(site, models, arguments.trials), ungated=arguments.ungated)
+        run = plan.settle(store, plan.cells(site, models, arguments.trials), ungated=gate is None)
         waiting = plan.unfinished(run)
         if len(waiting) < len(run.cells):
             tell(f"{len(run.cells) - len(waiting)} of {len(run.cells)} cells are finished and kept")
         with _progress(len(waiting)) as progress:
             run_until_done(run_all(waiting, site, store, progress, jobs=arguments.jobs))
         _score(store, workshop)
-        return _report(store, workshop, as_json=arguments.json)
+        return _report(store, workshop, gate, as_json=arguments.json)
 
 
 def verb_score(arguments: argparse.Namespace) -> int:
     store, workshop = _store(arguments), _workshop(arguments)
     with store.hold():
-        cards = _score(store, workshop)
-    if arguments.json:
-        show_json([card.model_dump(mode="json") for card in cards])
-    else:
-        show(f"scored {len(cards)} of {len(store.plan().cells)} cells of {store.folder.name}")
+        if arguments.json:
+            _score(store, workshop, lambda card: show(card.model_dump_json()))
+        else:
+            show(f"scored {_score(store, workshop)} of {len(store.plan().cells)} cells of {store.folder.name}")
     return OK
 
 
 def verb_report(arguments: argparse.Namespace) -> int:
-    return _report(_store(arguments), _workshop(arguments), as_json=arguments.json)
+    store, workshop = _store(arguments), _workshop(arguments)
+    gate = _gate(arguments, workshop, {cell.scenario for cell in store.plan().cells})
+    if gate:
+        _require_judged_alike(store, workshop)
+    return _report(store, workshop, gate, as_json=arguments.json)
 
 
 def verb_check(arguments: argparse.Namespace) -> int:
@@ -302,19 +306,47 @@ def _store(arguments: argparse.Namespace) -> RunStore:
     return RunStore(given if given.is_dir() else _runs(arguments) / arguments.run)
 
 
-def _score(store: RunStore, workshop: Workshop) -> list[Scorecard]:
-    cards = []
-    for card in workshop.score(store):
+def _score(store: RunStore, workshop: Workshop, seen: Callable[[Scorecard], None] = lambda _: None) -> int:
+    """How many cells were scored. One scorecard in memory at a time: a run may have thousands."""
+    count = 0
+    for count, card in enumerate(workshop.score(store), start=1):
         store.write_scorecard(card)
-        cards.append(card)
-    return cards
+        seen(card)
+    return count
 
 
-def _report(store: RunStore, workshop: Workshop, *, as_json: bool) -> int:
+def _gate(arguments: argparse.Namespace, workshop: Workshop, scenarios: Collection[str]) -> Gate | None:
+    """What stands in front of the result; None where --ungated goes on without. Raises GateError where it is closed."""
+    from runner.anchors import gate
+    from runner.errors import GateError
+
+    if arguments.ungated:
+        return None
+    try:
+        verdict = gate.verify(workshop.root, workshop.judge, scenarios=scenarios)
+        gate.require(verdict)
+        return gate.gate_record(workshop.root, verdict)
+    except GateError as error:
+        if arguments.ungated is not None:
+            raise
+        tell(f"UNGATED: {error.what}")
+        return None
+
+
+def _require_judged_alike(store: RunStore, workshop: Workshop) -> None:
+    from runner.anchors.in_use import SCORE_AGAIN, judged_otherwise
+    from runner.errors import AnchorsDrifted
+
+    drifts = list(judged_otherwise(store, workshop.catalog, workshop.judge))
+    if drifts:
+        raise AnchorsDrifted(drifts, hint=SCORE_AGAIN)
+
+
+def _report(store: RunStore, workshop: Workshop, gate: Gate | None, *, as_json: bool) -> int:
     from runner.report import terminal
 
     run = store.load()
-    report = workshop.report(run)
+    report = workshop.report(run, gate=gate)
     paths = _write_report(store, report)
     if as_json:
         show(report.model_dump_json(indent=2))
@@ -383,18 +415,19 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--json", action="store_true", help="print report.json instead of the table")
     for made in (demo, run):
         made.add_argument("--jobs", type=_at_least_one, default=1, metavar="N", help="cells at a time; more than 1 makes seconds noisier")
-    for made in (cell, run):
-        made.add_argument("--ungated", action="store_true", help="go on without a passing gate; every page of the result says UNGATED")
     score = verb("score", verb_score, "score a run again from its transcripts, with no Docker")
     score.add_argument("run", metavar="RUN")
     report = verb("report", verb_report, "show a run's report, and write report.md, report.json and report.html")
     report.add_argument("run", metavar="RUN")
+    for made in (cell, run, report):
+        made.add_argument("--ungated", action="store_true", help="go on without a passing gate; every page of the result says UNGATED")
     check = verb("check", verb_check, "prove the scenarios: gold passes, silence and cheats fail")
     check.add_argument("scenario", nargs="*", metavar="SCENARIO")
     lock = verb("lock", verb_lock, "pin every repository and image in locks/")
     lock.add_argument("--check", action="store_true", help="change nothing; exit 1 where a lock is out of date")
     _server_parser(verb("server", verb_server, "list the servers, or examine some in the sandbox"))
-    for made in (score, report, check):
+    score.add_argument("--json", action="store_true", help="one scorecard a line")
+    for made in (report, check):
         made.add_argument("--json", action="store_true", help="for scripts")
     gate = verb("verify-anchors", verb_verify_anchors, "the gate: anchors unchanged, and still ranked as graded by hand")
     gate.add_argument("--json", action="store_true", help="for scripts")

@@ -58,6 +58,9 @@ def settle(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedR
         now = datetime.now(UTC).isoformat(timespec="seconds")
         store.write_plan(Plan(run=store.folder.name, created_at=now, ungated=ungated, cells=tuple(wanted)))
     plan = store.plan()
+    if ungated and not plan.ungated:
+        # Or a run begun behind the gate and gone on without it would look gated as a whole.
+        store.write_plan(plan := plan.model_copy(update={"ungated": True}))
     if plan.cells != tuple(wanted):
         raise FairtrialError(
             f"this run was planned otherwise: {_first_difference(plan.cells, wanted)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from runner.grounding.files import GitFiles
 from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.proofs import prove
 from runner.protocols import Judge
-from runner.records import Limits, Scorecard, ServerCard, digest_of
+from runner.records import Gate, Limits, Scorecard, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.run import Arm, Ground, Site
@@ -137,21 +137,23 @@ class Workshop:
     def score(self, store: RunStore) -> Iterator[Scorecard]:
         """A scorecard for every measured cell, from its transcript alone: one transcript in memory at a time."""
         files: dict[str, GitFiles] = {}
-        for item in store.load().cells:
-            counted = store.counted_attempt(item.cell.id)
+        for cell in store.plan().cells:
+            counted = store.counted_attempt(cell.id)
             if counted is None or not counted[1].outcome.is_measurement:
                 continue
-            loaded = pick(self.catalog.scenarios, item.cell.scenario, "scenario")
-            if item.cell.scenario not in files:
-                files[item.cell.scenario] = self.files(loaded)
+            loaded = pick(self.catalog.scenarios, cell.scenario, "scenario")
+            if cell.scenario not in files:
+                files[cell.scenario] = self.files(loaded)
             yield score_cell(
-                iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario, loaded.rubric, cell_id=item.cell.id,
-                server=item.cell.server, files=files[item.cell.scenario], judge=self.judge, cache_dir=self.state / "grounding",
+                iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario, loaded.rubric, cell_id=cell.id,
+                server=cell.server, files=files[cell.scenario], judge=self.judge, cache_dir=self.state / "grounding",
             )  # fmt: skip
 
-    def report(self, run: LoadedRun) -> Report:
+    def report(self, run: LoadedRun, *, gate: Gate | None = None) -> Report:
+        """`gate`: what stood in front of it; without one every page says UNGATED."""
+        run = run if gate else replace(run, plan=run.plan.model_copy(update={"ungated": True}))
         scenarios = {name: loaded.scenario for name, loaded in self.catalog.scenarios.items()}
-        return build_report(run, scenarios, {name: server.spec for name, server in self.catalog.servers.items()})
+        return build_report(run, scenarios, {name: server.spec for name, server in self.catalog.servers.items()}, gate=gate)
 
     def check_server(self, name: str, scenario: str) -> ServerCard:
         """Examine a server in the sandbox, on a scenario's repository, or on the first it has a canary for."""

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.anchors import agreement, chain, frozen, material, verdicts
@@ -103,15 +103,21 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
 
 
 def _file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None) -> list[Drift]:
+    """Of the held-out scenarios and those in use; by default of all in the lock."""
     found, links = digest_tree(root)
     locked = {scenario_of(path) for path in lock.files}
+    used = locked if scenarios is None else {top for top in locked if _id_of(top) in scenarios}
+    unheld = sorted(set(scenarios or ()) - {_id_of(top) for top in locked})
 
     def concerns(path: str) -> bool:
-        top = scenario_of(path)
-        named = scenarios is not None and top.rstrip("/").split("/")[-1] in scenarios
-        return top.startswith(ANCHORS) or named or (scenarios is None and top in locked)
+        return path.startswith(ANCHORS) or scenario_of(path) in used
 
-    return [*links, *frozen.compare(*({path: files[path] for path in files if concerns(path)} for files in (lock.files, found)))]
+    drifts = frozen.compare(*({path: files[path] for path in files if concerns(path)} for files in (lock.files, found)))
+    return [*links, *(Drift(where=f"scenario {name}", what="no generation holds it") for name in unheld), *drifts]
+
+
+def _id_of(top: str) -> str:
+    return top.rstrip("/").rpartition("/")[2]
 
 
 def _scoring_drifts(lock: AnchorsLock) -> Iterator[Drift]:
@@ -244,8 +250,7 @@ def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
         previous=chain.digest_of_lock(lock) if lock else None, files=_in_scenarios(digest_tree(root)[0]),
         scoring=frozen.scoring_in_use(), gold_weights=lock.gold_weights if lock else _weights(root), judges=others,
     )  # fmt: skip
-    _write(root, judge, examined, next_lock)
-    return examined
+    return _write(root, judge, examined, next_lock)
 
 
 def regrade(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
@@ -272,17 +277,17 @@ def regrade(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
         chain=Chain(started=number, date=date, reason=reason), files=kept | graded, scoring=lock.scoring, gold_weights=_weights(root),
         judges={},
     )  # fmt: skip
-    _write(root, judge, examined, next_lock)
-    return examined
+    return _write(root, judge, examined, next_lock)
 
 
-def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> None:
+def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> Examined:
     stored = verdicts.write_verdicts(root, judge, examined.anchors, examined.said)
     scores = {score.transcript: score.judged for score in examined.verdict.scores}
     entry = JudgeLock(identity=judge.identity, rho=examined.verdict.transcripts.rho or 0.0, scores=scores, verdicts=stored)
     judges = {**lock.judges, judge.name: entry}
     chain.write_generation(root, lock.model_copy(update={"judges": judges}))
     verdicts.forget_verdicts(root, {key for held in judges.values() for key in held.verdicts})
+    return replace(examined, verdict=examined.verdict.model_copy(update={"generation": lock.generation}))
 
 
 def _in_force(root: Path) -> AnchorsLock | None:
@@ -328,7 +333,7 @@ def _refusals(root: Path, judge: Judge, changes: Changes, verdict: GateVerdict, 
     if verdict.refusal:
         yield AnchorsDisagree(verdict.refusal, hint="the rubrics do not rank the anchors as the hand grades do; nothing was written")
     catalog = load_catalog(root)
-    changed = {scenario_of(drift.where).rstrip("/").split("/")[-1] for drift in changes.every}
+    changed = {_id_of(scenario_of(drift.where)) for drift in changes.every}
     for name in sorted(catalog.scenarios if everything else changed & set(catalog.scenarios)):
         if short := "; ".join(_reference_short(catalog.scenarios[name], judge)):
             hint = "a rubric that a right answer fails measures something else; nothing was written"

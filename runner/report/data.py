@@ -20,6 +20,7 @@ from runner.records import (
     Cell,
     Fairness,
     Fingerprint,
+    Gate,
     GroundingSummary,
     Scenario,
     Score,
@@ -61,8 +62,13 @@ REPLAY = "Made from a replayed recording: it shows where tools answer differentl
 UNGATED = "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 
 
-def build_report(run: LoadedRun, scenarios: Mapping[str, Scenario], servers: Mapping[str, ServerSpec]) -> Report:
-    """What `runs/<run>` shows. A scenario or server that has left the catalog is reported by its name alone."""
+def build_report(
+    run: LoadedRun, scenarios: Mapping[str, Scenario], servers: Mapping[str, ServerSpec], *, gate: Gate | None = None
+) -> Report:
+    """What `runs/<run>` shows. A scenario or server that has left the catalog is reported by its name alone.
+
+    `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands there now.
+    """
     view = _View.of(run)
     models = tuple(dict.fromkeys(cell.model for cell in run.plan.cells))
     arms = tuple(_arm(view, model, server, servers) for model, server in view.arms)
@@ -70,6 +76,7 @@ def build_report(run: LoadedRun, scenarios: Mapping[str, Scenario], servers: Map
     report = Report(
         notices=_notices(models, ungated=run.plan.ungated),
         ungated=run.plan.ungated,
+        gate=None if run.plan.ungated else gate,
         offline="offline" in models,
         question=_question([server for _, server in view.arms]),
         run=run.plan.run,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from runner.records import Citation, Count, OutcomeKind, Record
+from runner.records import Citation, Count, Gate, OutcomeKind, Record
 
 SCHEMA_VERSION = 1
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -236,6 +236,8 @@ class Report(Record):
     notices: tuple[str, ...]
     """What a reader must know first, in order."""
     ungated: bool
+    gate: Gate | None = None
+    """What stood in front of this result; None where nothing did."""
     offline: bool
     question: str
     run: str

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runner.records import Gate
 from runner.report.records import Arm, FairnessFigures, Figure, Report, ScenarioReport
 
 DASH = "—"
@@ -542,7 +543,21 @@ def repeat(report: Report) -> tuple[Table, ...]:
     seen = report.repeat
     shared = {"plan": seen.plan_digest} | {name: ", ".join(values) or DASH for name, values in seen.versions.items()}
     groups = {"The same for every cell": {"": shared}, "Servers": seen.servers, "Scenarios": seen.scenarios}
+    if report.gate:
+        groups = {"The gate": {"": _gate_facts(report.gate)}, **groups}
     return tuple(_facts_table(title, group) for title, group in groups.items())
+
+
+def _gate_facts(gate: Gate) -> dict[str, str]:
+    agreement = f"{gate.rho:.3f} [{interval(gate.low, gate.high)}] over {gate.transcripts} transcripts graded by hand"
+    return {
+        "judge": gate.judge,
+        "Spearman's rho": agreement,
+        "generation": f"{gate.generation}: {gate.reason}",
+        "lock": gate.lock,
+        "graded": f"{gate.chain_started}: {gate.chain_reason}",
+        "regraded since": "; ".join(gate.regrades) or "never",
+    }
 
 
 def _facts_table(title: str, group: Mapping[str, Mapping[str, str]]) -> Table:

@@ -108,7 +108,7 @@ def test_a_scenario_that_no_generation_holds_is_named_and_closes_the_gate_only_f
     tree.write_scenario("core/new")
     assert gate.verify(tree.root, Checklist()).unlocked == ("scenarios/core/new/",)
     assert gate.verify(tree.root, Checklist(), scenarios=[CORE]).refusal == ""
-    assert {drift.what for drift in drifts(tree, scenarios=["new"])} == {"is not in the lock"}
+    assert [str(drift) for drift in drifts(tree, scenarios=["new"])] == ["scenario new: no generation holds it"]
 
 
 def test_a_run_answers_for_the_rubrics_it_uses_and_for_the_anchors_always(tree: Tree) -> None:

@@ -1,0 +1,38 @@
+"""Is a run's result judged by what the gate vouches for? A report shows scorecards that were written before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from runner.catalog import Catalog, pick
+from runner.errors import Drift
+from runner.protocols import Judge
+from runner.records import Verdict
+from runner.scoring.judge import verdict_inputs
+from runner.store import RunStore
+from runner.transcript import iter_transcript, split
+
+SCORE_AGAIN = "`fairtrial score RUN` judges its transcripts anew, with the rubrics and the judge as they are"
+
+
+def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterator[Drift]:
+    """Scorecards whose verdict is not of this judge, today's rubric and the cell's own transcript.
+
+    Without this, scoring under an edited rubric and putting the rubric back would carry its figures through the gate.
+    """
+    for item in store.load().cells:
+        counted = store.counted_attempt(item.cell.id)
+        verdict = item.scorecard.fairness.verdict if item.scorecard else None
+        if counted is None or verdict is None or not counted[1].outcome.is_measurement:
+            continue
+        loaded = pick(catalog.scenarios, item.cell.scenario, "scenario")
+        answer, _, _ = split(iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario)
+        inputs = verdict_inputs(loaded.rubric, answer.steps, [step.must_cite for step in loaded.scenario.steps])
+        yield from _differs(f"cells/{item.cell.id}/scorecard.json", verdict, judge, inputs)
+
+
+def _differs(where: str, verdict: Verdict, judge: Judge, inputs: str) -> Iterator[Drift]:
+    if (verdict.judge, verdict.identity) != (judge.name, judge.identity):
+        yield Drift(where=where, what=f"was judged by another {verdict.judge}", expected=judge.identity, found=verdict.identity)
+    elif verdict.inputs != inputs:
+        yield Drift(where=where, what="was judged under another rubric or on another answer", expected=inputs, found=verdict.inputs)

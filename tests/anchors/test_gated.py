@@ -1,0 +1,217 @@
+"""The gate in front of `run` and `report`, by the command itself: exit code and words together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner import cli
+from runner.anchors import gate
+from runner.records import Plan, Scorecard
+from runner.report import html, markdown, terminal
+from runner.report.data import build_report
+from runner.report.records import Report
+from runner.scoring.judge import Checklist
+from runner.store import RunStore, write_record
+from runner.transcript import iter_transcript, split
+from tests.anchors.material import CORE, DATE, Judging, Tree, locked, transcript
+from tests.report import loaded
+from tests.scoring.material import GOOD, RUBRIC, SCENARIO
+
+HELD_OUT_RUBRIC = "scenarios/held-out/queue-one/rubric.yaml"
+CORE_RUBRIC = f"scenarios/core/{CORE}/rubric.yaml"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return locked(tmp_path)
+
+
+def fairtrial(tree: Tree, *arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--root", str(tree.root), *arguments])
+    code = caught.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def finished_run(tree: Tree, *, ungated: bool = False) -> RunStore:
+    """One measured cell of `shell` on the core scenario, scored by the checklist judge."""
+    store = RunStore(tree.root / "runs" / "done")
+    cell = loaded.cell(CORE, "shell", model="offline")
+    store.write_plan(Plan(run="done", created_at="2026-01-02T03:04:05Z", ungated=ungated, cells=(cell,)))
+    attempt = store.begin(cell)
+    (attempt / "transcript.jsonl").write_text(transcript(GOOD))
+    final = store.finish(attempt, loaded.result(cell))
+    answer, _, _ = split(iter_transcript(final / "transcript.jsonl"), SCENARIO)
+    verdict = Checklist().judge(RUBRIC, answer.steps, [step.must_cite for step in SCENARIO.steps])
+    store.write_scorecard(loaded.scorecard(cell, verdict.quality, verdict=verdict))
+    return store
+
+
+def report_json(store: RunStore) -> Any:
+    return json.loads((store.folder / "report.json").read_text())
+
+
+# --- verify-anchors ---------------------------------------------------------------------------------------------------------------
+
+
+def test_verify_anchors_passes_with_rho_n_and_interval(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairtrial(tree, "verify-anchors") == 0
+    out = capsys.readouterr().out
+    assert "rho = 0.9" in out and "n = 15" in out and "[0." in out and out.endswith("the gate is open\n")
+
+
+def test_verify_anchors_as_json_holds_the_figures(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairtrial(tree, "verify-anchors", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["passed"] is True and told["transcripts"]["n"] == 15 and len(told["scores"]) == 15
+    assert told["transcripts"]["low"] < told["transcripts"]["rho"] <= told["transcripts"]["high"]
+
+
+def test_one_character_of_a_rubric_ends_in_exit_3_in_words_and_in_json(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
+    assert fairtrial(tree, "verify-anchors") == 3
+    told = capsys.readouterr()
+    assert told.out == "" and f"{HELD_OUT_RUBRIC}: changed (expected " in told.err
+    assert "hint: undo it; or `fairtrial anchors propose`" in told.err
+    assert fairtrial(tree, "verify-anchors", "--json") == 3
+    as_json = json.loads(capsys.readouterr().out)
+    assert (as_json["passed"], as_json["exit_code"], as_json["drifts"][0]["where"]) == (False, 3, HELD_OUT_RUBRIC)
+
+
+def test_propose_and_accept_by_the_command(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
+    assert fairtrial(tree, "anchors", "propose") == 0
+    assert "accept would take it" in capsys.readouterr().out
+    assert fairtrial(tree, "anchors", "accept", "--reason", "a typo, for the sake of it") == 0
+    told = capsys.readouterr()
+    assert "generation 2" in told.out and "wrote locks/anchors.lock, generation 2 (accept)" in told.err
+    assert fairtrial(tree, "verify-anchors") == 0
+
+
+def test_propose_says_with_its_exit_code_that_accept_would_refuse(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    rubric = tree.rubric(f"core/{CORE}")
+    for fact in rubric["steps"][1]["criteria"]["map_quality"]["facts"]:
+        fact["terms"] = [["robust"]]
+    tree.write_rubric(f"core/{CORE}", rubric)
+    assert fairtrial(tree, "anchors", "propose") == 4
+    assert "accept would refuse: its reference answer no longer earns" in capsys.readouterr().out
+
+
+def test_an_unknown_judge_is_a_mistake_of_the_user(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fairtrial(tree, "verify-anchors", "--judge", "check") == 1
+    assert "did you mean checklist?" in capsys.readouterr().err
+
+
+# --- run --------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [HELD_OUT_RUBRIC, CORE_RUBRIC])
+def test_run_refuses_before_anything_is_built(
+    tree: Tree, path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("an image was asked for")
+
+    monkeypatch.setattr("runner.site.Workshop.prepare", never)
+    tree.edit(path, "A coding agent", "A coding agenT")
+    assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 3
+    assert path in capsys.readouterr().err
+    assert not (tree.root / "runs").exists()
+
+
+def test_run_refuses_where_the_anchors_disagree(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("queue-one", "queue-two", "queue-three"):
+        path = f"scenarios/held-out/{name}/gold_scores.json"
+        gold = json.loads(tree.read(path))
+        for index, item in enumerate(gold["transcripts"]):
+            for step in item["steps"]:
+                for criterion in step["criteria"].values():
+                    criterion["score"] = [0.1, 0.9, 0.5, 0.3, 0.7][index]
+        tree.write(path, json.dumps(gold))
+    gate.regrade(tree.root, Checklist(), reason="graded by dice", date=DATE)
+    assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 4
+    assert "below 0.85" in capsys.readouterr().err
+
+
+def test_run_refuses_a_judge_that_no_generation_holds(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.site.Workshop.judge", Judging(lambda _: 1.0, name="generous"))
+    assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 5
+
+
+def test_run_refuses_a_scenario_that_no_generation_holds(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    tree.write_scenario("core/new")
+    assert fairtrial(tree, "run", "--scenario", "new", "--server", "shell") == 3
+    assert "scenario new: no generation holds it" in capsys.readouterr().err
+
+
+# --- report -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(tree: Tree) -> None:
+    store = finished_run(tree)
+    assert fairtrial(tree, "report", "done") == 0
+    report = report_json(store)
+    assert report["ungated"] is False
+    assert (report["gate"]["generation"], report["gate"]["judge"], report["gate"]["regrades"]) == (1, "checklist", [])
+    for name in ("report.md", "report.html"):
+        text = (store.folder / name).read_text()
+        assert "UNGATED" not in text and report["gate"]["lock"] in text and "first generation" in text
+
+
+def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    store = finished_run(tree)
+    tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
+    assert fairtrial(tree, "report", "done") == 3
+    assert not (store.folder / "report.json").exists()
+    capsys.readouterr()
+    assert fairtrial(tree, "report", "done", "--ungated") == 0
+    out = capsys.readouterr().out
+    assert "UNGATED" in out
+    report = report_json(store)
+    assert report["ungated"] is True and report["gate"] is None
+    for name in ("report.md", "report.html"):
+        assert "UNGATED" in (store.folder / name).read_text()
+    tree.edit(HELD_OUT_RUBRIC, "A coding agenT", "A coding agent")
+    assert fairtrial(tree, "report", "done") == 0
+    assert report_json(store)["ungated"] is False, "the run itself was made behind an open gate"
+
+
+def test_a_run_made_without_the_gate_stays_ungated_when_it_opens(tree: Tree) -> None:
+    store = finished_run(tree, ungated=True)
+    assert fairtrial(tree, "report", "done") == 0
+    assert report_json(store)["ungated"] is True and report_json(store)["gate"] is None
+
+
+def test_scoring_under_an_edited_rubric_and_putting_it_back_does_not_pass(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    store = finished_run(tree)
+    cell = store.plan().cells[0]
+    path = store.cell_folder(cell.id) / "scorecard.json"
+    card = Scorecard.model_validate_json(path.read_text())
+    assert card.fairness.verdict is not None
+    kinder = RUBRIC.model_copy(update={"audience": "somebody easily pleased"})
+    answer, _, _ = split(iter_transcript(store.cell_folder(cell.id) / "attempt-1/transcript.jsonl"), SCENARIO)
+    verdict = Checklist().judge(kinder, answer.steps, [step.must_cite for step in SCENARIO.steps])
+    write_record(path, card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": verdict})}))
+    assert fairtrial(tree, "report", "done") == 3
+    assert "was judged under another rubric" in capsys.readouterr().err
+    other = verdict.model_copy(update={"identity": "9" * 64})
+    write_record(path, card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": other})}))
+    assert fairtrial(tree, "report", "done") == 3
+    assert "was judged by another checklist" in capsys.readouterr().err
+
+
+def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:
+    tree.edit("scenarios/held-out/queue-one/gold_scores.json", '"score": 0.8,', '"score": 0.75,')
+    gate.regrade(tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04")
+    shown = gate.gate_record(tree.root, gate.verify(tree.root, Checklist()))
+    run = loaded.small_run()
+    report = build_report(run, *loaded.catalog(run), gate=shown)
+    assert Report.model_validate_json(report.model_dump_json()) == report
+    for text in (markdown.render(report), html.render(report)):
+        assert "2025-03-04, generation 2: a second reader saw it otherwise" in text
+    assert "UNGATED" not in terminal.render(report, width=100)
