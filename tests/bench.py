@@ -8,6 +8,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
@@ -22,15 +23,15 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from runner import plan
 from runner.records import Limits
 from runner.run import Progress, run_all
-from runner.sandbox.docker import Container, ContainerSpec, StderrFile, open_container
-from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.docker import INSTALL, STATE, WORKSPACE, ContainerSpec, StderrFile, open_container
+from runner.sandbox.session import open_session
 from runner.sandbox.transport import ServerLog
+from runner.servers import launch
 from runner.site import Workshop
 from runner.store import RunStore
 from tests.bench_grounding import figures as grounding_figures
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVER = (Path(__file__).parent / "sandbox" / "mcp_server.py.txt").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,7 @@ async def one_cell(client: docker.DockerClient, image: str) -> None:
 
 def cell_cost(client: docker.DockerClient, image: str) -> list[Figure]:
     def floor() -> None:
-        subprocess.run(["docker", "run", "--rm", "--network", "none", image, "true"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["docker", "run", "--rm", image, "true"], check=True, stdout=subprocess.DEVNULL)
 
     async def ten() -> None:
         gate = asyncio.Semaphore(4)
@@ -132,27 +133,60 @@ async def call_times(call: Callable[[], Coroutine[Any, Any, Any]], times: int = 
     return statistics.median(taken)
 
 
-def round_trip(client: docker.DockerClient, image: str) -> Figure:
-    async def through_sandbox() -> float:
-        async def work(container: Container) -> float:
-            log = ServerLog(stderr=StderrFile(None))
-            async with open_session(container, ["python3", "-c", SERVER], {}, log, initialize_timeout_sec=30) as session:
-                return await call_times(lambda: echo(session))
+CALL = ("find_files", {"pattern": "README*"})
 
-        async with open_container(client, spec(image)) as container:
-            return await work(container)
 
-    async def echo(session: ServerSession) -> None:
-        assert (await session.call("echo", {"text": "x"}, timeout_sec=10)).text == "x"
+def round_trip(workshop: Workshop, server: str = "code-index-mcp") -> Figure:
+    """A real server's `tools/call`, in a cell and on this machine, from the very same install."""
+    scenarios, arms = workshop.choose(["flask-error-handling"], [server])
+    site = workshop.prepare(scenarios, arms)
+    arm, ground = site.arms[server], site.grounds[scenarios[0]]
+    assert arm.spec is not None
+    plan_of = launch(arm.spec)
 
-    async def on_host() -> float:
+    async def in_cell() -> float:
+        given = ContainerSpec(image=ground.image, limits=site.limits, deadline_sec=600, server_volume=arm.volume)
+        log = ServerLog(stderr=StderrFile(None))
+        async with (
+            open_container(site.client, given) as container,
+            open_session(container, list(plan_of.argv), plan_of.env, log, initialize_timeout_sec=60) as session,
+        ):
+            return await call_times(lambda: session.call(*CALL, timeout_sec=10))
+
+    async def on_host(install: Path) -> float:
+        workspace = install / "workspace"
+        workspace.mkdir()
+        (workspace / "README.md").write_text("x\n")
+        places = {INSTALL: str(install / "server"), WORKSPACE: str(workspace), STATE: str(install / "state")}
+        argv = [sys.executable, *(moved(word, places) for word in plan_of.argv[1:])]
+        env = {name: moved(value, places) for name, value in plan_of.env.items()}
         with tempfile.TemporaryFile("w") as errors:
-            given = StdioServerParameters(command=sys.executable, args=["-c", SERVER])
+            given = StdioServerParameters(command=argv[0], args=argv[1:], env=env, cwd=workspace)
             async with mcp.Client(stdio_client(given, errors), mode="legacy", cache=None) as session:
-                return await call_times(lambda: session.call_tool("echo", {"text": "x"}, read_timeout_seconds=10))
+                return await call_times(lambda: session.call_tool(CALL[0], CALL[1], read_timeout_seconds=10))
 
-    host, sandbox = asyncio.run(on_host()), asyncio.run(through_sandbox())
-    return ratio("tools/call in the sandbox / on host stdio", sandbox, host, 1.6)
+    with tempfile.TemporaryDirectory() as folder:
+        copy_install(site.client, ground.image, str(arm.volume), Path(folder))
+        host = asyncio.run(on_host(Path(folder)))
+    return ratio("tools/call of a real server in a cell / on host stdio", asyncio.run(in_cell()), host, 1.6)
+
+
+def moved(text: str, places: dict[str, str]) -> str:
+    for inside, here in places.items():
+        text = text.replace(inside, here)
+    return text
+
+
+def copy_install(client: docker.DockerClient, image: str, volume: str, folder: Path) -> None:
+    """The volume's content, on this machine."""
+    holder = client.containers.create(image, ["true"], volumes={volume: {"bind": INSTALL, "mode": "ro"}}, labels={"fairtrial": "bench"})
+    try:
+        chunks, _ = holder.get_archive(INSTALL)
+        (folder / "install.tar").write_bytes(b"".join(chunks))
+    finally:
+        holder.remove(force=True)
+    with tarfile.open(folder / "install.tar") as archive:
+        archive.extractall(folder, filter="data")
 
 
 def help_cost() -> Figure:
@@ -207,7 +241,7 @@ def score_apart(folder: Path) -> tuple[float, float]:
 def main() -> None:
     workshop = Workshop(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), say=print)
     image = workshop.base_image
-    figures = [*cell_cost(workshop.client, image), round_trip(workshop.client, image), help_cost()]
+    figures = [*cell_cost(workshop.client, image), round_trip(workshop), help_cost()]
     figures += [Figure(**figure) for figure in grounding_figures()]
     figures += scoring_cost(workshop)
     sys.stdout.write("".join(f"{figure}\n" for figure in figures))

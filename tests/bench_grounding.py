@@ -88,13 +88,3 @@ def figures(repository: Path | None = None, commit: str = "") -> list[dict[str, 
         {"name": "10,000 citations, warm, CPU s", "value": warm, "bound": 0.3, "detail": f"cold / warm = {cold / warm:.0f}"},
         {"name": "extraction, MB/s", "value": speed, "bound": 2.0, "detail": f"{len(prose) / 1e6:.1f} MB of prose", "at_least": True},
     ]
-
-
-def main() -> None:
-    for figure in figures():
-        sign = ">=" if figure.get("at_least") else "<="
-        print(f"{figure['name']:34} {figure['value']:8.2f} {sign} {figure['bound']:<5g} {figure['detail']}")  # noqa: T201 - it is run to be read
-
-
-if __name__ == "__main__":
-    main()

@@ -340,7 +340,7 @@ export PATH_TO=1
         (("limit", "", 1), ("shape", "", 2), ("Circle", "shape", 2), ("Square", "shape", 2), ("Shop", "", 3), ("total", "Shop", 3), ("Gone", "", 4)),
     ),
     "erlang": ("m.erl", "-module(m).\n-record(shop, {size}).\nopen(X) -> X.\n", (("m", "", 1), ("shop", "", 2), ("size", "shop", 2), ("open", "", 3))),
-    "hcl": ("m.tf", 'resource "aws_vpc" "main" {\n  cidr = "10.0.0.0/16"\n}\n', (("resource", "", 1), ("aws_vpc", "", 1), ("main", "", 1), ("cidr", "main", 2))),
+    "hcl": ("m.tf", 'resource "aws_vpc" "main" {\n  cidr = "192.0.2.0/24"\n}\n', (("resource", "", 1), ("aws_vpc", "", 1), ("main", "", 1), ("cidr", "main", 2))),
     "objc": (
         "m.m",
         "#define LIMIT 3\n@interface Shop : Base\n- (int)total;\n@end\n@implementation Shop\n- (int)total { return 1; }\n@end\nint main(void) { return 0; }\n",
