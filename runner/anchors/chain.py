@@ -102,13 +102,16 @@ def _walk(root: Path, generations: list[AnchorsLock]) -> Iterator[Drift]:
 
 
 def _rewritten(root: Path) -> Iterator[Drift]:
-    """Generations that git saw change. Nothing where this is no git checkout: then the chain's own links are all there is."""
+    """Generations that git saw change on the main line, or since. Nothing where this is no git checkout: the chain's links are all then.
+
+    First parents alone: two branches may each accept a generation 2, and the one merged last has to number its own anew.
+    """
     if not (root / ".git").exists():
         return
     from git import Git, GitCommandError  # noqa: PLC0415 - gitpython looks for git when it is imported
 
     options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
-    questions = (["log", "-m", "--format=", *options, "HEAD"], ["diff", *options, "HEAD"])
+    questions = (["log", "--first-parent", "-m", "--format=", *options, "HEAD"], ["diff", *options, "HEAD"])
     changed: set[str] = set()
     for question in questions:
         try:

@@ -344,9 +344,19 @@ def test_gold_weights_moved_without_a_regrade_lose(tree: Tree) -> None:
     assert drifted(tree) == ["locks/anchors/2.lock"]
 
 
+def git(tree: Tree, *arguments: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *who, *arguments], cwd=tree.root, check=True, capture_output=True)
+
+
 def commit(tree: Tree) -> None:
-    for arguments in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "x"]):
-        subprocess.run(["git", *arguments], cwd=tree.root, check=True, capture_output=True)
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"]):
+        git(tree, *arguments)
+
+
+def reword(tree: Tree, how: str) -> None:
+    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes", f"{how} Does it say what escapes")
+    gate.accept(tree.root, Checklist(), reason=how, date=DATE)
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -359,6 +369,20 @@ def test_a_whole_chain_rewritten_consistently_is_seen_by_git(tree: Tree, committ
     if committed:
         commit(tree)
     assert drifted(tree) == ["locks/anchors/1.lock"]
+
+
+def test_two_branches_that_each_accept_a_generation_can_be_merged(tree: Tree) -> None:
+    commit(tree)
+    git(tree, "checkout", "-qb", "other")
+    reword(tree, "Theirs.")
+    commit(tree)
+    git(tree, "checkout", "-q", "-")
+    reword(tree, "Ours.")
+    commit(tree)
+    git(tree, "merge", "-q", "-s", "ours", "--no-commit", "other")
+    reword(tree, "Theirs.")
+    commit(tree)
+    assert gate.verify(tree.root, Checklist()).generation == 3
 
 
 def test_the_digest_of_the_lock_tells_two_histories_apart_without_git(tree: Tree) -> None:
