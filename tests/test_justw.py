@@ -244,13 +244,18 @@ def _fake_justw(ci: Path, body: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_ci_ends_with_the_tests_code_and_stops_the_daemon_they_started(ci: Path) -> None:
-    done = _fake_justw(ci, 'sleep 60 >/dev/null 2>&1 & echo $! >.fairtrial/dockerd.pid; echo $!; echo "$CI $*"; exit 3')
-    pid, said = done.stdout.splitlines()
-    assert (done.returncode, said) == (3, "true test")
+    tests = 'sleep 60 >/dev/null 2>&1 & echo $! >.fairtrial/dockerd.pid; echo $!; exit 3'
+    done = _fake_justw(ci, f'echo "$CI $*"; [ "$1" = test ] || exit 4; {tests}')
+    said, pid, then = done.stdout.splitlines()
+    assert (done.returncode, said, then) == (3, "true test", "true verify-anchors")
     deadline = time.monotonic() + 5
     while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_ci_ends_with_the_gates_code_where_the_tests_pass(ci: Path) -> None:
+    assert _fake_justw(ci, '[ "$1" = test ] || exit 4').returncode == 4
 
 
 def test_ci_leaves_a_process_alone_whose_number_an_earlier_run_wrote_down(ci: Path, bystander: subprocess.Popen[bytes]) -> None:
