@@ -112,10 +112,11 @@ def _rewritten(root: Path) -> Iterator[Drift]:
 
     options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
     questions = (["log", "--first-parent", "-m", "--format=", *options, "HEAD"], ["diff", *options, "HEAD"])
+    own = {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)}  # or a variable left by a hook would name another repository
     changed: set[str] = set()
     for question in questions:
         try:
-            said = Git(str(root)).execute(["git", *question, "--", GENERATIONS])
+            said = Git(str(root)).execute(["git", "--no-replace-objects", *question, "--", GENERATIONS], env=own)
         except GitCommandError:
             return  # no commit yet, or a checkout that git does not trust
         changed.update(str(said).split("\n") if said else ())

@@ -93,31 +93,38 @@ def require(verdict: GateVerdict) -> None:
 def gate_record(root: Path, verdict: GateVerdict) -> Gate:
     """What a report shows of the gate that stood in front of it."""
     generations = chain.read_chain(root)
-    lock = generations[-1]
+    lock, seen = generations[-1], verdict.transcripts
     return Gate(
-        judge=verdict.judge, rho=verdict.transcripts.rho or 0.0, low=verdict.transcripts.low, high=verdict.transcripts.high,
-        transcripts=verdict.transcripts.n, generation=lock.generation, lock=chain.digest_of_lock(lock), reason=lock.reason,
+        judge=verdict.judge, rho=round(seen.rho or 0.0, 3), low=_rounded(seen.low), high=_rounded(seen.high), transcripts=seen.n,
+        generation=lock.generation, lock=chain.digest_of_lock(lock), reason=lock.reason,
         chain_started=lock.chain.date, chain_reason=lock.chain.reason,
         regrades=tuple(f"{past.date}, generation {past.generation}: {past.reason}" for past in generations if past.kind == "regrade"),
     )  # fmt: skip
 
 
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
 def _file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None) -> list[Drift]:
-    """Of the held-out scenarios and those in use; by default of all in the lock."""
+    """Of the held-out scenarios and those in use; by default of all in the lock.
+
+    By id: a folder of the same name in another suite could stand in for a locked one.
+    """
     found, links = digest_tree(root)
-    locked = {scenario_of(path) for path in lock.files}
-    used = locked if scenarios is None else {top for top in locked if _id_of(top) in scenarios}
-    unheld = sorted(set(scenarios or ()) - {_id_of(top) for top in locked})
+    held = {_id_of(path) for path in lock.files}
+    used = held if scenarios is None else {*scenarios, *(_id_of(path) for path in lock.files if path.startswith(ANCHORS))}
 
     def concerns(path: str) -> bool:
-        return path.startswith(ANCHORS) or scenario_of(path) in used
+        return path.startswith(ANCHORS) or _id_of(path) in used & held
 
-    drifts = frozen.compare(*({path: files[path] for path in files if concerns(path)} for files in (lock.files, found)))
-    return [*links, *(Drift(where=f"scenario {name}", what="no generation holds it") for name in unheld), *drifts]
+    unheld = [Drift(where=f"scenario {name}", what="no generation holds it") for name in sorted(used - held)]
+    return [*links, *unheld, *frozen.compare(*({path: files[path] for path in files if concerns(path)} for files in (lock.files, found)))]
 
 
-def _id_of(top: str) -> str:
-    return top.rstrip("/").rpartition("/")[2]
+def _id_of(path: str) -> str:
+    """The id of the scenario in whose folder a file lies."""
+    return scenario_of(path).rstrip("/").rpartition("/")[2]
 
 
 def _scoring_drifts(lock: AnchorsLock) -> Iterator[Drift]:
@@ -333,7 +340,7 @@ def _refusals(root: Path, judge: Judge, changes: Changes, verdict: GateVerdict, 
     if verdict.refusal:
         yield AnchorsDisagree(verdict.refusal, hint="the rubrics do not rank the anchors as the hand grades do; nothing was written")
     catalog = load_catalog(root)
-    changed = {_id_of(scenario_of(drift.where)) for drift in changes.every}
+    changed = {_id_of(drift.where) for drift in changes.every}
     for name in sorted(catalog.scenarios if everything else changed & set(catalog.scenarios)):
         if short := "; ".join(_reference_short(catalog.scenarios[name], judge)):
             hint = "a rubric that a right answer fails measures something else; nothing was written"

@@ -95,6 +95,15 @@ def test_a_rubric_that_gives_a_key_twice_loses(tree: Tree) -> None:
         gate.accept(tree.root, Checklist(), reason="clearer", date=DATE)
 
 
+@pytest.mark.parametrize(("name", "where"), [(CORE, f"aaa/{CORE}"), ("queue-one", "aaa/queue-one")])
+def test_a_scenario_that_stands_in_for_a_locked_one_from_another_folder_loses(tree: Tree, name: str, where: str) -> None:
+    """The catalog goes by id: the first folder of that name is the one a run would be judged with."""
+    tree.write_scenario(where)
+    with pytest.raises(AnchorsDrifted, match=rf"scenarios/{where}/rubric\.yaml: is not in the lock"):
+        gate.verify(tree.root, Checklist(), scenarios=[CORE])
+    assert all(found.startswith(f"scenarios/{where}/") for found in drifted(tree)) and name in where
+
+
 # --- gold and transcripts ---------------------------------------------------------------------------------------------------------
 
 
