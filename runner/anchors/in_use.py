@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runner.anchors.verdicts import adds_up
 from runner.catalog import Catalog, pick
 from runner.errors import Drift
 from runner.protocols import Judge
-from runner.records import Verdict
+from runner.records import Scored, Verdict
 from runner.scoring.judge import verdict_inputs
 from runner.store import RunStore
 from runner.transcript import iter_transcript, split
@@ -22,13 +23,17 @@ def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterato
     """
     for item in store.load().cells:
         counted = store.counted_attempt(item.cell.id)
-        verdict = item.scorecard.fairness.verdict if item.scorecard else None
-        if counted is None or verdict is None or not counted[1].outcome.is_measurement:
+        fairness = item.scorecard.fairness if item.scorecard else None
+        if counted is None or fairness is None or fairness.verdict is None or not counted[1].outcome.is_measurement:
             continue
         loaded = pick(catalog.scenarios, item.cell.scenario, "scenario")
         answer, _, _ = split(iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario)
         inputs = verdict_inputs(loaded.rubric, answer.steps, [step.must_cite for step in loaded.scenario.steps])
-        yield from _differs(f"cells/{item.cell.id}/scorecard.json", verdict, judge, inputs)
+        where = f"cells/{item.cell.id}/scorecard.json"
+        yield from _differs(where, fairness.verdict, judge, inputs)
+        quality = fairness.llm_quality.value if isinstance(fairness.llm_quality, Scored) else None
+        if quality != fairness.verdict.quality or not adds_up(fairness.verdict, loaded.rubric):
+            yield Drift(where=where, what="its quality is not what its verdict's criteria and the rubric's weights make")
 
 
 def _differs(where: str, verdict: Verdict, judge: Judge, inputs: str) -> Iterator[Drift]:

@@ -205,6 +205,16 @@ def test_scoring_under_an_edited_rubric_and_putting_it_back_does_not_pass(tree: 
     assert "was judged by another checklist" in capsys.readouterr().err
 
 
+def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    store = finished_run(tree)
+    path = store.cell_folder(store.plan().cells[0].id) / "scorecard.json"
+    card = Scorecard.model_validate_json(path.read_text())
+    lifted = card.fairness.model_copy(update={"llm_quality": loaded.scored(0.5)})
+    write_record(path, card.model_copy(update={"fairness": lifted}))
+    assert fairtrial(tree, "report", "done") == 3
+    assert "its quality is not what its verdict's criteria" in capsys.readouterr().err
+
+
 def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:
     tree.edit("scenarios/held-out/queue-one/gold_scores.json", '"score": 0.8,', '"score": 0.75,')
     gate.regrade(tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04")
