@@ -400,7 +400,7 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(verb_function=function)
         return made
 
-    demo = verb("demo", verb_demo, "compare the shell with two servers on one scenario, and write the report")
+    demo = verb("demo", verb_demo, "compare the shell with two servers on two scenarios, and write the report")
     cell = verb("cell", verb_cell, "run one cell: a scenario with a server")
     cell.add_argument("scenario")
     cell.add_argument("server")
