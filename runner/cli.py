@@ -309,9 +309,10 @@ def _store(arguments: argparse.Namespace) -> RunStore:
 def _score(store: RunStore, workshop: Workshop, seen: Callable[[Scorecard], None] = lambda _: None) -> int:
     """How many cells were scored. One scorecard in memory at a time: a run may have thousands."""
     count = 0
-    for count, card in enumerate(workshop.score(store), start=1):
+    for card in workshop.score(store):
         store.write_scorecard(card)
         seen(card)
+        count += 1
     return count
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import docker
@@ -55,6 +56,15 @@ def run(checkout: Checkout, *arguments: str, servers: tuple[str, ...] = ("good",
     return checkout.fairtrial("run", "--run", "r", "--scenario", "small", *named, "--ungated", *arguments)
 
 
+@contextmanager
+def under_way(checkout: Checkout, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
+    """The command as a process, once the server `slow` is starting in its cell."""
+    with subprocess.Popen(checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr is not None
+        assert any("slow: the server starts" in line for line in process.stderr)
+        yield process
+
+
 def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: Checkout) -> None:
     done = run(checkout)
     assert done.returncode == 0, done.stderr
@@ -86,11 +96,7 @@ def test_a_runner_killed_in_a_cell_goes_on_with_finished_cells_kept_and_no_conta
 ) -> None:
     checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 20"}])
     arguments = ("run", "--run", "r", "--scenario", "small", "--server", "good", "--server", "slow", "--ungated")
-    with subprocess.Popen(checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "slow: the server starts" in line:
-                break
+    with under_way(checkout, arguments) as process:
         time.sleep(1)
         process.send_signal(signal.SIGKILL)
     cells = {"label": ["fairtrial=cell", f"fairtrial.run={checkout.root / 'runs' / 'r'}"]}
@@ -109,13 +115,9 @@ def test_a_runner_killed_in_a_cell_goes_on_with_finished_cells_kept_and_no_conta
 def test_ctrl_c_records_the_cell_under_way_and_the_same_command_goes_on(checkout: Checkout) -> None:
     checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 4"}])
     arguments = ("run", "--run", "r", "--scenario", "small", "--server", "slow", "--ungated")
-    with subprocess.Popen(checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "slow: the server starts" in line:
-                break
+    with under_way(checkout, arguments) as process:
         process.send_signal(signal.SIGINT)
-        rest = process.stderr.read()
+        _, rest = process.communicate()
     assert process.returncode == 130
     assert "interrupted: what is finished is kept" in rest
     assert checkout.outcomes("r")["slow"] == ["cancelled"]
@@ -126,11 +128,7 @@ def test_ctrl_c_records_the_cell_under_way_and_the_same_command_goes_on(checkout
 def test_a_second_runner_on_the_same_run_is_told_who_is_at_work(checkout: Checkout) -> None:
     checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 3"}])
     arguments = ("run", "--run", "r", "--scenario", "small", "--server", "slow", "--ungated")
-    with subprocess.Popen(checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "slow: the server starts" in line:
-                break
+    with under_way(checkout, arguments) as process:
         second = checkout.fairtrial(*arguments)
         process.communicate()
     assert (second.returncode, process.returncode) == (1, 0)

@@ -15,7 +15,7 @@ from typing import Any
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 
-VERSION = 1
+VERSION = 2
 TURNS, CALLS_PER_TURN, NAMES, FOLLOWED, SHOWN = 7, 3, 5, 6, 14
 WORKSPACE = "/workspace/"
 COMMON = frozenset(
@@ -135,17 +135,17 @@ def _shell(command: str) -> tuple[str, dict[str, Any]]:
 
 
 def grep(name: str) -> tuple[str, dict[str, Any]]:
-    return _shell(f"rg -n --no-heading -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80")
+    return _shell(f"rg -n --no-heading --sort path -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80")
 
 
 def grep_definition(name: str) -> tuple[str, dict[str, Any]]:
     words = "def|class|func|fn|function|interface|type|struct|enum|trait|const|let|var|static|impl|#define"
     pattern = rf"\b({words})\b[^=;]{{0,60}}\b{name}\b|^[A-Za-z_][\w \*]*\b{name}\s*\("
-    return _shell(f"rg -n --no-heading -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30")
+    return _shell(f"rg -n --no-heading --sort path -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30")
 
 
 def grep_tests(name: str) -> tuple[str, dict[str, Any]]:
-    return _shell(f"rg -n --no-heading -w -m 6 --max-columns 180 -g '*test*' -g '**/test*/**' -e {_quoted(name)} . | head -n 60")
+    return _shell(f"rg -n --no-heading --sort path -w -m 6 --max-columns 180 -g '*test*' -g '**/test*/**' -e {_quoted(name)} . | head -n 60")
 
 
 def read(path: str, line: int) -> tuple[str, dict[str, Any]]:
