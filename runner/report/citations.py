@@ -16,11 +16,17 @@ def citations_text(file: str, commit: str, citations: tuple[Citation, ...], summ
 
 def _line(citation: Citation) -> str:
     mark = "file" if citation.start is None else MARKS[citation.status]
-    named = f" `{citation.symbol}`" if citation.symbol else ""
-    resolved = f" = {citation.path}" if citation.resolution == "suffix" else ""
+    # Lines often stand apart from the file they belong to (a heading, a table): alone they would tell the reader nothing.
+    meant = "" if citation.path in citation.written else f" = {citation.path}{_interval(citation)}"
     elsewhere = citation.definition_lines if citation.status == "hallucinated" else ()
     really = f"; defined at {', '.join(map(str, elsewhere[:5]))}" if elsewhere else ""
-    return f"  {mark} {citation.written}{named}{resolved}: {citation.reason}{really}"
+    return f"  {mark} {citation.written}{meant}: {citation.reason}{really}"
+
+
+def _interval(citation: Citation) -> str:
+    if citation.start is None:
+        return ""
+    return f":{citation.start}" if citation.end in (None, citation.start) else f":{citation.start}-{citation.end}"
 
 
 def _summary(summary: GroundingSummary) -> list[str]:
