@@ -40,6 +40,7 @@ _DENIED = re.compile(
     r"\b(?:(?:not|never|no|without|unlike|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
     r"|(?:in|within|inside)\s(?:the|a|an|its|this|each|same))[\s`*_(]*\Z", re.I)
 """Before a symbol: it is denied, or it is where the thing is, not the thing."""
+_KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")
 _ELLIPSIS = re.compile(r"(?:/ ?|…|\*|\.\.)_\Z")
 _AFTER = re.compile(r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
@@ -60,7 +61,8 @@ def symbol_of(span: str) -> str | None:
 def _usable(receiver: str | None, name: str, *, plain: bool) -> str | None:
     name = name.lstrip("*&")
     last = re.split(r"::|->|[.#$\\]", name)[-1]
-    if last.lower() in LITERALS or (len(last) < 2 and not receiver) or name.isdigit():
+    owned = last != name and name[:1].isupper()  # `QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb
+    if (last.lower() in LITERALS and not owned) or (len(last) < 2 and not receiver) or name.isdigit():
         return None
     if "." in name and last.lower() in EXTENSIONS and "(" not in name and len(last) <= 4 and last.islower():
         return None  # a file name
@@ -94,6 +96,8 @@ def symbol_before(text: str, low: int, at: int, spans: list[tuple[int, int]]) ->
     low = max(low, at - 240)
     place = bisect.bisect_right(spans, (at, -1)) - 1
     inside = place >= 0 and spans[place][0] < at < spans[place][1]
+    if inside and not text[spans[place][0] + 1 : at].strip():  # the span is the citation's own: what names its symbol stands before it
+        at, place, inside = spans[place][0], place - 1, False
     begin, end = -1, low
     symbol: str | None = None
     if inside:
@@ -102,7 +106,8 @@ def symbol_before(text: str, low: int, at: int, spans: list[tuple[int, int]]) ->
         begin, end = spans[place]
         symbol = symbol_of(text[begin + 1 : end - 1])
     for word in _WORD.finditer(text, end, at):
-        name = _usable(word["receiver"], word["name"], plain=bool(word["call"]))
+        kind = word["name"][0].isupper() and _KIND.search(text, max(low, word.start() - 12), word.start())
+        name = _usable(word["receiver"], word["name"], plain=bool(word["call"] or kind))
         if name and not _ELLIPSIS.search(text[max(0, word.start() - 3) : word.start()] + name[:1]):
             begin, end, symbol = word.start(), word.end(), name
     if symbol is None or not _GLUE.match(text[end:at]):
@@ -122,4 +127,7 @@ def symbol_after(text: str, at: int, high: int, spans: list[tuple[int, int]]) ->
     after = spans[place + 1] if gap and place + 1 < len(spans) else None
     if place >= 0 and gap and spans[place][0] >= at:
         after = spans[place]
-    return symbol_of(text[after[0] + 1 : after[1] - 1]) if gap and after and after[0] == gap.end() and after[1] <= high else None
+    if gap and after and after[0] == gap.end() and after[1] <= high:
+        return symbol_of(text[after[0] + 1 : after[1] - 1])
+    word = _WORD.match(text, gap.end(), high) if gap else None
+    return _usable(word["receiver"], word["name"], plain=bool(word["call"])) if word else None

@@ -215,6 +215,8 @@ _LINE_COLUMN = re.compile(r"\A\W*(?:lines?(?:\s?(?:\(s\)|no\.?|nos\.?|numbers?|r
 _SYMBOL_COLUMN = re.compile(
     r"\A\W*(?:symbol|function|method|class|struct|trait|identifier|test|handler|hook|helper|caller|callee|layer type|type|name)s?"
     r"(?:\s*/\s*\w+|\s+name)?\W*\Z", re.I)
+_SURE_COLUMN = re.compile(r"\W*(?:symbol|identifier|class|struct|trait)s?\W*\Z", re.I)
+"""A column whose title leaves no doubt: even an English word in it is a symbol."""
 _NUMBER = r"[L~:]?\d{1,7}(?:\s?[-–—]\s?L?\d{1,7})?"
 _NUMERIC = re.compile(rf"\W*(?:[Ll]ines?\W*)?({_NUMBER}(?:\s?(?:,|/|;|and|&)\s?{_NUMBER}){{0,60}})\W*\Z")
 
@@ -266,7 +268,7 @@ def _row_symbol(cells: list[str], titles: list[str]) -> str | None:
     for cell, title in zip(cells, titles, strict=False):
         if _SYMBOL_COLUMN.match(title):
             symbol = symbol_of(cell.strip("`* "))
-            return symbol if symbol and ("`" in cell or _unlike_a_word(symbol)) else None
+            return symbol if symbol and ("`" in cell or _SURE_COLUMN.match(title) or _unlike_a_word(symbol)) else None
     return None
 
 

@@ -145,7 +145,8 @@ def grep_definition(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def grep_tests(name: str) -> tuple[str, dict[str, Any]]:
-    return _shell(f"rg -n --no-heading --sort path -w -m 6 --max-columns 180 -g '*test*' -g '**/test*/**' -e {_quoted(name)} . | head -n 60")
+    where = "-g '*test*' -g '**/test*/**'"
+    return _shell(f"rg -n --no-heading --sort path -w -m 6 --max-columns 180 {where} -e {_quoted(name)} . | head -n 60")
 
 
 def read(path: str, line: int) -> tuple[str, dict[str, Any]]:
