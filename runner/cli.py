@@ -129,6 +129,7 @@ def verb_run(arguments: argparse.Namespace) -> int:
         with _progress(len(waiting)) as progress:
             run_until_done(run_all(waiting, site, store, progress, jobs=arguments.jobs))
         _score(store, workshop)
+        _tell_differences(store)
         return _report(store, workshop, gate, as_json=arguments.json)
 
 
@@ -314,6 +315,20 @@ def _score(store: RunStore, workshop: Workshop, seen: Callable[[Scorecard], None
         seen(card)
         count += 1
     return count
+
+
+def _tell_differences(store: RunStore) -> None:
+    """Where a replayed recording's tools answer otherwise now."""
+    from runner.models.replay import read_differences
+
+    for cell in store.plan().cells:
+        counted = store.counted_attempt(cell.id)
+        told = read_differences(counted[0]) if counted else None
+        if told is None:
+            continue
+        tell(f"{cell.scenario} × {cell.server}: {len(told.differences)} of {told.compared} replayed tool results differ")
+        for item in told.differences[:5]:
+            tell(f"  step {item.step + 1}, {item.tool}\n    recorded: {item.recorded}\n    now:      {item.now}")
 
 
 def _gate(arguments: argparse.Namespace, workshop: Workshop, scenarios: Collection[str]) -> Gate | None:

@@ -17,7 +17,7 @@ import docker
 from runner.agent import SYSTEM, Conversation, Spent, Toolbox
 from runner.errors import ProviderError, SandboxError, ServerError
 from runner.models import open_model
-from runner.models.replay import Replay
+from runner.models.replay import Differences, Replay
 from runner.protocols import Model
 from runner.records import (
     Cell,
@@ -47,7 +47,7 @@ from runner.sandbox.docker import (
 from runner.sandbox.session import ServerSession
 from runner.sandbox.transport import ServerLog
 from runner.servers import open_server, prove
-from runner.store import RunStore, write_whole
+from runner.store import RunStore, write_record, write_whole
 from runner.transcript import TranscriptWriter
 
 SLACK_SEC = 3600
@@ -240,8 +240,7 @@ def _instructions(server: str, session: ServerSession | None) -> str:
 
 def _write_differences(model: Model, folder: Path) -> None:
     if isinstance(model, Replay):
-        body = ",\n".join(item.model_dump_json() for item in model.differences)
-        write_whole(folder / "differences.json", f'{{"compared": {model.compared}, "differences": [{body}]}}\n')
+        write_record(folder / "differences.json", Differences(compared=model.compared, differences=tuple(model.differences)))
 
 
 def run_label(folder: Path) -> str:

@@ -256,6 +256,7 @@ def test_replaying_a_cell_tells_where_a_server_answers_otherwise(checkout: Check
     (told,) = (checkout.root / "runs").glob("again/cells/*/attempt-1/differences.json")
     assert json.loads(told.read_text())["differences"] == []
     assert json.loads(told.read_text())["compared"] > 0
+    assert "small × shell: 0 of " in done.stderr
 
 
 def test_a_server_is_examined_and_its_card_shown(template: Checkout) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from runner.errors import FairtrialError, ProviderError
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
-from runner.records import Event, Prompt, Prose, Record, StepEnd, Thinking, ToolCall, ToolResult, Usage, digest_of
+from runner.records import Event, Prompt, Prose, Record, StepEnd, Thinking, ToolCall, ToolResult, Usage, digest_of, parse_json
 from runner.transcript import read_transcript
 
 
@@ -28,6 +28,20 @@ class Difference(Record):
     now: str
     recorded_is_error: bool
     now_is_error: bool
+
+
+class Differences(Record):
+    """differences.json, beside the transcript of a replay."""
+
+    compared: int
+    """Tool results that the recording has too."""
+    differences: tuple[Difference, ...]
+
+
+def read_differences(folder: Path) -> Differences | None:
+    """Of an attempt; None where it replayed nothing."""
+    path = folder / "differences.json"
+    return parse_json(path.read_bytes(), Differences, where=str(path)) if path.is_file() else None
 
 
 class Replay:
