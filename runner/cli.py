@@ -453,7 +453,7 @@ def _parser() -> argparse.ArgumentParser:
     for made in (gate, anchors):
         made.add_argument("--judge", default="checklist", metavar="NAME", help="whose verdicts (default: checklist)")
     _ground_parser(verb("ground", verb_ground, "verify the citations of any text or transcript against a commit"))
-    clean = verb("clean", verb_clean, "remove this project's containers; with --all its images, volumes and caches too")
+    clean = verb("clean", verb_clean, "remove what killed runners left; with --all every container, volume, image and cache of ours")
     clean.add_argument("--all", action="store_true")
     return parser
 

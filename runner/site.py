@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from runner.report.data import build_report
 from runner.report.records import Report
 from runner.run import Arm, Ground, Site
 from runner.sandbox.base import BuilderEnv, ensure_base
-from runner.sandbox.docker import connect, engine_facts, remove_all
+from runner.sandbox.docker import connect, engine_facts, remove_all, sweep
 from runner.scoring import JUDGES, score_cell
 from runner.servers import check_server, ensure_volume
 from runner.store import LoadedRun, RunStore
@@ -55,7 +55,6 @@ class Workshop:
     state: Path
     environ: Mapping[str, str]
     say: Callable[[str], None]
-    limits: Limits = field(default_factory=Limits)
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -64,6 +63,11 @@ class Workshop:
     @cached_property
     def client(self) -> docker.DockerClient:
         return connect(self.environ.get("DOCKER_HOST"))
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The defaults, within what this machine has: the engine refuses a cell that asks for more processors than there are."""
+        return Limits(cpus=min(Limits().cpus, float(self.client.info()["NCPU"])))
 
     @cached_property
     def builder_env(self) -> BuilderEnv:
@@ -182,9 +186,16 @@ class Workshop:
         return write_locks(self.root, self.catalog, cache=self.state / "repositories", environ=self.environ, check=check, npm=self._npm)
 
     def clean(self, *, everything: bool) -> Iterator[str]:
-        """Remove what cells left; with `everything` also images, volumes and caches. What was removed, a line each."""
-        yield from remove_all(self.client, everything=everything)
-        if everything:
-            for folder in ("repositories", "held", "grounding"):
-                shutil.rmtree(self.state / folder, ignore_errors=True)
-            yield "removed caches"
+        """Remove what killed runners left; with `everything` every container, volume, image and cache. What was removed, a line each."""
+        if not everything:
+            count = sweep(self.client)
+            yield f"removed {count} container{'' if count == 1 else 's'} whose runner is gone"
+            return
+        yield from remove_all(self.client)
+        for name in ("repositories", "held", "grounding", "images.json"):
+            path = self.state / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        yield "removed caches"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -265,6 +266,24 @@ def test_a_server_is_examined_and_its_card_shown(template: Checkout) -> None:
     (card,) = json.loads(done.stdout)
     assert (card["name"], card["canary_passed"], card["network_attempts"], len(card["tools"])) == ("good", True, 0, 5)
     assert "good passes on git:" in template.fairtrial("server", "check", "good").stdout
+
+
+def test_clean_removes_a_dead_runners_cell_and_spares_a_living_ones(
+    template: Checkout, engine: docker.DockerClient, base_image: str
+) -> None:
+    host = socket.gethostname()
+    started = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19]
+    owners = {"dead": f"{host}:999999999:1", "living": f"{host}:{os.getpid()}:{started}"}
+    made = {
+        name: engine.containers.create(base_image, ["true"], labels={"fairtrial": "cell", "fairtrial.owner": owner})
+        for name, owner in owners.items()
+    }
+    try:
+        assert template.fairtrial("clean").returncode == 0
+        left = {item["Id"] for item in engine.api.containers(all=True)}
+        assert (made["dead"].id in left, made["living"].id in left) == (False, True)
+    finally:
+        made["living"].remove(force=True)
 
 
 def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:

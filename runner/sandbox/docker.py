@@ -158,13 +158,11 @@ def sweep(client: docker.DockerClient, *, run: str | None = None) -> int:
     return removed
 
 
-def remove_all(client: docker.DockerClient, *, everything: bool) -> Iterator[str]:
-    """Remove every container with our label; with `everything` the volumes and images too. Yields what was removed."""
+def remove_all(client: docker.DockerClient) -> Iterator[str]:
+    """Remove every container, volume and image with our label, a living runner's too. Yields what was removed."""
     for item in client.api.containers(all=True, filters={"label": LABEL}):
         _remove(client, item["Id"])
         yield f"removed container {item['Id'][:12]}"
-    if not everything:
-        return
     for volume in client.volumes.list(filters={"label": LABEL}):
         volume.remove(force=True)
         yield f"removed volume {volume.name}"
