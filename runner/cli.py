@@ -255,7 +255,7 @@ def verb_ground(arguments: argparse.Namespace) -> int:
     from runner.report.citations import citations_text
     from runner.workspace import open_repository
 
-    state = _state(arguments)
+    state = _cache(arguments)
     repository, commit = open_repository(arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ))
     files = GitFiles(repository, commit)
     for name in arguments.file:
@@ -292,6 +292,15 @@ def _root(arguments: argparse.Namespace) -> Path:
 
 def _state(arguments: argparse.Namespace) -> Path:
     return _root(arguments) / ".fairtrial"
+
+
+def _cache(arguments: argparse.Namespace) -> Path:
+    """For verbs that work anywhere: the checkout's own, else the user's, so that no other folder is littered."""
+    from pathlib import Path
+
+    if (_root(arguments) / "scenarios").is_dir():
+        return _state(arguments)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairtrial"
 
 
 def _runs(arguments: argparse.Namespace) -> Path:

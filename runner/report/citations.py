@@ -38,7 +38,7 @@ def _summary(summary: GroundingSummary) -> list[str]:
     }  # fmt: skip
     shown = ", ".join(f"{name} {value:.1%}" for name, value in rates.items() if value is not None)
     return [
-        f"  {summary.total} citations: {summary.grounded} grounded, {summary.unresolved} unresolved, {summary.hallucinated} hallucinated",
+        f"  {summary.total} citation{'' if summary.total == 1 else 's'}: {summary.grounded} grounded, {summary.unresolved} unresolved, {summary.hallucinated} hallucinated",
         f"  paths: {summary.exact} exact, {summary.suffix} shortened, {summary.ambiguous} ambiguous, {summary.missing} missing, "
         f"{summary.other_commit} of another commit",
         f"  rates: {shown}",
