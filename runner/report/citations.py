@@ -36,9 +36,10 @@ def _summary(summary: GroundingSummary) -> list[str]:
         "strict": summary.strict_rate, "headline": summary.headline_rate, "by definition": summary.definition_rate,
         "by chance": summary.chance_rate,
     }  # fmt: skip
+    noun = "citation" if summary.total == 1 else "citations"
     shown = ", ".join(f"{name} {value:.1%}" for name, value in rates.items() if value is not None)
     return [
-        f"  {summary.total} citation{'' if summary.total == 1 else 's'}: {summary.grounded} grounded, {summary.unresolved} unresolved, {summary.hallucinated} hallucinated",
+        f"  {summary.total} {noun}: {summary.grounded} grounded, {summary.unresolved} unresolved, {summary.hallucinated} hallucinated",
         f"  paths: {summary.exact} exact, {summary.suffix} shortened, {summary.ambiguous} ambiguous, {summary.missing} missing, "
         f"{summary.other_commit} of another commit",
         f"  rates: {shown}",
