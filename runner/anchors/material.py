@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class Anchor:
 
     @property
     def gold(self) -> float:
-        return sum(self.gold_steps) / len(self.gold_steps)
+        return math.fsum(self.gold_steps) / len(self.gold_steps)
 
 
 def rubric_weights(rubric: Rubric) -> dict[str, dict[str, float]]:
@@ -95,7 +96,8 @@ def _anchors_of(loaded: LoadedScenario, weights: Weights) -> Iterator[Anchor]:
 def gold_steps(graded: GoldTranscript, weights: Weights) -> tuple[float, ...]:
     """Σ weight × grade of each step, as a judge's quality is made."""
     return tuple(
-        min(1.0, sum(weights[step.name][name] * criterion.score for name, criterion in step.criteria.items())) for step in graded.steps
+        min(1.0, math.fsum(weights[step.name][name] * criterion.score for name, criterion in step.criteria.items()))
+        for step in graded.steps
     )
 
 

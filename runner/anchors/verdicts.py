@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -97,10 +98,10 @@ def adds_up(verdict: Verdict, rubric: Rubric) -> bool:
     for said, asked in zip(verdict.steps, rubric.steps, strict=True):
         if said.criteria.keys() != asked.criteria.keys():
             return False
-        total = sum(asked.criteria[name].weight * criterion.score for name, criterion in said.criteria.items())
+        total = math.fsum(asked.criteria[name].weight * criterion.score for name, criterion in said.criteria.items())
         if abs(said.quality - min(1.0, total)) > _EXACT:
             return False
-    return abs(verdict.quality - sum(step.quality for step in verdict.steps) / len(verdict.steps)) <= _EXACT
+    return abs(verdict.quality - math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)) <= _EXACT
 
 
 def write_verdicts(root: Path, judge: Judge, anchors: Sequence[Anchor], verdicts: Sequence[Verdict]) -> dict[str, str]:

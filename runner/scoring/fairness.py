@@ -16,6 +16,7 @@ Where nothing is listed it is the precision. No citations score 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def precision_of(evidence: Evidence) -> float | None:
     if not any(counts) or evidence.grounding.headline_rate is None:
         return None
     shares = [spray_share(count, len(step.must_cite)) for count, step in zip(counts, evidence.scenario.steps, strict=True)]
-    return evidence.grounding.headline_rate * sum(count * share for count, share in zip(counts, shares, strict=True)) / sum(counts)
+    return evidence.grounding.headline_rate * math.fsum(count * share for count, share in zip(counts, shares, strict=True)) / sum(counts)
 
 
 def must_cite_recall(evidence: Evidence) -> Score:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -111,7 +112,7 @@ class Checklist:
             judge=self.name,
             identity=self.identity,
             inputs=verdict_inputs(rubric, answer, must_find),
-            quality=sum(step.quality for step in steps) / len(steps),
+            quality=math.fsum(step.quality for step in steps) / len(steps),
             steps=steps,
         )
 
@@ -136,13 +137,14 @@ def _judge_step(step: RubricStep, answer: AnswerStep | None, must_find: Sequence
         return StepVerdict(name=step.name, quality=0.0, criteria=nothing)
     found = _Reading(step, answer, must_find).credits()
     criteria = {name: _judge_criterion(criterion, found) for name, criterion in step.criteria.items()}
-    quality = sum(step.criteria[name].weight * verdict.score for name, verdict in criteria.items())
+    # fsum: plain sums round otherwise from one Python to the next, and the gate compares verdicts by their bytes.
+    quality = math.fsum(step.criteria[name].weight * verdict.score for name, verdict in criteria.items())
     return StepVerdict(name=step.name, quality=min(1.0, quality), criteria=criteria)
 
 
 def _judge_criterion(criterion: Criterion, earned: dict[int, _Credit]) -> CriterionVerdict:
     found = [(fact, earned[id(fact)]) for fact in criterion.facts]
-    score = sum(fact.weight * credit.worth for fact, credit in found) / sum(fact.weight for fact in criterion.facts)
+    score = math.fsum(fact.weight * credit.worth for fact, credit in found) / math.fsum(fact.weight for fact in criterion.facts)
     met = sum(credit.worth == CITED for _, credit in found)
     short = "; ".join(f"{credit.why}: {fact.says}" for fact, credit in found if credit.worth < CITED)
     return CriterionVerdict(score=min(1.0, score), reason=f"{met} of {len(found)} facts" + (f"; {short}" if short else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from runner.records import Score, Scored, Unscored
@@ -14,4 +15,4 @@ def weighted(parts: Mapping[str, Score], weights: Mapping[str, float]) -> Score:
         return Unscored(reason=next(iter(missing.values())))
     if missing:
         return Unscored(reason="; ".join(f"{name}: {reason}" for name, reason in missing.items()))
-    return Scored(value=min(1.0, sum(weights[name] * part.value for name, part in parts.items() if isinstance(part, Scored))))
+    return Scored(value=min(1.0, math.fsum(weights[name] * part.value for name, part in parts.items() if isinstance(part, Scored))))
