@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from runner.records import (
-    Answer,
     AnswerStep,
     MustCite,
     Rubric,
-    Scenario,
     Score,
     ToolTrace,
     Verdict,
@@ -137,10 +135,6 @@ class Files(Protocol):
     def blob_sha(self, path: str) -> str:
         """The blob's SHA. Raises KeyError where there is no such file."""
         ...
-
-
-class KeywordScorer(Protocol):
-    def __call__(self, scenario: Scenario, answer: Answer, files_cited: Sequence[int]) -> Score: ...
 
 
 class AdoptionScorer(Protocol):

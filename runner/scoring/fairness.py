@@ -17,12 +17,13 @@ Where nothing is listed it is the precision. No citations score 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.errors import NoVerdict
+from runner.grounding.verify import Grounding, cited_files, ground
+from runner.grounding.verify import must_cite_recall as recalled
 from runner.protocols import Files, Judge
 from runner.records import (
     Answer,
@@ -30,7 +31,6 @@ from runner.records import (
     Effort,
     Fairness,
     GroundingSummary,
-    MustCite,
     Rubric,
     Scenario,
     Score,
@@ -42,9 +42,6 @@ from runner.scoring.efficiency import efficiency
 from runner.scoring.judge import spray_share
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import weighted
-
-if TYPE_CHECKING:
-    from runner.grounding.verify import Grounding
 
 WEIGHTS = {"keyword_coverage": 0.10, "llm_quality": 0.55, "citation_grounding": 0.15, "efficiency": 0.20}
 """DESIGN.md, Scores: the published weights of the harness that seed 002 describes."""
@@ -110,16 +107,10 @@ def precision_of(evidence: Evidence) -> float | None:
 
 def must_cite_recall(evidence: Evidence) -> Score:
     """Share of the scenario's `must_cite` places that a citation of the same step points at (±5 lines)."""
-    found = [hit for step, said in zip(evidence.scenario.steps, evidence.citations, strict=True) for hit in _recalled(said, step.must_cite)]
+    found = [hit for step, said in zip(evidence.scenario.steps, evidence.citations, strict=True) for hit in recalled(said, step.must_cite)]
     if not found:
         return Unscored(reason="the scenario lists no must_cite places")
     return Scored(value=sum(found) / len(found), detail=f"{sum(found)} of {len(found)} places")
-
-
-def _recalled(citations: Sequence[Citation], must_cite: Sequence[MustCite]) -> tuple[bool, ...]:
-    from runner.grounding.verify import must_cite_recall as recalled  # noqa: PLC0415 - see `verified`
-
-    return recalled(citations, must_cite)
 
 
 def score_fairness(  # noqa: PLR0913 - see score_cell
@@ -139,7 +130,7 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     whole, steps = verified(answer, files, cache_dir)
     evidence = Evidence(
         scenario=scenario, answer=answer, effort=effort, citations=steps, grounding=whole.summary,
-        files_cited=tuple(len(paths) for paths in whole.by_step), verdict=_judged(judge, scenario, rubric, answer),
+        files_cited=cited_files(whole), verdict=_judged(judge, scenario, rubric, answer),
     )  # fmt: skip
     parts = {name: scorer(evidence) for name, scorer in FAIRNESS.items()}
     return Fairness(
@@ -158,8 +149,6 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
 
 def verified(answer: Answer, files: Files, cache_dir: Path | None) -> tuple[Grounding, tuple[tuple[Citation, ...], ...]]:
     """The answer's citations, each once; and those of each step alone, since a place counts in the step that asks for it."""
-    from runner.grounding.verify import ground  # noqa: PLC0415 - grammars load only where citations are verified
-
     texts = [step.text for step in answer.steps]
     whole = ground(texts, files, cache_dir=cache_dir)
     return whole, tuple(ground(text, files, cache_dir=cache_dir).citations if text else () for text in texts)
