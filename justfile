@@ -16,6 +16,7 @@ demo *ARGS:
 test *ARGS:
     @code=0; \
     .venv/bin/ruff check . || code=1; \
+    .venv/bin/ruff format --check . || code=1; \
     .venv/bin/mypy || code=1; \
     {{ python }} -m pytest "$@" || code=$?; \
     exit $code

@@ -9,7 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from runner.protocols import Call, Message, Model, Result, Sandbox, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import (
+    Call,
+    Message,
+    Model,
+    Result,
+    Sandbox,
+    ToolMessage,
+    ToolSpec,
+    Turn,
+    UserMessage,
+)
 from runner.records import (
     Event,
     Limits,
@@ -67,15 +77,33 @@ class Toolbox:
     """What the arm offers: the shell, and a server's tools where one is mounted."""
 
     def __init__(
-        self, sandbox: Sandbox, limits: Limits, *, server: str = "", session: ServerSession | None = None, call_sec: float = 120
+        self,
+        sandbox: Sandbox,
+        limits: Limits,
+        *,
+        server: str = "",
+        session: ServerSession | None = None,
+        call_sec: float = 120,
     ) -> None:
-        self._sandbox, self._limits, self._session, self._call_sec = sandbox, limits, session, call_sec
+        self._sandbox, self._limits, self._session, self._call_sec = (
+            sandbox,
+            limits,
+            session,
+            call_sec,
+        )
         self._names: dict[str, str] = {}
         specs = [SHELL_SPEC]
         for tool in session.tools if session else ():
             name = _unique(_tool_name(server, tool.name), self._names)
             self._names[name] = tool.name
-            specs.append(ToolSpec(name=name, description=tool.description or "", input_schema=tool.input_schema, origin="server"))
+            specs.append(
+                ToolSpec(
+                    name=name,
+                    description=tool.description or "",
+                    input_schema=tool.input_schema,
+                    origin="server",
+                )
+            )
         self.specs = tuple(specs)
 
     def origin(self, tool: str) -> Literal["shell", "server"]:
@@ -85,7 +113,9 @@ class Toolbox:
         """Raises SandboxError where the container is gone, ServerError where the server is."""
         if call.tool in self._names and self._session is not None:
             limit = min(timeout_sec, self._call_sec)
-            result = await self._session.call(self._names[call.tool], call.arguments, timeout_sec=limit)
+            result = await self._session.call(
+                self._names[call.tool], call.arguments, timeout_sec=limit
+            )
             return _whole(result.text, result.is_error, result.wall_sec, self._limits)
         if call.tool != SHELL_SPEC.name:
             return _whole(f"there is no tool {call.tool!r}", True, 0.0, self._limits)
@@ -97,20 +127,35 @@ class Toolbox:
     async def _shell(self, command: str, timeout_sec: float) -> ToolOutcome:
         limit = max(1.0, min(timeout_sec, self._limits.shell_timeout_sec))
         done = await self._sandbox.shell(command, timeout_sec=limit)
-        status = f"[stopped after {limit:g} s]" if done.timed_out else f"[exit code {done.exit_code}]" if done.exit_code else ""
+        status = (
+            f"[stopped after {limit:g} s]"
+            if done.timed_out
+            else f"[exit code {done.exit_code}]"
+            if done.exit_code
+            else ""
+        )
         text = f"{done.output.rstrip()}\n{status}".strip() if status else done.output
         return ToolOutcome(
-            text=text, is_error=done.timed_out or done.exit_code != 0, size_chars=done.size_chars, digest=done.digest,
-            truncated=done.truncated, wall_sec=done.wall_sec,
-        )  # fmt: skip
+            text=text,
+            is_error=done.timed_out or done.exit_code != 0,
+            size_chars=done.size_chars,
+            digest=done.digest,
+            truncated=done.truncated,
+            wall_sec=done.wall_sec,
+        )
 
 
 def _whole(text: str, is_error: bool, wall_sec: float, limits: Limits) -> ToolOutcome:
     shown, truncated = cut(text, limits.result_chars)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     return ToolOutcome(
-        text=shown, is_error=is_error, size_chars=len(text), digest=digest, truncated=truncated, wall_sec=wall_sec
-    )  # fmt: skip
+        text=shown,
+        is_error=is_error,
+        size_chars=len(text),
+        digest=digest,
+        truncated=truncated,
+        wall_sec=wall_sec,
+    )
 
 
 def _tool_name(server: str, tool: str) -> str:
@@ -170,12 +215,17 @@ class Conversation:
                 turn = await self._turn(number, turn_number)
             except TimeoutError:
                 self.record(StepEnd(step=number, stop="cut"))
-                return Outcome(kind="out_of_time", reason=f"the model's turn went past {self.scenario.budget.wall_sec} s")
+                return Outcome(
+                    kind="out_of_time",
+                    reason=f"the model's turn went past {self.scenario.budget.wall_sec} s",
+                )
             if turn.stop == "refusal":
                 self.record(StepEnd(step=number, stop="refusal"))
                 return Outcome(kind="refused", reason=f"the model refused at step {number + 1}")
             if not turn.calls:
-                self.record(StepEnd(step=number, stop="max_tokens" if turn.stop == "max_tokens" else "end"))
+                self.record(
+                    StepEnd(step=number, stop="max_tokens" if turn.stop == "max_tokens" else "end")
+                )
                 return None
             await self._call_tools(number, turn_number, turn.calls)
             turn_number += 1
@@ -184,7 +234,9 @@ class Conversation:
         started = time.monotonic()
         left = self.scenario.budget.wall_sec - self.spent.agent_sec
         system = f"{SYSTEM}\n{self.instructions}".rstrip() if self.instructions else SYSTEM
-        turn = await self.model.turn(system, self.messages, self.toolbox.specs, timeout_sec=max(1.0, left))
+        turn = await self.model.turn(
+            system, self.messages, self.toolbox.specs, timeout_sec=max(1.0, left)
+        )
         wall_sec = time.monotonic() - started
         self.messages.append(turn)
         self.spent.tokens += turn.input_tokens + turn.output_tokens
@@ -196,18 +248,33 @@ class Conversation:
             self.record(Prose(step=step, turn=number, text=turn.text))
         self.record(
             Usage(
-                step=step, turn=number, input_tokens=turn.input_tokens, output_tokens=turn.output_tokens,
-                cache_read_tokens=turn.cache_read_tokens, cache_write_tokens=turn.cache_write_tokens, wall_sec=wall_sec,
-                backoff_sec=turn.backoff_sec, estimated=turn.estimated,
+                step=step,
+                turn=number,
+                input_tokens=turn.input_tokens,
+                output_tokens=turn.output_tokens,
+                cache_read_tokens=turn.cache_read_tokens,
+                cache_write_tokens=turn.cache_write_tokens,
+                wall_sec=wall_sec,
+                backoff_sec=turn.backoff_sec,
+                estimated=turn.estimated,
             )
-        )  # fmt: skip
+        )
         return turn
 
     async def _call_tools(self, step: int, turn: int, calls: tuple[Call, ...]) -> None:
         results = []
         for call in calls:
             origin = self.toolbox.origin(call.tool)
-            self.record(ToolCall(step=step, turn=turn, call_id=call.id, origin=origin, tool=call.tool, arguments=call.arguments))
+            self.record(
+                ToolCall(
+                    step=step,
+                    turn=turn,
+                    call_id=call.id,
+                    origin=origin,
+                    tool=call.tool,
+                    arguments=call.arguments,
+                )
+            )
             started = time.monotonic()
             # The time left reaches the call itself: a hung tool must not outlive the budget it is charged to.
             left = self.scenario.budget.wall_sec - self.spent.agent_sec
@@ -216,19 +283,32 @@ class Conversation:
             self.spent.actions += 1
             self.record(
                 ToolResult(
-                    step=step, turn=turn, call_id=call.id, text=done.text, is_error=done.is_error, size_chars=done.size_chars,
-                    digest=done.digest, truncated=done.truncated, wall_sec=done.wall_sec,
+                    step=step,
+                    turn=turn,
+                    call_id=call.id,
+                    text=done.text,
+                    is_error=done.is_error,
+                    size_chars=done.size_chars,
+                    digest=done.digest,
+                    truncated=done.truncated,
+                    wall_sec=done.wall_sec,
                 )
-            )  # fmt: skip
+            )
             results.append(Result(call_id=call.id, text=done.text, is_error=done.is_error))
         self.messages.append(ToolMessage(results=tuple(results)))
 
     def _over_budget(self) -> Outcome | None:
         budget, spent = self.scenario.budget, self.spent
         if spent.agent_sec >= budget.wall_sec:
-            return Outcome(kind="out_of_time", reason=f"{spent.agent_sec:.0f} s of {budget.wall_sec} s")
+            return Outcome(
+                kind="out_of_time", reason=f"{spent.agent_sec:.0f} s of {budget.wall_sec} s"
+            )
         if spent.tokens >= budget.tokens:
-            return Outcome(kind="out_of_tokens", reason=f"{spent.tokens:,} of {budget.tokens:,} tokens")
+            return Outcome(
+                kind="out_of_tokens", reason=f"{spent.tokens:,} of {budget.tokens:,} tokens"
+            )
         if spent.actions >= budget.actions:
-            return Outcome(kind="out_of_actions", reason=f"{spent.actions} of {budget.actions} tool calls")
+            return Outcome(
+                kind="out_of_actions", reason=f"{spent.actions} of {budget.actions} tool calls"
+            )
         return None

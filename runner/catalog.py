@@ -107,17 +107,24 @@ def load_catalog(root: Path) -> Catalog:
     missing = [name for name in ("scenarios", "images/servers") if not (root / name).is_dir()]
     if missing:
         what = f"no folder {' and no '.join(missing)} here"
-        raise FairtrialError(what, where=str(root), hint="run fairtrial in its checkout, or name it with --root")
+        raise FairtrialError(
+            what, where=str(root), hint="run fairtrial in its checkout, or name it with --root"
+        )
     folders = [folder for suite in _folders(root / "scenarios") for folder in _folders(suite)]
     by_name = {folder.name: folder for folder in reversed(folders)}
     stray = tuple(
-        Problem(where=_where(folder), message=f"{_where(by_name[folder.name])} has the same id; choose another")
+        Problem(
+            where=_where(folder),
+            message=f"{_where(by_name[folder.name])} has the same id; choose another",
+        )
         for folder in folders
         if by_name[folder.name] != folder
     )
     servers = {folder.name: folder for folder in _folders(root / "images/servers")}
     scenarios = dict(sorted(by_name.items()))
-    return Catalog(scenarios=Shelf(scenarios, _read_scenario, stray), servers=Shelf(servers, _read_server))
+    return Catalog(
+        scenarios=Shelf(scenarios, _read_scenario, stray), servers=Shelf(servers, _read_server)
+    )
 
 
 def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
@@ -125,12 +132,18 @@ def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
     if name in known:
         return known[name]
     closest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(closest)}?" if closest else f"there are: {', '.join(known) or 'none'}"
+    hint = (
+        f"did you mean {' or '.join(closest)}?"
+        if closest
+        else f"there are: {', '.join(known) or 'none'}"
+    )
     raise FairtrialError(f"no {kind} is called {name!r}", hint=hint)
 
 
 def _folders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__")))
+    return sorted(
+        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
+    )
 
 
 def _where(path: Path) -> str:
@@ -154,7 +167,7 @@ def _collected(problems: list[Problem]) -> Iterator[None]:
         problems += error.problems
 
 
-# --- one file ---------------------------------------------------------------------------------------------------------------------
+# --- one file -------------------------------------------------------------------------------
 
 
 def _text(path: Path) -> str:
@@ -163,15 +176,33 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise CatalogError([Problem(where=_where(path), message=f"cannot be read: {error.strerror}")]) from error
+        raise CatalogError(
+            [Problem(where=_where(path), message=f"cannot be read: {error.strerror}")]
+        ) from error
     if len(data) > MAX_FILE_BYTES:
-        raise CatalogError([Problem(where=_where(path), message=f"larger than {MAX_FILE_BYTES // 1024} KB")])
+        raise CatalogError(
+            [Problem(where=_where(path), message=f"larger than {MAX_FILE_BYTES // 1024} KB")]
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise CatalogError([Problem(where=_where(path), message=f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}")]) from error
+        raise CatalogError(
+            [
+                Problem(
+                    where=_where(path),
+                    message=f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}",
+                )
+            ]
+        ) from error
     if text.startswith("\ufeff"):
-        raise CatalogError([Problem(where=_where(path), message="begins with a byte-order mark; save it as UTF-8 without one")])
+        raise CatalogError(
+            [
+                Problem(
+                    where=_where(path),
+                    message="begins with a byte-order mark; save it as UTF-8 without one",
+                )
+            ]
+        )
     return text
 
 
@@ -186,16 +217,23 @@ def _strangers(folder: Path, known: Collection[str]) -> Iterator[Problem]:
     for path in sorted(folder.iterdir()):
         if path.name not in known:
             closest = difflib.get_close_matches(path.name, known, n=1)
-            meant = f"did you mean {closest[0]}?" if closest else f"known: {', '.join(sorted(known))}"
+            meant = (
+                f"did you mean {closest[0]}?" if closest else f"known: {', '.join(sorted(known))}"
+            )
             yield Problem(where=_where(path), message=f"nothing reads this file; {meant}")
 
 
-# --- scenarios --------------------------------------------------------------------------------------------------------------------
+# --- scenarios ------------------------------------------------------------------------------
 
 
 def _read_scenario(folder: Path) -> LoadedScenario:
     suite = folder.parent.name
-    known = {"scenario.yaml", "rubric.yaml", "reference", *(("transcripts", "gold_scores.json") if suite == HELD_OUT else ())}
+    known = {
+        "scenario.yaml",
+        "rubric.yaml",
+        "reference",
+        *(("transcripts", "gold_scores.json") if suite == HELD_OUT else ()),
+    }
     problems = list(_strangers(folder, known))
     scenario = _record(folder / "scenario.yaml", Scenario, problems)
     rubric = _record(folder / "rubric.yaml", Rubric, problems)
@@ -208,19 +246,29 @@ def _read_scenario(folder: Path) -> LoadedScenario:
         problems += _rubric_problems(folder, scenario, rubric)
     if problems or not scenario or not rubric:
         raise CatalogError(problems)
-    return LoadedScenario(scenario=scenario, rubric=rubric, reference=reference, suite=suite, folder=folder)
+    return LoadedScenario(
+        scenario=scenario, rubric=rubric, reference=reference, suite=suite, folder=folder
+    )
 
 
 def _scenario_problems(folder: Path, scenario: Scenario) -> Iterator[Problem]:
     where = _where(folder / "scenario.yaml")
     if scenario.id != folder.name:
-        yield Problem(where=f"{where} id", message=f"is {scenario.id!r}, but the folder is {folder.name!r}")
+        yield Problem(
+            where=f"{where} id", message=f"is {scenario.id!r}, but the folder is {folder.name!r}"
+        )
     names = [step.name for step in scenario.steps]
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield Problem(where=f"{where} steps[{index}].name", message=f"an earlier step is called {name!r} too")
+            yield Problem(
+                where=f"{where} steps[{index}].name",
+                message=f"an earlier step is called {name!r} too",
+            )
     if not any(step.must_cite for step in scenario.steps):
-        yield Problem(where=f"{where} steps", message="no step has a `must_cite`, so one safe citation would have full recall")
+        yield Problem(
+            where=f"{where} steps",
+            message="no step has a `must_cite`, so one safe citation would have full recall",
+        )
 
 
 def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterator[Problem]:
@@ -243,7 +291,7 @@ def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:
     return tuple(texts)
 
 
-# --- servers ----------------------------------------------------------------------------------------------------------------------
+# --- servers --------------------------------------------------------------------------------
 
 
 def _read_server(folder: Path) -> LoadedServer:
@@ -264,7 +312,9 @@ def _read_server(folder: Path) -> LoadedServer:
         problems += launch_problems(spec, _where(folder / "server.yaml"))
         if spec.name != folder.name or folder.name == SHELL:
             message = f"is {spec.name!r}, but the folder is {folder.name!r}; `{SHELL}` is the built-in baseline's"
-            problems.append(Problem(where=f"{_where(folder / 'server.yaml')} name", message=message))
+            problems.append(
+                Problem(where=f"{_where(folder / 'server.yaml')} name", message=message)
+            )
     if problems or not spec:
         raise CatalogError(problems)
     seen = spec.model_dump(mode="json", exclude=set(_SAID_ONLY))
@@ -273,4 +323,6 @@ def _read_server(folder: Path) -> LoadedServer:
 
 def _lock_problems(folder: Path, locks: Mapping[str, str]) -> Iterator[Problem]:
     if ("package.json" in locks) != ("package-lock.json" in locks):
-        yield Problem(where=_where(folder), message="package.json and package-lock.json go together")
+        yield Problem(
+            where=_where(folder), message="package.json and package-lock.json go together"
+        )

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from runner.store import LoadedRun, RunStore
 
 OK, OUR_BUG, INTERRUPTED = 0, 70, 130
-DEMO_SCENARIOS, DEMO_SERVERS = ("flask-error-handling", "zod-issue-messages"), ("shell", "mcp-ripgrep", "code-index-mcp")
+DEMO_SCENARIOS, DEMO_SERVERS = (
+    ("flask-error-handling", "zod-issue-messages"),
+    ("shell", "mcp-ripgrep", "code-index-mcp"),
+)
 EXIT_CODES = """\
 exit codes:
   0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
@@ -60,7 +63,12 @@ def _our_bug(arguments: argparse.Namespace) -> int:
     import traceback
     from pathlib import Path
 
-    log = Path(arguments.root) / ".fairtrial" / "logs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    log = (
+        Path(arguments.root)
+        / ".fairtrial"
+        / "logs"
+        / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    )
     text = f"fairtrial {__version__}, Python {sys.version}\n{traceback.format_exc()}"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -87,17 +95,28 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-# --- verbs ------------------------------------------------------------------------------------------------------------------------
+# --- verbs ----------------------------------------------------------------------------------
 
 
 def verb_demo(arguments: argparse.Namespace) -> int:
-    arguments.scenario, arguments.server, arguments.model = list(DEMO_SCENARIOS), list(DEMO_SERVERS), ["offline"]
-    arguments.trials, arguments.ungated = 1, None  # behind the gate where it is open, marked where it is not
+    arguments.scenario, arguments.server, arguments.model = (
+        list(DEMO_SCENARIOS),
+        list(DEMO_SERVERS),
+        ["offline"],
+    )
+    arguments.trials, arguments.ungated = (
+        1,
+        None,
+    )  # behind the gate where it is open, marked where it is not
     return verb_run(arguments)
 
 
 def verb_cell(arguments: argparse.Namespace) -> int:
-    arguments.scenario, arguments.server, arguments.model = [arguments.scenario], [arguments.server], [arguments.model]
+    arguments.scenario, arguments.server, arguments.model = (
+        [arguments.scenario],
+        [arguments.server],
+        [arguments.model],
+    )
     arguments.trials, arguments.jobs = 1, 1
     return verb_run(arguments)
 
@@ -139,7 +158,9 @@ def verb_score(arguments: argparse.Namespace) -> int:
         if arguments.json:
             _score(store, workshop, lambda card: show(card.model_dump_json()))
         else:
-            show(f"scored {_score(store, workshop)} of {len(store.plan().cells)} cells of {store.folder.name}")
+            show(
+                f"scored {_score(store, workshop)} of {len(store.plan().cells)} cells of {store.folder.name}"
+            )
     return OK
 
 
@@ -182,7 +203,10 @@ def verb_server(arguments: argparse.Namespace) -> int:
             for name, server in known.items():
                 show(f"{name:26} {server.spec.version:10} {server.spec.title}")
         return OK
-    cards = [workshop.check_server(name, arguments.scenario) for name in arguments.name or list(workshop.catalog.servers)]
+    cards = [
+        workshop.check_server(name, arguments.scenario)
+        for name in arguments.name or list(workshop.catalog.servers)
+    ]
     if arguments.json:
         show_json([card.model_dump(mode="json") for card in cards])
     else:
@@ -216,7 +240,13 @@ def verb_verify_anchors(arguments: argparse.Namespace) -> int:
 
 def _refused(error: GateError) -> dict[str, Any]:
     drifts = [vars(drift) for drift in getattr(error, "drifts", ())]
-    return {"passed": False, "exit_code": error.exit_code, "refusal": error.what, "hint": error.hint, "drifts": drifts}
+    return {
+        "passed": False,
+        "exit_code": error.exit_code,
+        "refusal": error.what,
+        "hint": error.hint,
+        "drifts": drifts,
+    }
 
 
 def verb_anchors(arguments: argparse.Namespace) -> int:
@@ -256,12 +286,18 @@ def verb_ground(arguments: argparse.Namespace) -> int:
     from runner.workspace import open_repository
 
     state = _cache(arguments)
-    repository, commit = open_repository(arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ))
+    repository, commit = open_repository(
+        arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ)
+    )
     files = GitFiles(repository, commit)
     for name in arguments.file:
         told, grounding = ground_file(
-            Path(name), files, roots=arguments.root_path, cache_dir=state / "grounding", repo_urls=[arguments.repo]
-        )  # fmt: skip
+            Path(name),
+            files,
+            roots=arguments.root_path,
+            cache_dir=state / "grounding",
+            repo_urls=[arguments.repo],
+        )
         if arguments.json:
             show(json.dumps(told, ensure_ascii=False, allow_nan=False))
         else:
@@ -275,13 +311,15 @@ def verb_clean(arguments: argparse.Namespace) -> int:
     return OK
 
 
-# --- what verbs share -------------------------------------------------------------------------------------------------------------
+# --- what verbs share -----------------------------------------------------------------------
 
 
 def _workshop(arguments: argparse.Namespace) -> Workshop:
     from runner.site import Workshop
 
-    return Workshop(root=_root(arguments), state=_state(arguments), environ=dict(os.environ), say=tell)
+    return Workshop(
+        root=_root(arguments), state=_state(arguments), environ=dict(os.environ), say=tell
+    )
 
 
 def _root(arguments: argparse.Namespace) -> Path:
@@ -316,7 +354,9 @@ def _store(arguments: argparse.Namespace) -> RunStore:
     return RunStore(given if given.is_dir() else _runs(arguments) / arguments.run)
 
 
-def _score(store: RunStore, workshop: Workshop, seen: Callable[[Scorecard], None] = lambda _: None) -> int:
+def _score(
+    store: RunStore, workshop: Workshop, seen: Callable[[Scorecard], None] = lambda _: None
+) -> int:
     """How many cells were scored. One scorecard in memory at a time: a run may have thousands."""
     count = 0
     for card in workshop.score(store):
@@ -335,12 +375,18 @@ def _tell_differences(store: RunStore) -> None:
         told = read_differences(counted[0]) if counted else None
         if told is None:
             continue
-        tell(f"{cell.scenario} × {cell.server}: {len(told.differences)} of {told.compared} replayed tool results differ")
+        tell(
+            f"{cell.scenario} × {cell.server}: {len(told.differences)} of {told.compared} replayed tool results differ"
+        )
         for item in told.differences[:5]:
-            tell(f"  step {item.step + 1}, {item.tool}\n    recorded: {item.recorded}\n    now:      {item.now}")
+            tell(
+                f"  step {item.step + 1}, {item.tool}\n    recorded: {item.recorded}\n    now:      {item.now}"
+            )
 
 
-def _gate(arguments: argparse.Namespace, workshop: Workshop, scenarios: Collection[str]) -> Gate | None:
+def _gate(
+    arguments: argparse.Namespace, workshop: Workshop, scenarios: Collection[str]
+) -> Gate | None:
     """What stands in front of the result; None where --ungated goes on without. Raises GateError where it is closed."""
     from runner.anchors import gate
     from runner.errors import GateError
@@ -384,7 +430,9 @@ def _report(store: RunStore, workshop: Workshop, gate: Gate | None, *, as_json: 
 def _all_measured(run: LoadedRun) -> bool:
     broken = [item for item in run.cells if not item.measured]
     if broken:
-        tell(f"error: {len(broken)} of {len(run.cells)} cells are not measured\nhint: the same `fairtrial run` tries them again")
+        tell(
+            f"error: {len(broken)} of {len(run.cells)} cells are not measured\nhint: the same `fairtrial run` tries them again"
+        )
     return not broken
 
 
@@ -406,7 +454,7 @@ def _progress(cells: int) -> Any:
     return live(cells, sys.stderr)
 
 
-# --- the parser -------------------------------------------------------------------------------------------------------------------
+# --- the parser -----------------------------------------------------------------------------
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -417,52 +465,140 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fairtrial {__version__}")
-    parser.add_argument("--root", default=".", help="the folder that holds scenarios/, images/ and locks/ (default: this one)")
+    parser.add_argument(
+        "--root",
+        default=".",
+        help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
+    )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    def verb(name: str, function: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    def verb(
+        name: str, function: Callable[[argparse.Namespace], int], text: str
+    ) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
         made.set_defaults(verb_function=function)
         return made
 
-    demo = verb("demo", verb_demo, "compare the shell with two servers on two scenarios, and write the report")
+    demo = verb(
+        "demo",
+        verb_demo,
+        "compare the shell with two servers on two scenarios, and write the report",
+    )
     cell = verb("cell", verb_cell, "run one cell: a scenario with a server")
     cell.add_argument("scenario")
     cell.add_argument("server")
-    cell.add_argument("--model", default="offline", help="offline, or replay:PATH (default: offline)")
-    run = verb("run", verb_run, "run scenarios × servers × models × trials, score them, and write the report")
-    run.add_argument("--scenario", action="append", default=[], metavar="NAME", help="repeatable (default: all of scenarios/core)")
-    run.add_argument("--server", action="append", default=[], metavar="NAME", help="repeatable; `shell` is always an arm (default: all)")
-    run.add_argument("--model", action="append", default=[], metavar="NAME", help="repeatable; offline, or replay:PATH (default: offline)")
-    run.add_argument("--trials", type=_at_least_one, default=1, metavar="N", help="cells of each kind (default: 1)")
+    cell.add_argument(
+        "--model", default="offline", help="offline, or replay:PATH (default: offline)"
+    )
+    run = verb(
+        "run",
+        verb_run,
+        "run scenarios × servers × models × trials, score them, and write the report",
+    )
+    run.add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="repeatable (default: all of scenarios/core)",
+    )
+    run.add_argument(
+        "--server",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="repeatable; `shell` is always an arm (default: all)",
+    )
+    run.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="repeatable; offline, or replay:PATH (default: offline)",
+    )
+    run.add_argument(
+        "--trials",
+        type=_at_least_one,
+        default=1,
+        metavar="N",
+        help="cells of each kind (default: 1)",
+    )
     for made in (demo, cell, run):
-        made.add_argument("--run", default="", metavar="NAME", help="the run's folder under runs/ (default: made from what is asked)")
-        made.add_argument("--json", action="store_true", help="print report.json instead of the table")
+        made.add_argument(
+            "--run",
+            default="",
+            metavar="NAME",
+            help="the run's folder under runs/ (default: made from what is asked)",
+        )
+        made.add_argument(
+            "--json", action="store_true", help="print report.json instead of the table"
+        )
     for made in (demo, run):
-        made.add_argument("--jobs", type=_at_least_one, default=1, metavar="N", help="cells at a time; more than 1 makes seconds noisier")
+        made.add_argument(
+            "--jobs",
+            type=_at_least_one,
+            default=1,
+            metavar="N",
+            help="cells at a time; more than 1 makes seconds noisier",
+        )
     score = verb("score", verb_score, "score a run again from its transcripts, with no Docker")
     score.add_argument("run", metavar="RUN")
-    report = verb("report", verb_report, "show a run's report, and write report.md, report.json and report.html")
+    report = verb(
+        "report",
+        verb_report,
+        "show a run's report, and write report.md, report.json and report.html",
+    )
     report.add_argument("run", metavar="RUN")
     for made in (cell, run, report):
-        made.add_argument("--ungated", action="store_true", help="go on without a passing gate; every page of the result says UNGATED")
+        made.add_argument(
+            "--ungated",
+            action="store_true",
+            help="go on without a passing gate; every page of the result says UNGATED",
+        )
     check = verb("check", verb_check, "prove the scenarios: gold passes, silence and cheats fail")
     check.add_argument("scenario", nargs="*", metavar="SCENARIO")
     lock = verb("lock", verb_lock, "pin every repository and image in locks/")
-    lock.add_argument("--check", action="store_true", help="change nothing; exit 1 where a lock is out of date")
+    lock.add_argument(
+        "--check", action="store_true", help="change nothing; exit 1 where a lock is out of date"
+    )
     _server_parser(verb("server", verb_server, "list the servers, or examine some in the sandbox"))
     score.add_argument("--json", action="store_true", help="one scorecard a line")
     for made in (report, check):
         made.add_argument("--json", action="store_true", help="for scripts")
-    gate = verb("verify-anchors", verb_verify_anchors, "the gate: anchors unchanged, and still ranked as graded by hand")
+    gate = verb(
+        "verify-anchors",
+        verb_verify_anchors,
+        "the gate: anchors unchanged, and still ranked as graded by hand",
+    )
     gate.add_argument("--json", action="store_true", help="for scripts")
-    anchors = verb("anchors", verb_anchors, "show what a changed rubric does to the anchors, accept it, or grade them anew")
+    anchors = verb(
+        "anchors",
+        verb_anchors,
+        "show what a changed rubric does to the anchors, accept it, or grade them anew",
+    )
     anchors.add_argument("action", choices=("propose", "accept", "regrade"))
-    anchors.add_argument("--reason", default="", help="what changed, and why; accept and regrade keep it for every later report")
+    anchors.add_argument(
+        "--reason",
+        default="",
+        help="what changed, and why; accept and regrade keep it for every later report",
+    )
     for made in (gate, anchors):
-        made.add_argument("--judge", default="checklist", metavar="NAME", help="whose verdicts (default: checklist)")
-    _ground_parser(verb("ground", verb_ground, "verify the citations of any text or transcript against a commit"))
-    clean = verb("clean", verb_clean, "remove what killed runners left; with --all every container, volume, image and cache of ours")
+        made.add_argument(
+            "--judge",
+            default="checklist",
+            metavar="NAME",
+            help="whose verdicts (default: checklist)",
+        )
+    _ground_parser(
+        verb(
+            "ground", verb_ground, "verify the citations of any text or transcript against a commit"
+        )
+    )
+    clean = verb(
+        "clean",
+        verb_clean,
+        "remove what killed runners left; with --all every container, volume, image and cache of ours",
+    )
     clean.add_argument("--all", action="store_true")
     return parser
 
@@ -470,19 +606,36 @@ def _parser() -> argparse.ArgumentParser:
 def _server_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "check"))
     parser.add_argument("name", nargs="*", metavar="NAME", help="default: every server")
-    parser.add_argument("--scenario", default="", help="whose repository to mount (default: one the server has a canary for)")
+    parser.add_argument(
+        "--scenario",
+        default="",
+        help="whose repository to mount (default: one the server has a canary for)",
+    )
     parser.add_argument("--json", action="store_true", help="for scripts")
 
 
 def _ground_parser(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--repo", required=True, metavar="PATH_OR_URL", help="a repository that git can read or clone")
-    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit the text speaks of")
     parser.add_argument(
-        "--root", action="append", default=[], dest="root_path", metavar="PATH",
+        "--repo",
+        required=True,
+        metavar="PATH_OR_URL",
+        help="a repository that git can read or clone",
+    )
+    parser.add_argument(
+        "--commit", required=True, metavar="SHA", help="the full commit the text speaks of"
+    )
+    parser.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        dest="root_path",
+        metavar="PATH",
         help="an absolute path by which the text calls the repository; repeatable",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per file")
-    parser.add_argument("file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript")
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript"
+    )
 
 
 def _at_least_one(text: str) -> int:

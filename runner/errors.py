@@ -44,7 +44,11 @@ class Drift:
     found: str = ""
 
     def __str__(self) -> str:
-        sides = [f"{name} {value[:16]}" for name, value in (("expected", self.expected), ("found", self.found)) if value]
+        sides = [
+            f"{name} {value[:16]}"
+            for name, value in (("expected", self.expected), ("found", self.found))
+            if value
+        ]
         return f"{self.where}: {self.what}" + (f" ({', '.join(sides)})" if sides else "")
 
 
@@ -65,9 +69,13 @@ class FairtrialError(Exception):
 class CatalogError(FairtrialError):
     """All problems of a catalog at once."""
 
-    def __init__(self, problems: list[Problem], *, hint: str = "run `fairtrial check` after mending them") -> None:
+    def __init__(
+        self, problems: list[Problem], *, hint: str = "run `fairtrial check` after mending them"
+    ) -> None:
         noun = "problem" if len(problems) == 1 else "problems"
-        super().__init__(f"{len(problems)} {noun}\n" + "\n".join(f"  {p}" for p in problems), hint=hint)
+        super().__init__(
+            f"{len(problems)} {noun}\n" + "\n".join(f"  {p}" for p in problems), hint=hint
+        )
         self.problems = tuple(problems)
 
 
@@ -111,7 +119,9 @@ class AnchorsDrifted(GateError):  # noqa: N818 - the name is the exit code's doc
     def __init__(self, drifts: Sequence[Drift], *, hint: str) -> None:
         noun = "frozen thing is" if len(drifts) == 1 else "frozen things are"
         listed = "\n".join(f"  {drift}" for drift in drifts)
-        super().__init__(f"{len(drifts)} {noun} not what locks/anchors.lock says\n{listed}", hint=hint)
+        super().__init__(
+            f"{len(drifts)} {noun} not what locks/anchors.lock says\n{listed}", hint=hint
+        )
         self.drifts = tuple(drifts)
 
 

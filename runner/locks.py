@@ -24,19 +24,25 @@ def harness_digest() -> str:
     return digest_of({"harness": HARNESS})
 
 
-# --- repos.lock -------------------------------------------------------------------------------------------------------------------
+# --- repos.lock -----------------------------------------------------------------------------
 
 
 def read_repos_lock(root: Path) -> dict[str, RepoPin]:
     """Source label -> pin; empty where there is no lock yet. Raises LockError where it cannot be trusted as written."""
     try:
         data = json.loads((root / REPOS_LOCK).read_text(encoding="utf-8"), object_pairs_hook=_once)
-        return {label: parse_json(json.dumps(pin), RepoPin, where=label) for label, pin in data.items()}
+        return {
+            label: parse_json(json.dumps(pin), RepoPin, where=label) for label, pin in data.items()
+        }
     except FileNotFoundError:
         return {}
     except (CatalogError, ValueError, AttributeError, OSError) as error:
         why = "; ".join(map(str, error.problems)) if isinstance(error, CatalogError) else error
-        raise LockError(f"cannot be read: {why}", where=REPOS_LOCK, hint="take it from git again, or run `fairtrial lock`") from error
+        raise LockError(
+            f"cannot be read: {why}",
+            where=REPOS_LOCK,
+            hint="take it from git again, or run `fairtrial lock`",
+        ) from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -48,15 +54,24 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def write_repos_lock(root: Path, pins: Mapping[str, RepoPin]) -> None:
     """One line a source, sorted, so that a diff names what changed."""
-    lines = [f"{canonical_json(label)}:{canonical_json(pin.model_dump())}" for label, pin in sorted(pins.items())]
+    lines = [
+        f"{canonical_json(label)}:{canonical_json(pin.model_dump())}"
+        for label, pin in sorted(pins.items())
+    ]
     write_whole(root / REPOS_LOCK, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-# --- every lock -------------------------------------------------------------------------------------------------------------------
+# --- every lock -----------------------------------------------------------------------------
 
 
 def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetches
-    root: Path, catalog: Catalog, *, cache: Path, environ: Mapping[str, str] | None = None, check: bool = False, npm: Npm | None = None
+    root: Path,
+    catalog: Catalog,
+    *,
+    cache: Path,
+    environ: Mapping[str, str] | None = None,
+    check: bool = False,
+    npm: Npm | None = None,
 ) -> list[str]:
     """Pins every repository and the base image; says what changed, a line each.
 
@@ -65,13 +80,20 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     """
     catalog.check()
     if problems := list(address_problems(root)):
-        raise CatalogError(problems, hint="make the lock again without index addresses; hashes pin the packages")
+        raise CatalogError(
+            problems, hint="make the lock again without index addresses; hashes pin the packages"
+        )
     sources = [loaded.scenario.repository for loaded in catalog.scenarios.values()]
-    found = {source.label: fetch_source(source, cache=cache, pins=None, environ=environ, npm=npm).pin for source in sources}
+    found = {
+        source.label: fetch_source(source, cache=cache, pins=None, environ=environ, npm=npm).pin
+        for source in sources
+    }
     changes = [*_changes(read_repos_lock(root), found), *_image_changes(root, check=check)]
     if check and changes:
         what = "out of date:\n" + "\n".join(f"  {line}" for line in changes)
-        raise LockError(what, where="locks/", hint="run `fairtrial lock`, look at the difference, and commit it")
+        raise LockError(
+            what, where="locks/", hint="run `fairtrial lock`, look at the difference, and commit it"
+        )
     if not check:
         write_repos_lock(root, found)
     return changes or [f"{len(found)} repositories and the base image are as locked"]
@@ -99,7 +121,7 @@ def _image_changes(root: Path, *, check: bool) -> Iterator[str]:
             write_images_lock(root)
 
 
-# --- addresses --------------------------------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------------
 
 
 def address_problems(root: Path) -> Iterator[Problem]:
@@ -107,9 +129,14 @@ def address_problems(root: Path) -> Iterator[Problem]:
     for path in sorted([*root.glob("locks/*.txt"), *root.glob("images/servers/*/requirements.*")]):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if re.search(r"https?://", line):
-                yield Problem(where=f"{path.relative_to(root)}:{number}", message="holds a download address")
+                yield Problem(
+                    where=f"{path.relative_to(root)}:{number}", message="holds a download address"
+                )
     for path in sorted(root.glob("images/servers/*/package-lock.json")):
         packages = json.loads(path.read_text(encoding="utf-8")).get("packages", {})
         for name, package in packages.items():
             if "resolved" in package and re.match(r"\w+://", str(package["resolved"])):
-                yield Problem(where=f"{path.relative_to(root)} packages.{name}.resolved", message="holds a download address")
+                yield Problem(
+                    where=f"{path.relative_to(root)} packages.{name}.resolved",
+                    message="holds a download address",
+                )

@@ -19,7 +19,13 @@ def cells(site: Site, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
     identities = {name: open_model(name).identity for name in models}
     wanted = product(range(1, trials + 1), site.grounds, models, site.arms)
     return tuple(
-        Cell(scenario=scenario, server=server, model=model, trial=trial, inputs=_inputs(site, scenario, server, identities[model]))
+        Cell(
+            scenario=scenario,
+            server=server,
+            model=model,
+            trial=trial,
+            inputs=_inputs(site, scenario, server, identities[model]),
+        )
         for trial, scenario, model, server in wanted
         if has_canary(site, scenario, server)
     )
@@ -34,14 +40,20 @@ def has_canary(site: Site, scenario: str, server: str) -> bool:
 def left_out(site: Site) -> tuple[str, ...]:
     """The pairs that are not planned, each in words."""
     pairs = product(site.grounds, site.arms)
-    return tuple(f"{server} has no canary for the repository of {name}" for name, server in pairs if not has_canary(site, name, server))
+    return tuple(
+        f"{server} has no canary for the repository of {name}"
+        for name, server in pairs
+        if not has_canary(site, name, server)
+    )
 
 
 def _inputs(site: Site, scenario: str, server: str, model_identity: str) -> dict[str, str]:
     ground, arm = site.grounds[scenario], site.arms[server]
     asked = ground.scenario.model_dump(mode="json", include={"repository", "budget"})
     return {
-        "scenario": digest_of({**asked, "prompts": [step.prompt for step in ground.scenario.steps]}),
+        "scenario": digest_of(
+            {**asked, "prompts": [step.prompt for step in ground.scenario.steps]}
+        ),
         "system_prompt": digest_of(SYSTEM),
         "server": arm.digest,
         "base_image": ground.base_image,
@@ -56,7 +68,9 @@ def settle(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedR
     """The run's plan: made now, or the one on disk where it asks for the same. Raises FairtrialError where it asks for something else."""
     if not (store.folder / "plan.json").is_file():
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        store.write_plan(Plan(run=store.folder.name, created_at=now, ungated=ungated, cells=tuple(wanted)))
+        store.write_plan(
+            Plan(run=store.folder.name, created_at=now, ungated=ungated, cells=tuple(wanted))
+        )
     plan = store.plan()
     if ungated and not plan.ungated:
         # Or a run begun behind the gate and gone on without it would look gated as a whole.
@@ -72,9 +86,18 @@ def settle(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedR
 
 def _first_difference(planned: Sequence[Cell], wanted: Sequence[Cell]) -> str:
     for old, new in zip(planned, wanted, strict=False):
-        if (old.scenario, old.server, old.model, old.trial) != (new.scenario, new.server, new.model, new.trial):
+        if (old.scenario, old.server, old.model, old.trial) != (
+            new.scenario,
+            new.server,
+            new.model,
+            new.trial,
+        ):
             break
-        changed = [key for key in sorted({*old.inputs, *new.inputs}) if old.inputs.get(key) != new.inputs.get(key)]
+        changed = [
+            key
+            for key in sorted({*old.inputs, *new.inputs})
+            if old.inputs.get(key) != new.inputs.get(key)
+        ]
         if changed:
             return f"{', '.join(changed)} changed since ({old.scenario} × {old.server})"
     return f"{len(planned)} cells then, {len(wanted)} now"
@@ -85,7 +108,9 @@ def unfinished(run: LoadedRun) -> tuple[Cell, ...]:
     return tuple(item.cell for item in run.cells if not item.measured)
 
 
-def default_name(scenarios: Sequence[str], servers: Sequence[str], models: Sequence[str], trials: int) -> str:
+def default_name(
+    scenarios: Sequence[str], servers: Sequence[str], models: Sequence[str], trials: int
+) -> str:
     """The same command gives the same name: so a killed run is resumed by saying it again."""
     asked = digest_of([sorted(scenarios), sorted(servers), sorted(models), trials])[:8]
     return f"{scenarios[0] if len(scenarios) == 1 else f'{len(scenarios)}-scenarios'}-{asked}"

@@ -15,7 +15,7 @@ from runner.records import (
     Verdict,
 )
 
-# --- the model --------------------------------------------------------------------------------------------------------------------
+# --- the model -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +85,19 @@ class Model(Protocol):
     identity: str
     """SHA256 of everything that could change its behaviour: version, parameters, recording."""
 
-    async def turn(self, system: str, conversation: Sequence[Message], tools: Sequence[ToolSpec], *, timeout_sec: float) -> Turn:
+    async def turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        timeout_sec: float,
+    ) -> Turn:
         """The next turn. Raises ProviderError when the provider fails, TimeoutError past the deadline."""
         ...
 
 
-# --- the sandbox ------------------------------------------------------------------------------------------------------------------
+# --- the sandbox ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +123,7 @@ class Sandbox(Protocol):
         ...
 
 
-# --- scorers ----------------------------------------------------------------------------------------------------------------------
+# --- scorers --------------------------------------------------------------------------------
 
 
 class Files(Protocol):
@@ -155,6 +162,8 @@ class Judge(Protocol):
     deterministic: bool
     """True where judging again costs nothing and says the same: the gate then believes no stored verdict."""
 
-    def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
+    def judge(
+        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+    ) -> Verdict:
         """Raises NoVerdict where the judge cannot be reached."""
         ...

@@ -25,7 +25,9 @@ Count = Annotated[int, Field(ge=0)]
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values give equal bytes, on every machine. NaN is a ValueError."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def digest_of(value: Any) -> str:
@@ -37,10 +39,12 @@ def digest_of(value: Any) -> str:
 class Record(BaseModel):
     """Frozen, strict, and no key it does not know: a misspelt key is an error, never ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
-# --- repositories -----------------------------------------------------------------------------------------------------------------
+# --- repositories ---------------------------------------------------------------------------
 
 
 class GitSource(Record):
@@ -56,7 +60,9 @@ class GitSource(Record):
         if not url or url.startswith("-"):
             raise ValueError("a URL is not empty and does not begin with a dash")
         if re.match(r"[a-z+]+://[^/@]*:[^/@]*@", url, re.IGNORECASE):
-            raise ValueError("a password in a URL would end up in locks and reports; give it to git's credential helper")
+            raise ValueError(
+                "a password in a URL would end up in locks and reports; give it to git's credential helper"
+            )
         return url
 
     @property
@@ -78,7 +84,9 @@ class PypiSource(Record):
 
 class NpmSource(Record):
     kind: Literal["npm"]
-    name: Annotated[str, Field(pattern=r"^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$")]
+    name: Annotated[
+        str, Field(pattern=r"^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$")
+    ]
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([+-][A-Za-z0-9.+-]+)?$")]
     """Exact: a range or a tag can move."""
     integrity: Annotated[str, Field(pattern=r"^sha512-[A-Za-z0-9+/]{86}==$")]
@@ -100,7 +108,7 @@ class RepoPin(Record):
     files: Count
 
 
-# --- scenarios --------------------------------------------------------------------------------------------------------------------
+# --- scenarios ------------------------------------------------------------------------------
 
 
 class Check(Record):
@@ -184,7 +192,9 @@ class Fact(Record):
 
     says: str
     """The fact in plain words; printed as the judge's reason."""
-    terms: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)]
+    terms: Annotated[
+        tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)
+    ]
     """Groups of alternatives: any one of each group, whole words, case-insensitive; `*` after a letter for any ending."""
     cites: tuple[MustCite, ...] = ()
     never: tuple[str, ...] = ()
@@ -193,7 +203,12 @@ class Fact(Record):
 
     @model_validator(mode="after")
     def _terms_say_something(self) -> Self:
-        empty = [term for group in (*self.terms, self.never) for term in group if not term.strip(" \t\n*`")]
+        empty = [
+            term
+            for group in (*self.terms, self.never)
+            for term in group
+            if not term.strip(" \t\n*`")
+        ]
         if empty:
             raise ValueError(f"the term {empty[0]!r} would match every answer")
         return self
@@ -227,7 +242,7 @@ class Rubric(Record):
     steps: Annotated[tuple[RubricStep, ...], Field(min_length=1)]
 
 
-# --- servers ----------------------------------------------------------------------------------------------------------------------
+# --- servers --------------------------------------------------------------------------------
 
 
 class McpCall(Record):
@@ -333,7 +348,7 @@ class ServerCard(Record):
     """The first characters of what came."""
 
 
-# --- cells ------------------------------------------------------------------------------------------------------------------------
+# --- cells ----------------------------------------------------------------------------------
 
 
 class Limits(Record):
@@ -367,11 +382,28 @@ class Cell(Record):
 
 
 OutcomeKind = Literal[
-    "answered", "out_of_time", "out_of_tokens", "out_of_budget", "out_of_actions", "refused", "server_crashed",
-    "sandbox_failed", "provider_failed", "runner_failed", "cancelled",
+    "answered",
+    "out_of_time",
+    "out_of_tokens",
+    "out_of_budget",
+    "out_of_actions",
+    "refused",
+    "server_crashed",
+    "sandbox_failed",
+    "provider_failed",
+    "runner_failed",
+    "cancelled",
 ]
 MEASUREMENTS: frozenset[str] = frozenset(
-    {"answered", "out_of_time", "out_of_tokens", "out_of_budget", "out_of_actions", "refused", "server_crashed"}
+    {
+        "answered",
+        "out_of_time",
+        "out_of_tokens",
+        "out_of_budget",
+        "out_of_actions",
+        "refused",
+        "server_crashed",
+    }
 )
 
 
@@ -462,7 +494,7 @@ class Plan(Record):
     cells: tuple[Cell, ...]
 
 
-# --- transcript -------------------------------------------------------------------------------------------------------------------
+# --- transcript -----------------------------------------------------------------------------
 
 
 class Prompt(Record):
@@ -552,7 +584,8 @@ class Note(Record):
 
 
 Event = Annotated[
-    SystemPrompt | Prompt | Prose | Thinking | ToolCall | ToolResult | Usage | StepEnd | Note, Field(discriminator="type")
+    SystemPrompt | Prompt | Prose | Thinking | ToolCall | ToolResult | Usage | StepEnd | Note,
+    Field(discriminator="type"),
 ]
 
 
@@ -602,7 +635,7 @@ class Effort(Record):
     tokens_estimated: bool
 
 
-# --- citations --------------------------------------------------------------------------------------------------------------------
+# --- citations ------------------------------------------------------------------------------
 
 
 Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit"]
@@ -663,7 +696,7 @@ class GroundingSummary(Record):
     """What random lines of the same files would have scored."""
 
 
-# --- scores -----------------------------------------------------------------------------------------------------------------------
+# --- scores ---------------------------------------------------------------------------------
 
 
 class Scored(Record):
@@ -741,7 +774,7 @@ class Scorecard(Record):
     adoption: Adoption
 
 
-# --- anchors ----------------------------------------------------------------------------------------------------------------------
+# --- anchors --------------------------------------------------------------------------------
 
 
 class GoldCriterion(Record):
@@ -819,10 +852,17 @@ class AnchorsLock(Record):
     @model_validator(mode="after")
     def _chain_holds_together(self) -> Self:
         starts = self.kind in ("first", "regrade")
-        if (self.kind == "first") != (self.generation == 1) or (self.previous is None) != (self.generation == 1):
+        if (self.kind == "first") != (self.generation == 1) or (self.previous is None) != (
+            self.generation == 1
+        ):
             raise ValueError("generation 1, and it alone, is the first and has none before it")
-        if starts != (self.chain.started == self.generation) or self.chain.started > self.generation:
-            raise ValueError("a chain starts with the first generation or a regrade, and an accepted one belongs to an earlier start")
+        if (
+            starts != (self.chain.started == self.generation)
+            or self.chain.started > self.generation
+        ):
+            raise ValueError(
+                "a chain starts with the first generation or a regrade, and an accepted one belongs to an earlier start"
+            )
         return self
 
 
@@ -895,7 +935,7 @@ class Gate(Record):
     """Date and reason of each regrade there has ever been."""
 
 
-# --- reading and writing ----------------------------------------------------------------------------------------------------------
+# --- reading and writing --------------------------------------------------------------------
 
 
 class _UniqueKeyLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml's is ten times quicker, and optional
@@ -906,7 +946,9 @@ class _UniqueKeyLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: 
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if key in seen:
-                raise yaml.YAMLError(f"line {key_node.start_mark.line + 1}: key {key!r} is given twice")
+                raise yaml.YAMLError(
+                    f"line {key_node.start_mark.line + 1}: key {key!r} is given twice"
+                )
             seen.add(key)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
         return mapping
@@ -919,7 +961,9 @@ def _refuse_tricks(text: str) -> None:
         line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.events.AliasEvent):
             raise yaml.YAMLError(f"line {line}: aliases (*name) are not allowed")
-        depth += isinstance(event, yaml.events.CollectionStartEvent) - isinstance(event, yaml.events.CollectionEndEvent)
+        depth += isinstance(event, yaml.events.CollectionStartEvent) - isinstance(
+            event, yaml.events.CollectionEndEvent
+        )
         if depth > 50:
             raise yaml.YAMLError(f"line {line}: nested deeper than 50 levels")
 
@@ -940,7 +984,10 @@ def parse_json(text: str | bytes, record: type[R], *, where: str) -> R:
     try:
         return record.model_validate_json(text)
     except ValidationError as error:
-        problems = [Problem(where=f"{where} {_key_path(e['loc'])}".rstrip(), message=_say(e, record)) for e in error.errors()]
+        problems = [
+            Problem(where=f"{where} {_key_path(e['loc'])}".rstrip(), message=_say(e, record))
+            for e in error.errors()
+        ]
         raise CatalogError(problems) from error
 
 
@@ -955,12 +1002,22 @@ def _say(error: Any, record: type[BaseModel]) -> str:
     if key in known:
         return f"no such key here; it belongs to {known[key]}"
     closest = difflib.get_close_matches(key, known, n=1)
-    return f"no such key; did you mean `{closest[0]}`?" if closest else "no such key; check its spelling"
+    return (
+        f"no such key; did you mean `{closest[0]}`?"
+        if closest
+        else "no such key; check its spelling"
+    )
 
 
 def _keys_of(annotation: Any) -> dict[str, str]:
     """Every key a record and the records inside it know -> the record's name."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        inner = [_keys_of(part) for field in annotation.model_fields.values() for part in (field.annotation, *field.metadata)]
-        return {k: v for keys in inner for k, v in keys.items()} | dict.fromkeys(annotation.model_fields, annotation.__name__)
+        inner = [
+            _keys_of(part)
+            for field in annotation.model_fields.values()
+            for part in (field.annotation, *field.metadata)
+        ]
+        return {k: v for keys in inner for k, v in keys.items()} | dict.fromkeys(
+            annotation.model_fields, annotation.__name__
+        )
     return {k: v for part in get_args(annotation) for k, v in _keys_of(part).items()}

@@ -132,20 +132,35 @@ class Attempt:
 
     def _spec(self) -> ContainerSpec:
         server = self.arm.spec
-        labels = {"fairtrial.run": run_label(self.folder.parents[2]), "fairtrial.cell": self.cell.id}
+        labels = {
+            "fairtrial.run": run_label(self.folder.parents[2]),
+            "fairtrial.cell": self.cell.id,
+        }
         return ContainerSpec(
-            image=self.ground.image, limits=self.site.limits, deadline_sec=deadline_sec(self.ground.scenario, server), labels=labels,
-            server_volume=self.arm.volume, private=server.private if server else (),
-        )  # fmt: skip
+            image=self.ground.image,
+            limits=self.site.limits,
+            deadline_sec=deadline_sec(self.ground.scenario, server),
+            labels=labels,
+            server_volume=self.arm.volume,
+            private=server.private if server else (),
+        )
 
-    async def _converse(self, model: Model, container: Container, session: ServerSession | None) -> Outcome:
+    async def _converse(
+        self, model: Model, container: Container, session: ServerSession | None
+    ) -> Outcome:
         self.say("the agent works")
         call_sec = self.arm.spec.call_timeout_sec if self.arm.spec else 0
-        toolbox = Toolbox(container, self.site.limits, server=self.arm.name, session=session, call_sec=call_sec)
+        toolbox = Toolbox(
+            container, self.site.limits, server=self.arm.name, session=session, call_sec=call_sec
+        )
         conversation = Conversation(
-            model=model, scenario=self.ground.scenario, toolbox=toolbox, record=self.writer.write, spent=self.spent,
+            model=model,
+            scenario=self.ground.scenario,
+            toolbox=toolbox,
+            record=self.writer.write,
+            spent=self.spent,
             instructions=_instructions(self.arm.name, session),
-        )  # fmt: skip
+        )
         return await conversation.hold()
 
     @asynccontextmanager
@@ -159,15 +174,22 @@ class Attempt:
         log = ServerLog(stderr=StderrFile(self.folder / "server.stderr.log"))
         try:
             async with open_server(container, spec, log) as ready:
-                self.initialize_sec, self.warm_up_sec = ready.session.initialize_sec, ready.warm_up_sec
-                self.canary_sec = (await prove(ready.session, spec, self.ground.scenario.repository.label)).wall_sec
+                self.initialize_sec, self.warm_up_sec = (
+                    ready.session.initialize_sec,
+                    ready.warm_up_sec,
+                )
+                self.canary_sec = (
+                    await prove(ready.session, spec, self.ground.scenario.repository.label)
+                ).wall_sec
                 self.state_mb = await _state_mb(container)
                 yield ready.session
         finally:
             if log.ended:
                 self.note(f"the server's stream ended: {log.ended}")
             if log.stray_lines:
-                self.note(f"{log.stray_lines} lines on the server's stdout were not JSON-RPC; the first: {log.stray[0]}")
+                self.note(
+                    f"{log.stray_lines} lines on the server's stdout were not JSON-RPC; the first: {log.stray[0]}"
+                )
 
     async def _look_back(self, container: Container) -> None:
         """What the container's end would take with it."""
@@ -178,28 +200,54 @@ class Attempt:
         if container.shell_restarts:
             self.note(f"the agent's shell was started again {container.shell_restarts} times")
 
-    def _fingerprint(self, spec: ContainerSpec, model: Model, tools: ToolsSeen | None) -> Fingerprint:
+    def _fingerprint(
+        self, spec: ContainerSpec, model: Model, tools: ToolsSeen | None
+    ) -> Fingerprint:
         ground, arm, site = self.ground, self.arm, self.site
         return Fingerprint(
-            harness=site.harness, base_image=ground.base_image, workspace_image=ground.image, commit=ground.pin.commit,
-            tree=ground.pin.tree, prompts=digest_of([SYSTEM, *(step.prompt for step in ground.scenario.steps)]),
-            limits=digest_of(site.limits), container=settings_digest(spec), engine=site.engine.version, kernel=site.engine.kernel,
-            model=model.name, model_identity=model.identity, server=arm.name, server_spec=arm.digest, tools=tools,
+            harness=site.harness,
+            base_image=ground.base_image,
+            workspace_image=ground.image,
+            commit=ground.pin.commit,
+            tree=ground.pin.tree,
+            prompts=digest_of([SYSTEM, *(step.prompt for step in ground.scenario.steps)]),
+            limits=digest_of(site.limits),
+            container=settings_digest(spec),
+            engine=site.engine.version,
+            kernel=site.engine.kernel,
+            model=model.name,
+            model_identity=model.identity,
+            server=arm.name,
+            server_spec=arm.digest,
+            tools=tools,
             server_version=arm.spec.version if arm.spec else "",
-        )  # fmt: skip
+        )
 
     def result(self, outcome: Outcome, started_at: datetime, total_sec: float) -> CellResult:
         timings = Timings(
-            create_sec=self.create_sec, initialize_sec=self.initialize_sec, warm_up_sec=self.warm_up_sec, canary_sec=self.canary_sec,
-            agent_sec=self.spent.agent_sec, backoff_sec=self.spent.backoff_sec, total_sec=total_sec,
-        )  # fmt: skip
+            create_sec=self.create_sec,
+            initialize_sec=self.initialize_sec,
+            warm_up_sec=self.warm_up_sec,
+            canary_sec=self.canary_sec,
+            agent_sec=self.spent.agent_sec,
+            backoff_sec=self.spent.backoff_sec,
+            total_sec=total_sec,
+        )
         return CellResult(
-            cell=self.cell, attempt=int(self.folder.stem.split("-")[1]), outcome=outcome, fingerprint=self.fingerprint, timings=timings,
-            peak_memory_mb=self.peak_memory_mb, state_mb=self.state_mb, started_at=started_at.isoformat(timespec="seconds"),
-        )  # fmt: skip
+            cell=self.cell,
+            attempt=int(self.folder.stem.split("-")[1]),
+            outcome=outcome,
+            fingerprint=self.fingerprint,
+            timings=timings,
+            peak_memory_mb=self.peak_memory_mb,
+            state_mb=self.state_mb,
+            started_at=started_at.isoformat(timespec="seconds"),
+        )
 
 
-async def run_cell(cell: Cell, site: Site, store: RunStore, say: Callable[[str], None]) -> CellResult:
+async def run_cell(
+    cell: Cell, site: Site, store: RunStore, say: Callable[[str], None]
+) -> CellResult:
     """One attempt at one cell, recorded whatever happens in it. Raises only where the disk does not take the record."""
     started, started_at = time.monotonic(), datetime.now(UTC)
     folder = store.begin(cell)
@@ -230,17 +278,28 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
 
 async def _state_mb(container: Container) -> float | None:
     places = " ".join([STATE, *(f"{WORKSPACE}/{path}" for path in container.spec.private)])
-    done = await container.shell(f"du -sk {places} 2>/dev/null | awk '{{sum += $1}} END {{print sum}}'", timeout_sec=60, user=SERVER)
+    done = await container.shell(
+        f"du -sk {places} 2>/dev/null | awk '{{sum += $1}} END {{print sum}}'",
+        timeout_sec=60,
+        user=SERVER,
+    )
     return int(done.output) * 1024 / 1e6 if done.output.strip().isdigit() else None
 
 
 def _instructions(server: str, session: ServerSession | None) -> str:
-    return f"# Instructions of the MCP server {server}\n\n{session.instructions}" if session and session.instructions else ""
+    return (
+        f"# Instructions of the MCP server {server}\n\n{session.instructions}"
+        if session and session.instructions
+        else ""
+    )
 
 
 def _write_differences(model: Model, folder: Path) -> None:
     if isinstance(model, Replay):
-        write_record(folder / "differences.json", Differences(compared=model.compared, differences=tuple(model.differences)))
+        write_record(
+            folder / "differences.json",
+            Differences(compared=model.compared, differences=tuple(model.differences)),
+        )
 
 
 def run_label(folder: Path) -> str:
@@ -250,7 +309,11 @@ def run_label(folder: Path) -> str:
 
 def deadline_sec(scenario: Scenario, server: ServerSpec | None) -> int:
     """When a cell's container ends itself, should its runner have died."""
-    ready = sum(step.timeout_sec for step in server.warm_up) + server.initialize_timeout_sec if server else 0
+    ready = (
+        sum(step.timeout_sec for step in server.warm_up) + server.initialize_timeout_sec
+        if server
+        else 0
+    )
     return scenario.budget.wall_sec + ready + SLACK_SEC
 
 
@@ -263,14 +326,18 @@ class Progress:
     ended: Callable[[CellResult], None]
 
 
-async def run_all(cells: Sequence[Cell], site: Site, store: RunStore, progress: Progress, *, jobs: int) -> None:
+async def run_all(
+    cells: Sequence[Cell], site: Site, store: RunStore, progress: Progress, *, jobs: int
+) -> None:
     """Every cell once, at most `jobs` at a time, in the plan's order. Cancelled, it records the cells under way as such."""
     gate = asyncio.Semaphore(jobs)
 
     async def one(cell: Cell) -> None:
         async with gate:
             progress.started(cell)
-            progress.ended(await run_cell(cell, site, store, lambda text: progress.says(cell, text)))
+            progress.ended(
+                await run_cell(cell, site, store, lambda text: progress.says(cell, text))
+            )
 
     async with asyncio.TaskGroup() as tasks:
         for cell in cells:

@@ -27,7 +27,18 @@ import requests
 from runner.errors import CatalogError, LockError, Problem, SandboxError, ServerError
 from runner.records import Canary, Limits, ServerCard, ServerSpec, digest_of
 from runner.sandbox.base import BuilderEnv
-from runner.sandbox.docker import INSTALL, LABEL, SERVER, SERVER_UID, STATE, WORKSPACE, Container, ContainerSpec, StderrFile, open_container
+from runner.sandbox.docker import (
+    INSTALL,
+    LABEL,
+    SERVER,
+    SERVER_UID,
+    STATE,
+    WORKSPACE,
+    Container,
+    ContainerSpec,
+    StderrFile,
+    open_container,
+)
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.transport import ServerLog
 from runner.sandbox.volume_host import MARKER
@@ -52,7 +63,7 @@ class Server(Protocol):
     def folder(self) -> Path: ...
 
 
-# --- placeholders and launch ------------------------------------------------------------------------------------------------------
+# --- placeholders and launch ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,18 +105,37 @@ def problems(spec: ServerSpec, where: str) -> list[Problem]:
     """
     found = []
     steps = [step.model_dump(exclude_none=True) for step in spec.warm_up]
-    checked = {"command": spec.command, "env": spec.env, "warm_up": steps, "canaries": [c.call.arguments for c in spec.canaries]}
+    checked = {
+        "command": spec.command,
+        "env": spec.env,
+        "warm_up": steps,
+        "canaries": [c.call.arguments for c in spec.canaries],
+    }
     for key, value in checked.items():
         for place, text in _texts(value, key):
             for name in PLACEHOLDER.findall(text):
                 if name not in PLACES:
                     known = ", ".join(f"{{{p}}}" for p in PLACES)
-                    found.append(Problem(where=f"{where} {place}", message=f"no placeholder {{{name}}}; there are {known}"))
+                    found.append(
+                        Problem(
+                            where=f"{where} {place}",
+                            message=f"no placeholder {{{name}}}; there are {known}",
+                        )
+                    )
     for key, paths in (("files", tuple(spec.files)), ("private", spec.private)):
         for path in paths:
-            if path.startswith("/") or not path.strip("./") or ".." in PurePosixPath(path).parts or path == MARKER:
+            if (
+                path.startswith("/")
+                or not path.strip("./")
+                or ".." in PurePosixPath(path).parts
+                or path == MARKER
+            ):
                 inside = "{install}" if key == "files" else "{workspace}"
-                found.append(Problem(where=f"{where} {key}", message=f"{path!r} is not a path inside {inside}"))
+                found.append(
+                    Problem(
+                        where=f"{where} {key}", message=f"{path!r} is not a path inside {inside}"
+                    )
+                )
     return found
 
 
@@ -122,7 +152,7 @@ def _environment(spec: ServerSpec) -> dict[str, str]:
     return {"TMPDIR": STATE, **filled}
 
 
-# --- the install volume -----------------------------------------------------------------------------------------------------------
+# --- the install volume ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +168,12 @@ class ServerVolume:
 def volume_name(server: Server, base_image_id: str) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or canary is not."""
     locks = {name: _text(server.folder / name) for name in LOCK_FILES}
-    inputs = {**locks, "files": fill(server.spec.files), "base": base_image_id, "host": _host_source()}
+    inputs = {
+        **locks,
+        "files": fill(server.spec.files),
+        "base": base_image_id,
+        "host": _host_source(),
+    }
     return f"{LABEL}-server-{server.spec.name}-{digest_of(inputs)[:12]}"
 
 
@@ -160,14 +195,23 @@ def _held(lock: Path) -> Iterator[None]:
 
 
 def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, and where to say and hold it
-    client: docker.DockerClient, server: Server, base_image_id: str, builder_env: BuilderEnv, say: Say, *, lock_dir: Path
+    client: docker.DockerClient,
+    server: Server,
+    base_image_id: str,
+    builder_env: BuilderEnv,
+    say: Say,
+    *,
+    lock_dir: Path,
 ) -> ServerVolume:
     """The server's install volume, built first where there is no finished one, else read through and compared with what was built.
 
     Raises ServerError where its packages cannot be installed, LockError where its content was changed, SandboxError where the engine fails.
     """
     name = volume_name(server, base_image_id)
-    with _engine_faults(f"cannot build the volume of {server.spec.name}"), _held(lock_dir / f"{name}.lock"):
+    with (
+        _engine_faults(f"cannot build the volume of {server.spec.name}"),
+        _held(lock_dir / f"{name}.lock"),
+    ):
         if (found := _finished(client, name, base_image_id)) is not None:
             verify_volume(client, found, base_image_id)
             return found
@@ -177,8 +221,12 @@ def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, 
         _fill_volume(client, server, name, base_image_id, builder_env)
         built = _finished(client, name, base_image_id)
         if built is None:
-            raise ServerError(f"{server.spec.name}: its volume was built and is not finished", hint="run it again")
-        say(f"installed {server.spec.name}: {built.size_mb:.0f} MB in {time.monotonic() - started:.0f} s")
+            raise ServerError(
+                f"{server.spec.name}: its volume was built and is not finished", hint="run it again"
+            )
+        say(
+            f"installed {server.spec.name}: {built.size_mb:.0f} MB in {time.monotonic() - started:.0f} s"
+        )
         return built
 
 
@@ -188,7 +236,9 @@ def _engine_faults(action: str) -> Iterator[None]:
         yield
     except (docker.errors.DockerException, requests.RequestException) as error:
         detail = getattr(error, "explanation", None) or error
-        raise SandboxError(f"{action}: {detail}", hint="`docker info` and the engine's log say more") from error
+        raise SandboxError(
+            f"{action}: {detail}", hint="`docker info` and the engine's log say more"
+        ) from error
 
 
 def _finished(client: docker.DockerClient, name: str, image: str) -> ServerVolume | None:
@@ -197,7 +247,9 @@ def _finished(client: docker.DockerClient, name: str, image: str) -> ServerVolum
         client.api.inspect_volume(name)
     except docker.errors.NotFound:
         return None
-    holder = client.api.create_container(image, ["true"], labels={LABEL: "builder"}, host_config=_mounting(client, name, "ro"))
+    holder = client.api.create_container(
+        image, ["true"], labels={LABEL: "builder"}, host_config=_mounting(client, name, "ro")
+    )
     try:
         chunks, _ = client.api.get_archive(holder["Id"], f"{INSTALL}/{MARKER}")
         with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
@@ -211,7 +263,9 @@ def _finished(client: docker.DockerClient, name: str, image: str) -> ServerVolum
 
 
 def _mounting(client: docker.DockerClient, volume: str, mode: str, **host: Any) -> Any:
-    return client.api.create_host_config(binds={volume: {"bind": INSTALL, "mode": f"{mode},nocopy"}}, **host)
+    return client.api.create_host_config(
+        binds={volume: {"bind": INSTALL, "mode": f"{mode},nocopy"}}, **host
+    )
 
 
 def _remove(client: docker.DockerClient, container: str) -> None:
@@ -226,19 +280,42 @@ def _empty_volume(client: docker.DockerClient, name: str) -> None:
     client.api.create_volume(name, labels={LABEL: "server"})
 
 
-def _fill_volume(client: docker.DockerClient, server: Server, name: str, image: str, env: BuilderEnv) -> None:
+def _fill_volume(
+    client: docker.DockerClient, server: Server, name: str, image: str, env: BuilderEnv
+) -> None:
     """In a container that ends itself. Raises ServerError with the log's last lines."""
     job = {lock: text for lock in LOCK_FILES if (text := _text(server.folder / lock)) is not None}
     job["files.json"] = json.dumps(fill(server.spec.files))
-    bound = {volume: {"bind": at["bind"], "mode": at["mode"]} for volume, at in env.volumes().items()}
-    host = client.api.create_host_config(binds={name: {"bind": INSTALL, "mode": "rw,nocopy"}, **bound}, network_mode=env.network)
-    build = ["timeout", str(BUILD_LIMIT_SEC), "python3", "-I", "-c", _host_source(), "build", INSTALL, "/build"]
+    bound = {
+        volume: {"bind": at["bind"], "mode": at["mode"]} for volume, at in env.volumes().items()
+    }
+    host = client.api.create_host_config(
+        binds={name: {"bind": INSTALL, "mode": "rw,nocopy"}, **bound}, network_mode=env.network
+    )
+    build = [
+        "timeout",
+        str(BUILD_LIMIT_SEC),
+        "python3",
+        "-I",
+        "-c",
+        _host_source(),
+        "build",
+        INSTALL,
+        "/build",
+    ]
     made = client.api.create_container(
-        image, build, name=f"{name}-build", labels={LABEL: "builder"}, host_config=host, user="0",
+        image,
+        build,
+        name=f"{name}-build",
+        labels={LABEL: "builder"},
+        host_config=host,
+        user="0",
         environment={**env.variables(), "HOME": "/root"},
-    )  # fmt: skip
+    )
     try:
-        client.api.put_archive(made["Id"], "/", _tar({f"build/{key}": text.encode() for key, text in job.items()}))
+        client.api.put_archive(
+            made["Id"], "/", _tar({f"build/{key}": text.encode() for key, text in job.items()})
+        )
         client.api.start(made["Id"])
         exit_code = client.api.wait(made["Id"], timeout=BUILD_LIMIT_SEC + 60)["StatusCode"]
         log = client.api.logs(made["Id"], tail=LOG_LINES_KEPT).decode(errors="replace")
@@ -247,7 +324,11 @@ def _fill_volume(client: docker.DockerClient, server: Server, name: str, image: 
     if exit_code != 0:
         said = "\n".join(f"  {line}" for line in log.splitlines())
         hint = "does this host reach the package registries? Behind a proxy, SSL_CERT_FILE must name its certificates"
-        raise ServerError(f"its packages could not be installed (exit {exit_code})\n{said}", where=f"{server.folder}", hint=hint)
+        raise ServerError(
+            f"its packages could not be installed (exit {exit_code})\n{said}",
+            where=f"{server.folder}",
+            hint=hint,
+        )
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:
@@ -262,16 +343,27 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 
 def verify_volume(client: docker.DockerClient, volume: ServerVolume, base_image_id: str) -> None:
     """Read every byte of the volume again. Raises LockError where it is not what was built."""
-    host = _mounting(client, volume.name, "ro", network_mode="none", cap_drop=["ALL"], security_opt=["no-new-privileges"])
+    host = _mounting(
+        client,
+        volume.name,
+        "ro",
+        network_mode="none",
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+    )
     argv = ["python3", "-I", "-c", _host_source(), "inspect", INSTALL]
     with _engine_faults(f"cannot read the volume {volume.name}"):
-        made = client.api.create_container(base_image_id, argv, labels={LABEL: "builder"}, host_config=host, user=str(SERVER_UID))
+        made = client.api.create_container(
+            base_image_id, argv, labels={LABEL: "builder"}, host_config=host, user=str(SERVER_UID)
+        )
         try:
             client.api.start(made["Id"])
             client.api.wait(made["Id"])
             seen = json.loads(client.api.logs(made["Id"], stdout=True, stderr=False))
         except ValueError as error:
-            raise SandboxError(f"cannot read the volume {volume.name}: its inspection gave no answer") from error
+            raise SandboxError(
+                f"cannot read the volume {volume.name}: its inspection gave no answer"
+            ) from error
         finally:
             _remove(client, made["Id"])
     if seen["content"] != volume.digest:
@@ -279,7 +371,7 @@ def verify_volume(client: docker.DockerClient, volume: ServerVolume, base_image_
         raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)
 
 
-# --- making it ready --------------------------------------------------------------------------------------------------------------
+# --- making it ready ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,14 +385,25 @@ class CanaryResult:
 async def prepare(container: Container, spec: ServerSpec) -> float:
     """Run the warm-up's shell steps as the server's user, before its process starts. Seconds. Raises ServerError where one fails."""
     started = time.monotonic()
-    exports = "".join(f"export {key}={shlex.quote(value)}; " for key, value in _environment(spec).items())
+    exports = "".join(
+        f"export {key}={shlex.quote(value)}; " for key, value in _environment(spec).items()
+    )
     for step in spec.warm_up:
         if step.shell is None:
             continue
-        done = await container.shell(exports + fill(step.shell), timeout_sec=step.timeout_sec, user=SERVER)
+        done = await container.shell(
+            exports + fill(step.shell), timeout_sec=step.timeout_sec, user=SERVER
+        )
         if done.timed_out or done.exit_code != 0:
-            how = f"had not ended after {step.timeout_sec} s" if done.timed_out else f"ended with {done.exit_code}"
-            raise ServerError(f"warm-up `{step.shell}` {how}: {_excerpt(done.output[-EXCERPT_CHARS:])}", where=spec.name)
+            how = (
+                f"had not ended after {step.timeout_sec} s"
+                if done.timed_out
+                else f"ended with {done.exit_code}"
+            )
+            raise ServerError(
+                f"warm-up `{step.shell}` {how}: {_excerpt(done.output[-EXCERPT_CHARS:])}",
+                where=spec.name,
+            )
     return time.monotonic() - started
 
 
@@ -310,9 +413,13 @@ async def warm_up(session: ServerSession, spec: ServerSpec) -> float:
     for step in spec.warm_up:
         if step.call is None:
             continue
-        result = await session.call(step.call.tool, fill(step.call.arguments), timeout_sec=step.timeout_sec)
+        result = await session.call(
+            step.call.tool, fill(step.call.arguments), timeout_sec=step.timeout_sec
+        )
         if result.is_error:
-            raise ServerError(f"warm-up call {step.call.tool} failed: {_excerpt(result.text)}", where=spec.name)
+            raise ServerError(
+                f"warm-up call {step.call.tool} failed: {_excerpt(result.text)}", where=spec.name
+            )
     return time.monotonic() - started
 
 
@@ -323,11 +430,17 @@ def pick_canary(spec: ServerSpec, repository: str) -> Canary:
             if canary.repository == label:
                 return canary
     hint = f"add one to images/servers/{spec.name}/server.yaml: a call, and a text its result must contain"
-    raise ServerError(f"no canary for {repository}: nothing would prove that the server sees this repository", where=spec.name, hint=hint)
+    raise ServerError(
+        f"no canary for {repository}: nothing would prove that the server sees this repository",
+        where=spec.name,
+        hint=hint,
+    )
 
 
 async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:
-    result = await session.call(canary.call.tool, fill(canary.call.arguments), timeout_sec=canary.timeout_sec)
+    result = await session.call(
+        canary.call.tool, fill(canary.call.arguments), timeout_sec=canary.timeout_sec
+    )
     wanted = fill(canary.contains)
     passed = not result.is_error and wanted in result.text
     return CanaryResult(passed=passed, wanted=wanted, text=result.text, wall_sec=result.wall_sec)
@@ -337,7 +450,10 @@ async def prove(session: ServerSession, spec: ServerSpec, repository: str) -> Ca
     """Raises ServerError where the canary fails: the server runs, and would answer with nothing."""
     result = await try_canary(session, pick_canary(spec, repository))
     if not result.passed:
-        raise ServerError(f"canary: expected {result.wanted!r} in the result, which was: {_excerpt(result.text)}", where=spec.name)
+        raise ServerError(
+            f"canary: expected {result.wanted!r} in the result, which was: {_excerpt(result.text)}",
+            where=spec.name,
+        )
     return result
 
 
@@ -354,15 +470,23 @@ class Ready:
 
 
 @asynccontextmanager
-async def open_server(container: Container, spec: ServerSpec, log: ServerLog) -> AsyncIterator[Ready]:
+async def open_server(
+    container: Container, spec: ServerSpec, log: ServerLog
+) -> AsyncIterator[Ready]:
     """Index, start, initialise and warm up. Raises ServerError where one of them fails."""
     plan = launch(spec)
     shell_sec = await prepare(container, spec)
-    async with open_session(container, list(plan.argv), plan.env, log, initialize_timeout_sec=spec.initialize_timeout_sec) as session:
+    async with open_session(
+        container,
+        list(plan.argv),
+        plan.env,
+        log,
+        initialize_timeout_sec=spec.initialize_timeout_sec,
+    ) as session:
         yield Ready(session=session, warm_up_sec=shell_sec + await warm_up(session, spec))
 
 
-# --- the doctor -------------------------------------------------------------------------------------------------------------------
+# --- the doctor -----------------------------------------------------------------------------
 
 
 async def network_attempts(container: Container) -> int:
@@ -375,8 +499,16 @@ async def network_attempts(container: Container) -> int:
     to send from, and which process tried.
     """
     ipv4 = _counters(await container.read("/proc/net/snmp", user=SERVER) or "")
-    ipv6 = dict(line.split() for line in (await container.read("/proc/net/snmp6", user=SERVER) or "").splitlines())
-    return ipv4.get("Ip.OutNoRoutes", 0) + ipv4.get("Udp.NoPorts", 0) + int(ipv6.get("Ip6OutNoRoutes", 0)) + int(ipv6.get("Udp6NoPorts", 0))
+    ipv6 = dict(
+        line.split()
+        for line in (await container.read("/proc/net/snmp6", user=SERVER) or "").splitlines()
+    )
+    return (
+        ipv4.get("Ip.OutNoRoutes", 0)
+        + ipv4.get("Udp.NoPorts", 0)
+        + int(ipv6.get("Ip6OutNoRoutes", 0))
+        + int(ipv6.get("Udp6NoPorts", 0))
+    )
 
 
 def _counters(snmp: str) -> dict[str, int]:
@@ -384,7 +516,10 @@ def _counters(snmp: str) -> dict[str, int]:
     rows = [line.partition(":") for line in snmp.splitlines()]
     found: dict[str, int] = {}
     for (protocol, _, names), (_, _, values) in zip(rows[::2], rows[1::2], strict=False):
-        found |= {f"{protocol}.{name}": int(value) for name, value in zip(names.split(), values.split(), strict=False)}
+        found |= {
+            f"{protocol}.{name}": int(value)
+            for name, value in zip(names.split(), values.split(), strict=False)
+        }
     return found
 
 
@@ -407,7 +542,9 @@ async def traces(container: Container, spec: ServerSpec) -> Traces:
         kilobytes, *paths, count = done.output.splitlines()
         return Traces(count=int(count), paths=tuple(paths), state_mb=int(kilobytes) * 1024 / 1e6)
     except ValueError as error:
-        raise SandboxError(f"cannot list what the server wrote: {_excerpt(done.output)}", where=spec.name) from error
+        raise SandboxError(
+            f"cannot list what the server wrote: {_excerpt(done.output)}", where=spec.name
+        ) from error
 
 
 def line_base(canary: Canary, result: CanaryResult) -> int | None:
@@ -419,7 +556,13 @@ def line_base(canary: Canary, result: CanaryResult) -> int | None:
 
 
 async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it is put in
-    client: docker.DockerClient, spec: ServerSpec, volume: ServerVolume, *, image: str, repository: str, limits: Limits
+    client: docker.DockerClient,
+    spec: ServerSpec,
+    volume: ServerVolume,
+    *,
+    image: str,
+    repository: str,
+    limits: Limits,
 ) -> ServerCard:
     """Start the server in a cell's container on a workspace image, and say what it is, does and costs.
 
@@ -428,17 +571,46 @@ async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it
     canary = pick_canary(spec, repository)
     log = ServerLog(stderr=StderrFile(None))
     deadline_sec = DOCTOR_LIMIT_SEC + sum(step.timeout_sec for step in spec.warm_up)
-    wanted = ContainerSpec(image=image, limits=limits, deadline_sec=deadline_sec, server_volume=volume.name, private=spec.private)
-    async with open_container(client, wanted) as container, open_server(container, spec, log) as ready:
+    wanted = ContainerSpec(
+        image=image,
+        limits=limits,
+        deadline_sec=deadline_sec,
+        server_volume=volume.name,
+        private=spec.private,
+    )
+    async with (
+        open_container(client, wanted) as container,
+        open_server(container, spec, log) as ready,
+    ):
         result = await try_canary(ready.session, canary)
         left, tried = await traces(container, spec), await network_attempts(container)
         memory_mb, seen = await container.peak_memory_mb(), ready.session.seen
         return ServerCard(
-            name=spec.name, version=spec.version, licence=spec.licence, server_info=seen.server_info, protocol=seen.protocol,
-            tools=seen.names, schema_chars=seen.schema_chars, schema_tokens=seen.schema_chars // 4,
-            instructions_chars=seen.instructions_chars, initialize_sec=ready.session.initialize_sec, warm_up_sec=ready.warm_up_sec,
-            answer_sec=result.wall_sec, peak_memory_mb=memory_mb, state_mb=left.state_mb, install_mb=volume.size_mb,
-            install_digest=volume.digest, files_written=left.count, paths_written=left.paths, network_attempts=tried,
-            stray_lines=log.stray_lines, stray=tuple(log.stray), line_base=spec.line_base, line_base_measured=line_base(canary, result),
-            repository=repository, canary_passed=result.passed, canary_wanted=result.wanted, canary_text=result.text[:EXCERPT_CHARS],
-        )  # fmt: skip
+            name=spec.name,
+            version=spec.version,
+            licence=spec.licence,
+            server_info=seen.server_info,
+            protocol=seen.protocol,
+            tools=seen.names,
+            schema_chars=seen.schema_chars,
+            schema_tokens=seen.schema_chars // 4,
+            instructions_chars=seen.instructions_chars,
+            initialize_sec=ready.session.initialize_sec,
+            warm_up_sec=ready.warm_up_sec,
+            answer_sec=result.wall_sec,
+            peak_memory_mb=memory_mb,
+            state_mb=left.state_mb,
+            install_mb=volume.size_mb,
+            install_digest=volume.digest,
+            files_written=left.count,
+            paths_written=left.paths,
+            network_attempts=tried,
+            stray_lines=log.stray_lines,
+            stray=tuple(log.stray),
+            line_base=spec.line_base,
+            line_base_measured=line_base(canary, result),
+            repository=repository,
+            canary_passed=result.passed,
+            canary_wanted=result.wanted,
+            canary_text=result.text[:EXCERPT_CHARS],
+        )

@@ -12,7 +12,15 @@ from pathlib import Path
 import docker
 
 from runner.archives import npm_in_container
-from runner.catalog import HELD_OUT, SHELL, Catalog, LoadedScenario, LoadedServer, load_catalog, pick
+from runner.catalog import (
+    HELD_OUT,
+    SHELL,
+    Catalog,
+    LoadedScenario,
+    LoadedServer,
+    load_catalog,
+    pick,
+)
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
 from runner.locks import harness_digest, read_repos_lock, write_locks
@@ -41,10 +49,18 @@ class Proof:
     problems: tuple[Problem, ...]
 
     def as_text(self) -> str:
-        return "\n".join([f"{'FAIL' if self.problems else 'ok  '} {self.scenario}", *(f"     {problem}" for problem in self.problems)])
+        return "\n".join(
+            [
+                f"{'FAIL' if self.problems else 'ok  '} {self.scenario}",
+                *(f"     {problem}" for problem in self.problems),
+            ]
+        )
 
     def as_json(self) -> dict[str, object]:
-        return {"scenario": self.scenario, "problems": [{"where": p.where, "message": p.message} for p in self.problems]}
+        return {
+            "scenario": self.scenario,
+            "problems": [{"where": p.where, "message": p.message} for p in self.problems],
+        }
 
 
 @dataclass(kw_only=True)
@@ -81,20 +97,33 @@ class Workshop:
     def judge(self) -> Judge:
         return JUDGES[JUDGE]()
 
-    # --- what is asked for ---------------------------------------------------------------------------------------------------------
+    # --- what is asked for -------------------------------------------------------------------
 
-    def choose(self, scenarios: Sequence[str], servers: Sequence[str]) -> tuple[list[str], list[str]]:
+    def choose(
+        self, scenarios: Sequence[str], servers: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
         """Names as asked, checked; by default every scenario outside held-out, and every server. `shell` always comes first."""
         known = self.catalog.scenarios
         chosen = [pick(known, name, "scenario").scenario.id for name in scenarios]
         chosen = chosen or [name for name, loaded in known.items() if loaded.suite != HELD_OUT]
-        arms = [name if name == SHELL else pick(self.catalog.servers, name, "server").spec.name for name in servers]
-        return list(dict.fromkeys(chosen)), list(dict.fromkeys([SHELL, *(arms or self.catalog.servers)]))
+        arms = [
+            name if name == SHELL else pick(self.catalog.servers, name, "server").spec.name
+            for name in servers
+        ]
+        return list(dict.fromkeys(chosen)), list(
+            dict.fromkeys([SHELL, *(arms or self.catalog.servers)])
+        )
 
     def repository(self, loaded: LoadedScenario) -> Repository:
         """The scenario's repository at its pinned commit, fetched where it is not in the cache yet."""
         source = loaded.scenario.repository
-        return fetch_source(source, cache=self.state / "repositories", pins=read_repos_lock(self.root), environ=self.environ, npm=self._npm)
+        return fetch_source(
+            source,
+            cache=self.state / "repositories",
+            pins=read_repos_lock(self.root),
+            environ=self.environ,
+            npm=self._npm,
+        )
 
     def _npm(self, arguments: Sequence[str], folder: Path) -> None:
         """For a machine without npm: the base image's own."""
@@ -104,7 +133,7 @@ class Workshop:
         repository = self.repository(loaded)
         return GitFiles(repository.path, repository.commit)
 
-    # --- made ready ----------------------------------------------------------------------------------------------------------------
+    # --- made ready --------------------------------------------------------------------------
 
     def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> Site:
         """Every image and volume the cells stand on; what is there already is checked, not built again."""
@@ -119,17 +148,33 @@ class Workshop:
 
     def _ground(self, loaded: LoadedScenario) -> Ground:
         repository = self.repository(loaded)
-        image = ensure_workspace(self.client, repository, self.base_image, state_dir=self.state, say=self.say)
-        return Ground(scenario=loaded.scenario, image=image.id, base_image=self.base_image, pin=repository.pin)
+        image = ensure_workspace(
+            self.client, repository, self.base_image, state_dir=self.state, say=self.say
+        )
+        return Ground(
+            scenario=loaded.scenario, image=image.id, base_image=self.base_image, pin=repository.pin
+        )
 
     def _arm(self, name: str) -> Arm:
         if name == SHELL:
             return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
         server = self.catalog.servers[name]
-        volume = ensure_volume(self.client, server, self.base_image, self.builder_env, self.say, lock_dir=self.state / "held")
-        return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest_of([server.digest, volume.digest]))
+        volume = ensure_volume(
+            self.client,
+            server,
+            self.base_image,
+            self.builder_env,
+            self.say,
+            lock_dir=self.state / "held",
+        )
+        return Arm(
+            name=name,
+            spec=server.spec,
+            volume=volume.name,
+            digest=digest_of([server.digest, volume.digest]),
+        )
 
-    # --- verbs ---------------------------------------------------------------------------------------------------------------------
+    # --- verbs -------------------------------------------------------------------------------
 
     def prove(self, names: Sequence[str]) -> Iterator[Proof]:
         """Each scenario's proof, as it is found."""
@@ -149,41 +194,89 @@ class Workshop:
             if cell.scenario not in files:
                 files[cell.scenario] = self.files(loaded)
             yield score_cell(
-                iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario, loaded.rubric, cell_id=cell.id,
-                server=cell.server, files=files[cell.scenario], judge=self.judge, cache_dir=self.state / "grounding",
-            )  # fmt: skip
+                iter_transcript(counted[0] / "transcript.jsonl"),
+                loaded.scenario,
+                loaded.rubric,
+                cell_id=cell.id,
+                server=cell.server,
+                files=files[cell.scenario],
+                judge=self.judge,
+                cache_dir=self.state / "grounding",
+            )
 
     def report(self, run: LoadedRun, *, gate: Gate | None = None) -> Report:
         """`gate`: what stood in front of it; without one every page says UNGATED."""
         run = run if gate else replace(run, plan=run.plan.model_copy(update={"ungated": True}))
         scenarios = {name: loaded.scenario for name, loaded in self.catalog.scenarios.items()}
-        return build_report(run, scenarios, {name: server.spec for name, server in self.catalog.servers.items()}, gate=gate)
+        return build_report(
+            run,
+            scenarios,
+            {name: server.spec for name, server in self.catalog.servers.items()},
+            gate=gate,
+        )
 
     def check_server(self, name: str, scenario: str) -> ServerCard:
         """Examine a server in the sandbox, on a scenario's repository, or on the first it has a canary for."""
         server = pick(self.catalog.servers, name, "server")
-        loaded = pick(self.catalog.scenarios, scenario, "scenario") if scenario else self._scenario_for(server)
-        volume = ensure_volume(self.client, server, self.base_image, self.builder_env, self.say, lock_dir=self.state / "held")
-        image = ensure_workspace(self.client, self.repository(loaded), self.base_image, state_dir=self.state, say=self.say)
+        loaded = (
+            pick(self.catalog.scenarios, scenario, "scenario")
+            if scenario
+            else self._scenario_for(server)
+        )
+        volume = ensure_volume(
+            self.client,
+            server,
+            self.base_image,
+            self.builder_env,
+            self.say,
+            lock_dir=self.state / "held",
+        )
+        image = ensure_workspace(
+            self.client,
+            self.repository(loaded),
+            self.base_image,
+            state_dir=self.state,
+            say=self.say,
+        )
         label = loaded.scenario.repository.label
         self.say(f"checking {name} on {label}")
-        return asyncio.run(check_server(self.client, server.spec, volume, image=image.id, repository=label, limits=self.limits))
+        return asyncio.run(
+            check_server(
+                self.client,
+                server.spec,
+                volume,
+                image=image.id,
+                repository=label,
+                limits=self.limits,
+            )
+        )
 
     def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
-        known = {loaded.scenario.repository.label: loaded for loaded in reversed(list(self.catalog.scenarios.values()))}
+        known = {
+            loaded.scenario.repository.label: loaded
+            for loaded in reversed(list(self.catalog.scenarios.values()))
+        }
         for canary in server.spec.canaries:
             if canary.repository in known:
                 return known[canary.repository]
             if canary.repository == "*" and known:
                 return list(known.values())[-1]
         raise FairtrialError(
-            "no scenario's repository has a canary of this server", where=f"images/servers/{server.spec.name}/server.yaml",
+            "no scenario's repository has a canary of this server",
+            where=f"images/servers/{server.spec.name}/server.yaml",
             hint="add a canary for a shipped repository, or name a scenario with --scenario",
-        )  # fmt: skip
+        )
 
     def lock(self, *, check: bool) -> list[str]:
         """Write every lock, or with `check` only say what would change. Raises LockError where `check` finds drift."""
-        return write_locks(self.root, self.catalog, cache=self.state / "repositories", environ=self.environ, check=check, npm=self._npm)
+        return write_locks(
+            self.root,
+            self.catalog,
+            cache=self.state / "repositories",
+            environ=self.environ,
+            check=check,
+            npm=self._npm,
+        )
 
     def clean(self, *, everything: bool) -> Iterator[str]:
         """Remove what killed runners left; with `everything` every container, volume, image and cache. What was removed, a line each."""

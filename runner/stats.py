@@ -76,7 +76,9 @@ def scenario_means(figures: Mapping[tuple[str, int], float]) -> dict[str, float]
     return {scenario: mean(trials) for scenario, trials in by_scenario.items()}
 
 
-def paired_differences(baseline: Mapping[tuple[str, int], float], arm: Mapping[tuple[str, int], float]) -> dict[str, float]:
+def paired_differences(
+    baseline: Mapping[tuple[str, int], float], arm: Mapping[tuple[str, int], float]
+) -> dict[str, float]:
     """Scenario -> mean of (arm - baseline) over the trials that both have; a scenario without a shared trial is left out."""
     return scenario_means({key: arm[key] - baseline[key] for key in arm if key in baseline})
 
@@ -110,7 +112,9 @@ def repeatability(groups: Iterable[Sequence[float]]) -> Repeatability | None:
         return None
     squares = math.fsum((figure - mean(group)) ** 2 for group in repeated for figure in group)
     freedom = sum(len(group) - 1 for group in repeated)
-    return Repeatability(sd=math.sqrt(squares / freedom), groups=len(repeated), figures=sum(map(len, repeated)))
+    return Repeatability(
+        sd=math.sqrt(squares / freedom), groups=len(repeated), figures=sum(map(len, repeated))
+    )
 
 
 def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
@@ -120,7 +124,9 @@ def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
     scenarios: list[list[float]] = []
     for verdicts in repeats:
         scenarios.append([verdict.quality for verdict in verdicts])
-        steps.extend(_by_key(({step.name: step.quality for step in verdict.steps}) for verdict in verdicts))
+        steps.extend(
+            _by_key(({step.name: step.quality for step in verdict.steps}) for verdict in verdicts)
+        )
         criteria.extend(_by_key(_criterion_scores(verdict) for verdict in verdicts))
     layers = repeatability(criteria), repeatability(steps), repeatability(scenarios)
     if layers[0] is None or layers[1] is None or layers[2] is None:
@@ -144,7 +150,11 @@ def _short(value: object) -> str:
 
 
 def _criterion_scores(verdict: Verdict) -> dict[tuple[str, str], float]:
-    return {(step.name, name): criterion.score for step in verdict.steps for name, criterion in step.criteria.items()}
+    return {
+        (step.name, name): criterion.score
+        for step in verdict.steps
+        for name, criterion in step.criteria.items()
+    }
 
 
 def _by_key(figures: Iterable[Mapping[Any, float]]) -> list[list[float]]:
@@ -158,5 +168,7 @@ def _by_key(figures: Iterable[Mapping[Any, float]]) -> list[list[float]]:
 def _finite(values: Iterable[float]) -> list[float]:
     figures = [float(value) for value in values]
     if not all(map(math.isfinite, figures)):
-        raise ValueError("NaN or infinite is no figure: an absent score is Unscored, with its reason")
+        raise ValueError(
+            "NaN or infinite is no figure: an absent score is Unscored, with its reason"
+        )
     return figures

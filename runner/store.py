@@ -57,7 +57,9 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         hint = "free some disk space; finished cells are kept"
-        raise FairtrialError(f"cannot write: {error.strerror}", where=str(path), hint=hint) from error
+        raise FairtrialError(
+            f"cannot write: {error.strerror}", where=str(path), hint=hint
+        ) from error
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -94,7 +96,11 @@ class RunStore:
         """Raises FairtrialError where there is no such run."""
         path = self.folder / "plan.json"
         if not path.is_file():
-            raise FairtrialError("no such run", where=str(self.folder), hint="`fairtrial run` makes one; runs live under runs/")
+            raise FairtrialError(
+                "no such run",
+                where=str(self.folder),
+                hint="`fairtrial run` makes one; runs live under runs/",
+            )
         return parse_json(path.read_bytes(), Plan, where=str(path))
 
     def write_plan(self, plan: Plan) -> None:
@@ -110,7 +116,9 @@ class RunStore:
         try:
             folder.mkdir(parents=True)
         except OSError as error:
-            raise FairtrialError(f"cannot write: {error.strerror}", where=str(folder), hint="free some disk space") from error
+            raise FairtrialError(
+                f"cannot write: {error.strerror}", where=str(folder), hint="free some disk space"
+            ) from error
         return folder
 
     def finish(self, attempt: Path, result: CellResult) -> Path:
@@ -143,7 +151,9 @@ class RunStore:
             cell=cell,
             result=counted[1] if counted else None,
             attempts=len(self._attempts(cell.id)),
-            scorecard=parse_json(card.read_bytes(), Scorecard, where=str(card)) if card.is_file() else None,
+            scorecard=parse_json(card.read_bytes(), Scorecard, where=str(card))
+            if card.is_file()
+            else None,
         )
 
     def load(self) -> LoadedRun:

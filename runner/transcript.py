@@ -66,13 +66,23 @@ class TranscriptWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
 
 def _line(event: Event) -> bytes:
     # "replace": a model can emit half a surrogate pair, which UTF-8 cannot hold: the cell would be lost over one character.
-    return json.dumps(event.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    return (
+        json.dumps(event.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", "replace"
+        )
+        + b"\n"
+    )
 
 
 def _drop_cut_line(path: Path) -> None:
@@ -110,7 +120,9 @@ def iter_transcript(path: Path) -> Iterator[Event]:
                 if line.endswith(b"\n"):
                     yield _parse(line, path, number)
     except OSError as error:
-        raise FairtrialError(f"the transcript cannot be read: {error.strerror or error}", where=str(path)) from error
+        raise FairtrialError(
+            f"the transcript cannot be read: {error.strerror or error}", where=str(path)
+        ) from error
 
 
 def _parse(line: bytes, path: Path, number: int) -> Event:
@@ -141,7 +153,11 @@ def split(events: Iterable[Event], scenario: Scenario) -> tuple[Answer, ToolTrac
     for event in events:
         ledger.take(event)
     steps = ledger.answer(scenario)
-    return Answer(steps=steps), ToolTrace(steps=len(steps), calls=ledger.calls()), ledger.effort(steps)
+    return (
+        Answer(steps=steps),
+        ToolTrace(steps=len(steps), calls=ledger.calls()),
+        ledger.effort(steps),
+    )
 
 
 class _Ledger:
@@ -175,13 +191,20 @@ class _Ledger:
     def _close(self, result: ToolResult) -> None:
         index = self.open.pop(result.call_id, None)
         if index is None:
-            raise FairtrialError(f"the transcript holds a result of tool call {result.call_id!r}, which it never made")
+            raise FairtrialError(
+                f"the transcript holds a result of tool call {result.call_id!r}, which it never made"
+            )
         self.called[index] = (self.called[index][0], result)
 
     def answer(self, scenario: Scenario) -> tuple[AnswerStep, ...]:
         texts = ["\n\n".join(parts).strip() for parts in self.prose]
         return tuple(
-            AnswerStep(name=step.name, prompt=step.prompt, text=text, completed=bool(text) and index in self.ended)
+            AnswerStep(
+                name=step.name,
+                prompt=step.prompt,
+                text=text,
+                completed=bool(text) and index in self.ended,
+            )
             for index, (step, text) in enumerate(zip(scenario.steps, texts, strict=True))
         )
 

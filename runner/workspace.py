@@ -35,11 +35,18 @@ EPOCH = 946_684_800
 """2000-01-01T00:00:00Z: every date we write, so that equal sources give equal bytes."""
 _IDENTITY = f"fairtrial <fairtrial@localhost> {EPOCH} +0000"
 _ALONE = {
-    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "0",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "0",
     "GIT_CONFIG_PARAMETERS": "",
-}  # fmt: skip
+}
 """The user's git configuration could change what is stored (filters, line ends, signing), and so the commit."""
-_FETCHING = {"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true"}
+_FETCHING = {
+    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+}
 """`ext::` URLs run commands, and a prompt would wait for ever. The user's own configuration counts here: proxies, credentials."""
 _CONFIG = """\
 [core]
@@ -99,7 +106,7 @@ class WorkspaceImage:
     tree: str
 
 
-# --- git --------------------------------------------------------------------------------------------------------------------------
+# --- git ------------------------------------------------------------------------------------
 
 
 def _git(folder: Path, **environment: str) -> git.Git:
@@ -107,25 +114,54 @@ def _git(folder: Path, **environment: str) -> git.Git:
     try:
         import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
     except ImportError as error:  # GitPython's own word for: no git executable
-        raise SourceError("git is not installed", hint="install it, e.g. `apt-get install git`") from error
-    place = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(folder / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
+        raise SourceError(
+            "git is not installed", hint="install it, e.g. `apt-get install git`"
+        ) from error
+    place = {
+        "GIT_DIR": str(folder),
+        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+    }
     runner = git.Git(str(folder))
     runner.update_environment(**{**(environment or _ALONE), **place})
     return runner
 
 
-def _run(runner: git.Git, *arguments: str, timeout_sec: float = GIT_TIMEOUT_SEC, stdin: IO[bytes] | None = None) -> str:
+def _run(
+    runner: git.Git,
+    *arguments: str,
+    timeout_sec: float = GIT_TIMEOUT_SEC,
+    stdin: IO[bytes] | None = None,
+) -> str:
     """A git command's stdout, stripped. Raises SourceError with the end of what git said, any password in it blanked."""
-    return _output(runner, *arguments, timeout_sec=timeout_sec, stdin=stdin).decode("utf-8", "replace").strip()
+    return (
+        _output(runner, *arguments, timeout_sec=timeout_sec, stdin=stdin)
+        .decode("utf-8", "replace")
+        .strip()
+    )
 
 
-def _output(runner: git.Git, *arguments: str, timeout_sec: float = GIT_TIMEOUT_SEC, stdin: IO[bytes] | None = None) -> bytes:
+def _output(
+    runner: git.Git,
+    *arguments: str,
+    timeout_sec: float = GIT_TIMEOUT_SEC,
+    stdin: IO[bytes] | None = None,
+) -> bytes:
     from git.exc import GitCommandError  # noqa: PLC0415 - see _git
 
     try:
-        return bytes(runner.execute(["git", *arguments], kill_after_timeout=timeout_sec, istream=stdin, stdout_as_string=False))  # type: ignore[arg-type]
+        return bytes(
+            runner.execute(
+                ["git", *arguments],
+                kill_after_timeout=timeout_sec,
+                istream=stdin,
+                stdout_as_string=False,
+            )
+        )  # type: ignore[arg-type]
     except GitCommandError as error:
-        said = re.sub(r"//[^/@\s]+@", "//…@", str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
+        said = re.sub(
+            r"//[^/@\s]+@", "//…@", str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
+        )
         verb = next(word for word in arguments if not word.startswith("-") and "=" not in word)
         raise SourceError(f"git {verb} failed: {said[-600:]}") from error
 
@@ -135,7 +171,9 @@ def _new_repository(folder: Path) -> git.Git:
     for name in ("objects/pack", "refs/heads"):
         (folder / name).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
-    (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n", encoding="ascii")
+    (folder / "config").write_text(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n", encoding="ascii"
+    )
     return _git(folder)
 
 
@@ -144,7 +182,12 @@ def _describe(folder: Path) -> Repository:
     runner = _git(folder)
     commit = _run(runner, "rev-parse", "--verify", "--quiet", "refs/heads/main^{commit}")
     tree = _run(runner, "rev-parse", "--verify", f"{commit}^{{tree}}")
-    return Repository(path=folder, commit=commit, tree=tree, files=sum(1 for entry in _entries(folder, commit) if entry.mode != "160000"))
+    return Repository(
+        path=folder,
+        commit=commit,
+        tree=tree,
+        files=sum(1 for entry in _entries(folder, commit) if entry.mode != "160000"),
+    )
 
 
 @dataclass(frozen=True)
@@ -163,25 +206,37 @@ def _entries(folder: Path, commit: str) -> Iterator[_Entry]:
             yield _Entry(mode, sha, path.decode("utf-8", "surrogateescape"))
 
 
-# --- a source becomes a repository ------------------------------------------------------------------------------------------------
+# --- a source becomes a repository ----------------------------------------------------------
 
 
 def fetch_source(
-    source: Source, *, cache: Path, pins: Mapping[str, RepoPin] | None, environ: Mapping[str, str] | None = None, npm: Npm | None = None
+    source: Source,
+    *,
+    cache: Path,
+    pins: Mapping[str, RepoPin] | None,
+    environ: Mapping[str, str] | None = None,
+    npm: Npm | None = None,
 ) -> Repository:
     """The source as a repository with that single commit, from the cache where it is there.
 
     `pins` is what locks/repos.lock holds, by the source's label; None asks for no check (to make the lock). `environ`: for what fetches.
     Raises SourceError where the source cannot be had or is unsafe, LockError where it is not what the lock says.
     """
-    folder = cache.resolve() / f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.label)[-60:].strip('-')}-{digest_of(source)[:12]}.git"
+    folder = (
+        cache.resolve()
+        / f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.label)[-60:].strip('-')}-{digest_of(source)[:12]}.git"
+    )
     if not folder.exists():
         with _renamed_when_done(folder) as fresh:
             _fill(source, fresh, environ, npm)
     try:
         repository = _describe(folder)
     except SourceError as error:
-        raise LockError(f"is damaged: {error.what}", where=str(folder), hint="remove that folder; it is fetched again") from error
+        raise LockError(
+            f"is damaged: {error.what}",
+            where=str(folder),
+            hint="remove that folder; it is fetched again",
+        ) from error
     _check(source, repository, pins)
     return repository
 
@@ -196,7 +251,11 @@ def _renamed_when_done(folder: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError):  # another process was quicker: its copy is as good
             fresh.rename(folder)
         if not folder.exists():
-            raise SourceError("cannot be written", where=str(folder), hint="is the disk full, or the folder read-only?")
+            raise SourceError(
+                "cannot be written",
+                where=str(folder),
+                hint="is the disk full, or the folder read-only?",
+            )
 
 
 def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: Npm | None) -> None:
@@ -205,21 +264,33 @@ def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: N
             _fetch_commit(source, fresh, environ)
         else:
             with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
-                _import_archive(download(source, Path(scratch), environ=environ, npm=npm), fresh, message=source.label)
+                _import_archive(
+                    download(source, Path(scratch), environ=environ, npm=npm),
+                    fresh,
+                    message=source.label,
+                )
     except SourceError as error:
         raise SourceError(error.what, where=error.where or source.label, hint=error.hint) from error
     except OSError as error:
-        raise SourceError(f"cannot be written: {error}", where=source.label, hint="is the disk full?") from error
+        raise SourceError(
+            f"cannot be written: {error}", where=source.label, hint="is the disk full?"
+        ) from error
 
 
 def _check(source: Source, repository: Repository, pins: Mapping[str, RepoPin] | None) -> None:
     if isinstance(source, GitSource) and repository.commit != source.commit:
         hint = "remove that folder; it is fetched again"
-        raise LockError(f"holds {repository.commit}, not {source.commit}", where=str(repository.path), hint=hint)
+        raise LockError(
+            f"holds {repository.commit}, not {source.commit}", where=str(repository.path), hint=hint
+        )
     if pins is None:
         return
     if source.label not in pins:
-        raise LockError("is not locked", where=source.label, hint="run `fairtrial lock` and commit locks/repos.lock")
+        raise LockError(
+            "is not locked",
+            where=source.label,
+            hint="run `fairtrial lock` and commit locks/repos.lock",
+        )
     pin = pins[source.label]
     differences = [
         f"{key} is {found}, but locked as {said}"
@@ -244,9 +315,16 @@ def _fetch_commit(source: GitSource, fresh: Path, environ: Mapping[str, str] | N
     _run(runner, "rev-parse", "--verify", f"{source.commit}^{{commit}}")
 
 
-def _fetch_all(folder: Path, source: GitSource, environ: Mapping[str, str] | None, first: SourceError) -> None:
+def _fetch_all(
+    folder: Path, source: GitSource, environ: Mapping[str, str] | None, first: SourceError
+) -> None:
     runner = _new_repository(folder)
-    _fetch_refs(folder, source.url, ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"], environ)
+    _fetch_refs(
+        folder,
+        source.url,
+        ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"],
+        environ,
+    )
     _run(runner, "config", "uploadpack.allowAnySHA1InWant", "true")
     try:
         kind = _run(runner, "cat-file", "-t", source.commit)
@@ -254,15 +332,38 @@ def _fetch_all(folder: Path, source: GitSource, environ: Mapping[str, str] | Non
         hint = "no branch or tag of it leads there: was it force-pushed away? `git ls-remote` shows what there is"
         raise SourceError(f"has no commit {source.commit}", where=source.url, hint=hint) from first
     if kind != "commit":
-        hint = f"`git rev-parse {source.commit[:12]}^{{commit}}` gives the commit, where it is a tag"
+        hint = (
+            f"`git rev-parse {source.commit[:12]}^{{commit}}` gives the commit, where it is a tag"
+        )
         raise SourceError(f"{source.commit} is a {kind}, not a commit", where=source.url, hint=hint)
 
 
-def _fetch_refs(folder: Path, url: str, refspecs: Sequence[str], environ: Mapping[str, str] | None, *options: str) -> None:
-    settings = ("protocol.version=2", "fetch.unpackLimit=1", f"core.hooksPath={os.devnull}", "gc.auto=0", "fetch.writeCommitGraph=false")
+def _fetch_refs(
+    folder: Path,
+    url: str,
+    refspecs: Sequence[str],
+    environ: Mapping[str, str] | None,
+    *options: str,
+) -> None:
+    settings = (
+        "protocol.version=2",
+        "fetch.unpackLimit=1",
+        f"core.hooksPath={os.devnull}",
+        "gc.auto=0",
+        "fetch.writeCommitGraph=false",
+    )
     _run(
-        _git(folder, **{**(environ or {}), **_FETCHING}), *(word for setting in settings for word in ("-c", setting)),
-        "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", *options, "--", url, *refspecs,
+        _git(folder, **{**(environ or {}), **_FETCHING}),
+        *(word for setting in settings for word in ("-c", setting)),
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--no-write-fetch-head",
+        *options,
+        "--",
+        url,
+        *refspecs,
         timeout_sec=FETCH_TIMEOUT_SEC,
     )
 
@@ -289,11 +390,16 @@ def _write_import(stream: IO[bytes], members: Iterable[Member], message: bytes) 
         quoted = member.path.replace("\\", "\\\\").replace('"', '\\"').encode()
         lines.append(b'M %b :%d "%b"\n' % (member.mode.encode(), marks[member.path], quoted))
     who = _IDENTITY.encode()
-    stream.write(b"commit refs/heads/main\nauthor %b\ncommitter %b\ndata %d\n%b\n" % (who, who, len(message), message))
+    stream.write(
+        b"commit refs/heads/main\nauthor %b\ncommitter %b\ndata %d\n%b\n"
+        % (who, who, len(message), message)
+    )
     stream.writelines(lines)
 
 
-def open_repository(path_or_url: str, commit: str, cache: Path, *, environ: Mapping[str, str] | None = None) -> tuple[Path, str]:
+def open_repository(
+    path_or_url: str, commit: str, cache: Path, *, environ: Mapping[str, str] | None = None
+) -> tuple[Path, str]:
     """The git directory to read the commit from, and the commit's full SHA: a local repository's own, or the cache's for a URL.
 
     In a local repository seven digits or more will do where only one commit begins so. Raises SourceError where there is no such
@@ -301,10 +407,17 @@ def open_repository(path_or_url: str, commit: str, cache: Path, *, environ: Mapp
     """
     local = Path(path_or_url).is_dir()
     if not re.fullmatch(r"[0-9a-f]{7,40}" if local else r"[0-9a-f]{40}", commit):
-        raise SourceError(f"{commit!r} is not a full commit SHA", hint="`git rev-parse` gives the 40 digits; a branch or tag can move")
+        raise SourceError(
+            f"{commit!r} is not a full commit SHA",
+            hint="`git rev-parse` gives the 40 digits; a branch or tag can move",
+        )
     if local:
         return _open_local(path_or_url, commit)
-    source = parse_json(canonical_json({"kind": "git", "url": path_or_url, "commit": commit}), GitSource, where="--repo")
+    source = parse_json(
+        canonical_json({"kind": "git", "url": path_or_url, "commit": commit}),
+        GitSource,
+        where="--repo",
+    )
     return fetch_source(source, cache=cache, pins=None, environ=environ).path, commit
 
 
@@ -316,22 +429,31 @@ def _open_local(path: str, commit: str) -> tuple[Path, str]:
     try:
         repo = Repo(path)
     except InvalidGitRepositoryError as error:
-        raise SourceError("not a git repository", where=path, hint="give its top folder, or a URL") from error
+        raise SourceError(
+            "not a git repository", where=path, hint="give its top folder, or a URL"
+        ) from error
     repo.git.update_environment(GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1")
     try:
         full = _run(repo.git, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
         _run(repo.git, "cat-file", "-e", f"{full}^{{tree}}")
     except SourceError as error:
         hint = "`git fetch` it there first; a shallow clone may lack it"
-        raise SourceError(f"has no commit {commit}, or several ({error.what})", where=path, hint=hint) from error
+        raise SourceError(
+            f"has no commit {commit}, or several ({error.what})", where=path, hint=hint
+        ) from error
     return Path(repo.git_dir), full.splitlines()[-1]
 
 
-# --- a repository becomes an image ------------------------------------------------------------------------------------------------
+# --- a repository becomes an image ----------------------------------------------------------
 
 
 def ensure_workspace(
-    client: docker.DockerClient, repository: Repository, base_image_id: str, *, state_dir: Path, say: Callable[[str], None] = lambda _: None
+    client: docker.DockerClient,
+    repository: Repository,
+    base_image_id: str,
+    *,
+    state_dir: Path,
+    say: Callable[[str], None] = lambda _: None,
 ) -> WorkspaceImage:
     """The image with /workspace on the base, built (a few seconds, `say` is told) and proved where it is missing.
 
@@ -344,18 +466,29 @@ def ensure_workspace(
     tag = f"fairtrial/workspace:{digest_of([repository.commit, base_image_id, _recipe()])[:12]}"
     state_dir.mkdir(parents=True, exist_ok=True)
     with (state_dir / "workspace.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two builders of one tag would each remember an image the other has replaced
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # two builders of one tag would each remember an image the other has replaced
         try:
             try:
                 image_id = str(client.images.get(tag).id)
             except ImageNotFound:
-                say(f"building the workspace of {repository.path.stem} ({repository.files:,} files)")
+                say(
+                    f"building the workspace of {repository.path.stem} ({repository.files:,} files)"
+                )
                 image_id = _build(client, repository, base_image_id, tag)
             if not check_image(state_dir, tag, image_id):
                 _prove(client, image_id, tag, repository)
                 remember_image(state_dir, tag, image_id)
-        except (DockerException, OSError) as error:  # a lost or silent engine is an OSError of requests
-            raise SandboxError(f"the workspace image cannot be built: {error}", where=tag, hint="is the engine's disk full?") from error
+        except (
+            DockerException,
+            OSError,
+        ) as error:  # a lost or silent engine is an OSError of requests
+            raise SandboxError(
+                f"the workspace image cannot be built: {error}",
+                where=tag,
+                hint="is the engine's disk full?",
+            ) from error
     return WorkspaceImage(id=image_id, commit=repository.commit, tree=repository.tree)
 
 
@@ -364,9 +497,13 @@ def _recipe() -> str:
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
-def _build(client: docker.DockerClient, repository: Repository, base_image_id: str, tag: str) -> str:
+def _build(
+    client: docker.DockerClient, repository: Repository, base_image_id: str, tag: str
+) -> str:
     """One upload and one commit, where `docker build` would send, unpack and copy the tree three times."""
-    container = client.containers.create(base_image_id, labels={"fairtrial": "workspace"}, network_mode="none")
+    container = client.containers.create(
+        base_image_id, labels={"fairtrial": "workspace"}, network_mode="none"
+    )
     try:
         with tempfile.TemporaryFile() as file:
             _write_workspace(repository, file)
@@ -382,17 +519,27 @@ def _build(client: docker.DockerClient, repository: Repository, base_image_id: s
 def _write_workspace(repository: Repository, file: IO[bytes]) -> None:
     """The work tree and its .git as a tar: owned by root, every date the same, the same bytes on every machine."""
     entries, stored = _checked_entries(repository), _git_files(repository)
-    paths = [PurePosixPath("workspace", path) for path in (*(entry.path for entry in entries), *(f".git/{path}" for path in stored))]
+    paths = [
+        PurePosixPath("workspace", path)
+        for path in (*(entry.path for entry in entries), *(f".git/{path}" for path in stored))
+    ]
     runner = _git(repository.path)
     try:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-            for folder in sorted({str(parent) for path in paths for parent in path.parents} - {"."}):
+            for folder in sorted(
+                {str(parent) for path in paths for parent in path.parents} - {"."}
+            ):
                 _add(tar, folder, "040000")
-            sizes = [_add(tar, f"workspace/{entry.path}", entry.mode, _blob(runner, entry)) for entry in entries]
+            sizes = [
+                _add(tar, f"workspace/{entry.path}", entry.mode, _blob(runner, entry))
+                for entry in entries
+            ]
             for path, data in stored.items():
                 _add(tar, f"workspace/.git/{path}", "100644", data)
             # The index is younger than its files, or git would take every one for changed in the same second and read it again.
-            _add(tar, "workspace/.git/index", "100644", _index(entries, sizes), mtime=EPOCH + 86_400)
+            _add(
+                tar, "workspace/.git/index", "100644", _index(entries, sizes), mtime=EPOCH + 86_400
+            )
     finally:
         runner.clear_cache()  # ends its `cat-file --batch`
 
@@ -404,9 +551,14 @@ def _checked_entries(repository: Repository) -> list[_Entry]:
     for entry in entries:
         check_path(entry.path)
         if any(str(parent) in files for parent in PurePosixPath(entry.path).parents):
-            raise SourceError(f"{entry.path!r} lies below a file or link", where=str(repository.path))
+            raise SourceError(
+                f"{entry.path!r} lies below a file or link", where=str(repository.path)
+            )
     if len(files) != len(entries) or len(entries) > MAX_TREE_FILES:
-        raise SourceError(f"the tree holds a path twice, or more than {MAX_TREE_FILES} files", where=str(repository.path))
+        raise SourceError(
+            f"the tree holds a path twice, or more than {MAX_TREE_FILES} files",
+            where=str(repository.path),
+        )
     return entries
 
 
@@ -416,18 +568,31 @@ def _blob(runner: git.Git, entry: _Entry) -> bytes:
         return b""
     try:
         data = runner.get_object_data(entry.sha)[3]
-        whole = hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest() == entry.sha
+        whole = (
+            hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+            == entry.sha
+        )
     except (ValueError, OSError):  # what GitPython makes of a `cat-file` that died
         whole = False
     if not whole:
-        raise LockError(f"{entry.path} is damaged in it", where=str(runner.working_dir), hint="remove that folder; it is fetched again")
+        raise LockError(
+            f"{entry.path} is damaged in it",
+            where=str(runner.working_dir),
+            hint="remove that folder; it is fetched again",
+        )
     return data
 
 
 def _git_files(repository: Repository) -> dict[str, bytes]:
     """What /workspace/.git holds beside its index: no remote, no reflog, no hook, no other ref."""
-    objects = sorted(path for path in (repository.path / "objects").rglob("*") if path.is_file() and path.suffix != ".keep")
-    shallow = f"{repository.commit}\n" if (repository.path / "shallow").exists() else ""  # without it git would miss the parents
+    objects = sorted(
+        path
+        for path in (repository.path / "objects").rglob("*")
+        if path.is_file() and path.suffix != ".keep"
+    )
+    shallow = (
+        f"{repository.commit}\n" if (repository.path / "shallow").exists() else ""
+    )  # without it git would miss the parents
     files = {
         "HEAD": "ref: refs/heads/main\n",
         "config": _CONFIG,
@@ -439,13 +604,19 @@ def _git_files(repository: Repository) -> dict[str, bytes]:
     }
 
 
-def _add(tar: tarfile.TarFile, name: str, mode: str, data: bytes = b"", *, mtime: int = EPOCH) -> int:
+def _add(
+    tar: tarfile.TarFile, name: str, mode: str, data: bytes = b"", *, mtime: int = EPOCH
+) -> int:
     """Adds one thing under git's mode; returns its size in bytes as `lstat` will tell it."""
     info = tarfile.TarInfo(name)
     info.mtime, info.uname, info.gname = mtime, "root", "root"
     info.mode = 0o644 if mode == "100644" else 0o755
     if mode == "120000":
-        info.type, info.linkname, info.mode = tarfile.SYMTYPE, data.decode("utf-8", "surrogateescape"), 0o777
+        info.type, info.linkname, info.mode = (
+            tarfile.SYMTYPE,
+            data.decode("utf-8", "surrogateescape"),
+            0o777,
+        )
         tar.addfile(info)
     elif mode in ("040000", "160000"):
         info.type = tarfile.DIRTYPE
@@ -461,33 +632,69 @@ def _index(entries: Sequence[_Entry], sizes: Sequence[int]) -> bytes:
     out = [struct.pack(">4sLL", b"DIRC", 2, len(entries))]
     for entry, size in zip(entries, sizes, strict=True):
         path = entry.path.encode("utf-8", "surrogateescape")
-        stat = struct.pack(">10L", EPOCH, 0, EPOCH, 0, 0, 0, int(entry.mode, 8), 0, 0, size & 0xFFFFFFFF)
+        stat = struct.pack(
+            ">10L", EPOCH, 0, EPOCH, 0, 0, 0, int(entry.mode, 8), 0, 0, size & 0xFFFFFFFF
+        )
         record = stat + bytes.fromhex(entry.sha) + struct.pack(">H", min(len(path), 0xFFF)) + path
         out.append(record + b"\0" * (8 - len(record) % 8))
     body = b"".join(out)
     return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
 
-# --- the image proves itself ------------------------------------------------------------------------------------------------------
+# --- the image proves itself ----------------------------------------------------------------
 
 
 def _prove(client: docker.DockerClient, image_id: str, tag: str, repository: Repository) -> None:
     """Asks the image itself, as the agent and without network, what it holds. It is dropped where that is not the commit alone."""
     said = client.containers.run(
-        image_id, ["/bin/sh", "-c", _SELF_TEST], user="agent", network_mode="none", remove=True, labels={"fairtrial": "workspace"},
-        cap_drop=["ALL"], security_opt=["no-new-privileges"], environment={"HOME": "/nonexistent"}, stderr=True,
-    )  # fmt: skip
+        image_id,
+        ["/bin/sh", "-c", _SELF_TEST],
+        user="agent",
+        network_mode="none",
+        remove=True,
+        labels={"fairtrial": "workspace"},
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        environment={"HOME": "/nonexistent"},
+        stderr=True,
+    )
     found = dict(line.partition("=")[::2] for line in said.decode("utf-8", "replace").splitlines())
-    differences = [f"{key} is {found.get(key)!r}, not {due!r}" for key, due in _expected(repository).items() if found.get(key) != due]
+    differences = [
+        f"{key} is {found.get(key)!r}, not {due!r}"
+        for key, due in _expected(repository).items()
+        if found.get(key) != due
+    ]
     if differences:
         client.images.remove(tag, force=True)
-        raise LockError(f"the workspace image is not what it should be: {'; '.join(differences)}", where=tag, hint="build it again")
+        raise LockError(
+            f"the workspace image is not what it should be: {'; '.join(differences)}",
+            where=tag,
+            hint="build it again",
+        )
 
 
 def _expected(repository: Repository) -> dict[str, str]:
-    nothing = ("tags", "remotes", "reflogs", "unreachable", "loose", "changes", "writable", "foreign", "setuid", "damaged")
+    nothing = (
+        "tags",
+        "remotes",
+        "reflogs",
+        "unreachable",
+        "loose",
+        "changes",
+        "writable",
+        "foreign",
+        "setuid",
+        "damaged",
+    )
     shallow = " shallow" if (repository.path / "shallow").exists() else ""
     return {
-        "commit": repository.commit, "tree": repository.tree, "branch": "main", "refs": "refs/heads/main", "commits": "1", "reachable": "1",
-        "git": f"HEAD config index objects refs{shallow}", "files": str(repository.files), **dict.fromkeys(nothing, "0"),
-    }  # fmt: skip
+        "commit": repository.commit,
+        "tree": repository.tree,
+        "branch": "main",
+        "refs": "refs/heads/main",
+        "commits": "1",
+        "reachable": "1",
+        "git": f"HEAD config index objects refs{shallow}",
+        "files": str(repository.files),
+        **dict.fromkeys(nothing, "0"),
+    }

@@ -23,7 +23,14 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from runner import plan
 from runner.records import Limits
 from runner.run import Progress, run_all
-from runner.sandbox.docker import INSTALL, STATE, WORKSPACE, ContainerSpec, StderrFile, open_container
+from runner.sandbox.docker import (
+    INSTALL,
+    STATE,
+    WORKSPACE,
+    ContainerSpec,
+    StderrFile,
+    open_container,
+)
 from runner.sandbox.session import open_session
 from runner.sandbox.transport import ServerLog
 from runner.servers import launch
@@ -54,7 +61,12 @@ class Figure:
 
 
 def ratio(name: str, value_sec: float, floor_sec: float, bound: float) -> Figure:
-    return Figure(name=name, value=value_sec / floor_sec, bound=bound, detail=f"{value_sec * 1e3:,.1f} ms / {floor_sec * 1e3:,.1f} ms")
+    return Figure(
+        name=name,
+        value=value_sec / floor_sec,
+        bound=bound,
+        detail=f"{value_sec * 1e3:,.1f} ms / {floor_sec * 1e3:,.1f} ms",
+    )
 
 
 def seconds(work: Callable[[], Any], times: int) -> float:
@@ -89,7 +101,9 @@ async def one_cell(client: docker.DockerClient, image: str) -> None:
 
 def cell_cost(client: docker.DockerClient, image: str) -> list[Figure]:
     def floor() -> None:
-        subprocess.run(["docker", "run", "--rm", image, "true"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["docker", "run", "--rm", image, "true"], check=True, stdout=subprocess.DEVNULL
+        )
 
     async def ten() -> None:
         gate = asyncio.Semaphore(4)
@@ -121,7 +135,12 @@ def engine_calls(client: docker.DockerClient, image: str) -> Figure:
     asyncio.run(one_cell(client, image))
     client.api.hooks["response"].remove(count)
     beyond = [path for path in seen if "/exec" not in path]
-    return Figure(name="engine calls of a cell beyond its tool calls", value=len(beyond), bound=4, detail="create, start, remove")
+    return Figure(
+        name="engine calls of a cell beyond its tool calls",
+        value=len(beyond),
+        bound=4,
+        detail="create, start, remove",
+    )
 
 
 async def call_times(call: Callable[[], Coroutine[Any, Any, Any]], times: int = 200) -> float:
@@ -145,11 +164,15 @@ def round_trip(workshop: Workshop, server: str = "code-index-mcp") -> Figure:
     plan_of = launch(arm.spec)
 
     async def in_cell() -> float:
-        given = ContainerSpec(image=ground.image, limits=site.limits, deadline_sec=600, server_volume=arm.volume)
+        given = ContainerSpec(
+            image=ground.image, limits=site.limits, deadline_sec=600, server_volume=arm.volume
+        )
         log = ServerLog(stderr=StderrFile(None))
         async with (
             open_container(site.client, given) as container,
-            open_session(container, list(plan_of.argv), plan_of.env, log, initialize_timeout_sec=60) as session,
+            open_session(
+                container, list(plan_of.argv), plan_of.env, log, initialize_timeout_sec=60
+            ) as session,
         ):
             return await call_times(lambda: session.call(*CALL, timeout_sec=10))
 
@@ -157,18 +180,28 @@ def round_trip(workshop: Workshop, server: str = "code-index-mcp") -> Figure:
         workspace = install / "workspace"
         workspace.mkdir()
         (workspace / "README.md").write_text("x\n")
-        places = {INSTALL: str(install / "server"), WORKSPACE: str(workspace), STATE: str(install / "state")}
+        places = {
+            INSTALL: str(install / "server"),
+            WORKSPACE: str(workspace),
+            STATE: str(install / "state"),
+        }
         argv = [sys.executable, *(moved(word, places) for word in plan_of.argv[1:])]
         env = {name: moved(value, places) for name, value in plan_of.env.items()}
         with tempfile.TemporaryFile("w") as errors:
             given = StdioServerParameters(command=argv[0], args=argv[1:], env=env, cwd=workspace)
-            async with mcp.Client(stdio_client(given, errors), mode="legacy", cache=None) as session:
-                return await call_times(lambda: session.call_tool(CALL[0], CALL[1], read_timeout_seconds=10))
+            async with mcp.Client(
+                stdio_client(given, errors), mode="legacy", cache=None
+            ) as session:
+                return await call_times(
+                    lambda: session.call_tool(CALL[0], CALL[1], read_timeout_seconds=10)
+                )
 
     with tempfile.TemporaryDirectory() as folder:
         copy_install(site.client, ground.image, str(arm.volume), Path(folder))
         host = asyncio.run(on_host(Path(folder)))
-    return ratio("tools/call of a real server in a cell / on host stdio", asyncio.run(in_cell()), host, 1.6)
+    return ratio(
+        "tools/call of a real server in a cell / on host stdio", asyncio.run(in_cell()), host, 1.6
+    )
 
 
 def moved(text: str, places: dict[str, str]) -> str:
@@ -179,7 +212,12 @@ def moved(text: str, places: dict[str, str]) -> str:
 
 def copy_install(client: docker.DockerClient, image: str, volume: str, folder: Path) -> None:
     """The volume's content, on this machine."""
-    holder = client.containers.create(image, ["true"], volumes={volume: {"bind": INSTALL, "mode": "ro"}}, labels={"fairtrial": "bench"})
+    holder = client.containers.create(
+        image,
+        ["true"],
+        volumes={volume: {"bind": INSTALL, "mode": "ro"}},
+        labels={"fairtrial": "bench"},
+    )
     try:
         chunks, _ = holder.get_archive(INSTALL)
         (folder / "install.tar").write_bytes(b"".join(chunks))
@@ -235,7 +273,10 @@ def score_apart(folder: Path) -> tuple[float, float]:
         _, status, usage = os.wait4(process.pid, 0)
     assert status == 0, "fairtrial score failed"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, usage.ru_maxrss / 1e3
+    return (
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        usage.ru_maxrss / 1e3,
+    )
 
 
 def main() -> None:

@@ -28,7 +28,9 @@ _FILLER = (
 
 
 def _source() -> Source:
-    return parse_yaml(SCENARIO.read_text(encoding="utf-8"), Scenario, where=str(SCENARIO)).repository
+    return parse_yaml(
+        SCENARIO.read_text(encoding="utf-8"), Scenario, where=str(SCENARIO)
+    ).repository
 
 
 def _answer(files: GitFiles) -> str:
@@ -46,7 +48,11 @@ def _answer(files: GitFiles) -> str:
             continue
         pick = seed.choice(found)
         at = texts[path].count("\n", 0, pick.start(1)) + 1
-        lines.append(f"- `{pick[1]}` ({path}:{at + seed.randint(0, 3)})" if seed.random() < 0.8 else f"- {path}:{line}-{line + 4}")
+        lines.append(
+            f"- `{pick[1]}` ({path}:{at + seed.randint(0, 3)})"
+            if seed.random() < 0.8
+            else f"- {path}:{line}-{line + 4}"
+        )
     return "\n".join(lines)
 
 
@@ -65,7 +71,12 @@ def _cpu(work: Callable[[], Any]) -> tuple[float, Any]:
 def figures(repository: Path | None = None, commit: str = "") -> list[dict[str, Any]]:
     """Name, value, bound and detail of each figure, for tests/bench.py. Fetches the tree where no repository is given."""
     if repository is None:
-        fetched = fetch_source(_source(), cache=ROOT / ".fairtrial" / "repositories", pins=None, environ=dict(os.environ))
+        fetched = fetch_source(
+            _source(),
+            cache=ROOT / ".fairtrial" / "repositories",
+            pins=None,
+            environ=dict(os.environ),
+        )
         repository, commit = fetched.path, fetched.commit
     with GitFiles(repository, commit) as files:
         text, index = _answer(files), PathIndex(files.paths())
@@ -85,6 +96,17 @@ def figures(repository: Path | None = None, commit: str = "") -> list[dict[str, 
     tree = f"{total:,} distinct citations of {python:,} Python files"
     return [
         {"name": "10,000 citations, cold, CPU s", "value": cold, "bound": 8.0, "detail": tree},
-        {"name": "10,000 citations, warm, CPU s", "value": warm, "bound": 0.3, "detail": f"cold / warm = {cold / warm:.0f}"},
-        {"name": "extraction, MB/s", "value": speed, "bound": 2.0, "detail": f"{len(prose) / 1e6:.1f} MB of prose", "at_least": True},
+        {
+            "name": "10,000 citations, warm, CPU s",
+            "value": warm,
+            "bound": 0.3,
+            "detail": f"cold / warm = {cold / warm:.0f}",
+        },
+        {
+            "name": "extraction, MB/s",
+            "value": speed,
+            "bound": 2.0,
+            "detail": f"{len(prose) / 1e6:.1f} MB of prose",
+            "at_least": True,
+        },
     ]

@@ -29,8 +29,22 @@ LATER = "SECRET_OF_THE_FUTURE = 1\n"
 
 def git(folder: Path, *arguments: str) -> str:
     environment = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"], "HOME": str(folder)}
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always"]
-    done = subprocess.run(["git", *who, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    who = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "protocol.file.allow=always",
+    ]
+    done = subprocess.run(
+        ["git", *who, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 
@@ -57,17 +71,23 @@ def fact(says: str, terms: list[list[str]], line: int) -> dict[str, Any]:
 
 def scenario(url: str, commit: str, **changes: Any) -> dict[str, Any]:
     return {
-        "id": "small", "title": "A small trace", "description": "For tests.", "language": "python", "slant": "none",
+        "id": "small",
+        "title": "A small trace",
+        "description": "For tests.",
+        "language": "python",
+        "slant": "none",
         "repository": {"kind": "git", "url": url, "commit": commit},
         "budget": {"tokens": 200_000, "wall_sec": 60, "actions": 200},
         "steps": [
             {
-                "name": "trace", "prompt": "Trace what `App.dispatch_all` does, step by step.",
-                "checks": [{"kind": "word", "value": "finish_up"}], "must_cite": [{"path": "app.py", "line": 5, "symbol": "finish_up"}],
+                "name": "trace",
+                "prompt": "Trace what `App.dispatch_all` does, step by step.",
+                "checks": [{"kind": "word", "value": "finish_up"}],
+                "must_cite": [{"path": "app.py", "line": 5, "symbol": "finish_up"}],
             }
         ],
         **changes,
-    }  # fmt: skip
+    }
 
 
 RUBRIC = {
@@ -77,21 +97,37 @@ RUBRIC = {
             "name": "trace",
             "criteria": {
                 "map_quality": {
-                    "weight": 1.0, "question": "Is the call there?", "facts": [fact("dispatch_all calls finish_up", [["finish_up"]], 5)],
+                    "weight": 1.0,
+                    "question": "Is the call there?",
+                    "facts": [fact("dispatch_all calls finish_up", [["finish_up"]], 5)],
                 }
             },
         }
     ],
-}  # fmt: skip
+}
 
 
 def server(name: str, mode: str, **changes: Any) -> dict[str, Any]:
     return {
-        "name": name, "title": name, "version": "1.0", "licence": "Apache-2.0", "homepage": "https://example.org",
-        "command": ["python3", "{install}/server.py", mode], "files": {"server.py": SERVER}, "line_base": 1,
-        "canaries": [{"repository": "*", "call": {"tool": "echo", "arguments": {"text": "alive"}}, "contains": "alive"}],
-        "initialize_timeout_sec": 5, "call_timeout_sec": 3, **changes,
-    }  # fmt: skip
+        "name": name,
+        "title": name,
+        "version": "1.0",
+        "licence": "Apache-2.0",
+        "homepage": "https://example.org",
+        "command": ["python3", "{install}/server.py", mode],
+        "files": {"server.py": SERVER},
+        "line_base": 1,
+        "canaries": [
+            {
+                "repository": "*",
+                "call": {"tool": "echo", "arguments": {"text": "alive"}},
+                "contains": "alive",
+            }
+        ],
+        "initialize_timeout_sec": 5,
+        "call_timeout_sec": 3,
+        **changes,
+    }
 
 
 @dataclass(frozen=True)
@@ -99,17 +135,28 @@ class Checkout:
     root: Path
     commit: str
 
-    def fairtrial(self, *arguments: str, timeout_sec: float = 120) -> subprocess.CompletedProcess[str]:
+    def fairtrial(
+        self, *arguments: str, timeout_sec: float = 120
+    ) -> subprocess.CompletedProcess[str]:
         """The real command, in a process of its own."""
-        return subprocess.run(self.argv(*arguments), capture_output=True, text=True, timeout=timeout_sec, check=False)
+        return subprocess.run(
+            self.argv(*arguments), capture_output=True, text=True, timeout=timeout_sec, check=False
+        )
 
     def argv(self, *arguments: str) -> list[str]:
-        return [str(Path(sys.executable).parent / "fairtrial"), "--root", str(self.root), *arguments]
+        return [
+            str(Path(sys.executable).parent / "fairtrial"),
+            "--root",
+            str(self.root),
+            *arguments,
+        ]
 
     def write(self, path: str, value: Any) -> None:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False))
+        target.write_text(
+            value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False)
+        )
 
     def edit(self, path: str, old: str, new: str) -> None:
         text = (self.root / path).read_text()
@@ -132,11 +179,15 @@ class Checkout:
     def attempt(self, run: str, server: str) -> Path:
         """The first attempt at the server's only cell."""
         found = (self.root / "runs" / run / "cells").glob("*/attempt-1/result.json")
-        (path,) = [path for path in found if json.loads(path.read_text())["cell"]["server"] == server]
+        (path,) = [
+            path for path in found if json.loads(path.read_text())["cell"]["server"] == server
+        ]
         return path.parent
 
     def reason(self, run: str, server: str) -> str:
-        return str(json.loads((self.attempt(run, server) / "result.json").read_text())["outcome"]["reason"])
+        return str(
+            json.loads((self.attempt(run, server) / "result.json").read_text())["outcome"]["reason"]
+        )
 
     def outcomes(self, run: str) -> dict[str, list[str]]:
         """Server -> outcome of every attempt that ended, oldest first."""

@@ -28,12 +28,24 @@ class LocalSandbox:
 
     async def shell(self, command: str, *, timeout_sec: float) -> ShellResult:
         started = time.monotonic()
-        done = subprocess.run(["bash", "-c", command], cwd=self.folder, capture_output=True, text=True, timeout=timeout_sec, check=False)
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout_sec,
+            check=False,
+        )
         output = done.stdout + done.stderr
         return ShellResult(
-            output=output, exit_code=done.returncode, timed_out=False, size_chars=len(output), truncated=False,
-            digest=hashlib.sha256(output.encode()).hexdigest(), wall_sec=time.monotonic() - started,
-        )  # fmt: skip
+            output=output,
+            exit_code=done.returncode,
+            timed_out=False,
+            size_chars=len(output),
+            truncated=False,
+            digest=hashlib.sha256(output.encode()).hexdigest(),
+            wall_sec=time.monotonic() - started,
+        )
 
 
 class Scripted:
@@ -46,7 +58,14 @@ class Scripted:
         self.turns = list(turns)
         self.seen: list[tuple[str, int, tuple[str, ...]]] = []
 
-    async def turn(self, system: str, conversation: Sequence[Message], tools: Sequence[ToolSpec], *, timeout_sec: float) -> Turn:
+    async def turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        timeout_sec: float,
+    ) -> Turn:
         self.seen.append((system, len(conversation), tuple(tool.name for tool in tools)))
         turn = self.turns.pop(0)
         if isinstance(turn, Exception):
@@ -59,17 +78,26 @@ def says(text: str, *, tokens: int = 10) -> Turn:
 
 
 def calls(*commands: str, tool: str = "shell", tokens: int = 10) -> Turn:
-    made = tuple(Call(id=f"c{number}", tool=tool, arguments={"command": command}) for number, command in enumerate(commands))
+    made = tuple(
+        Call(id=f"c{number}", tool=tool, arguments={"command": command})
+        for number, command in enumerate(commands)
+    )
     return Turn(text="", calls=made, stop="tool_use", input_tokens=tokens, output_tokens=0)
 
 
 def scenario(*prompts: str, **budget: int) -> Scenario:
     return Scenario(
-        id="small", title="Small", description="For tests.", language="python", slant="none",
+        id="small",
+        title="Small",
+        description="For tests.",
+        language="python",
+        slant="none",
         repository=GitSource(kind="git", url="file:///nowhere", commit=COMMIT),
         budget=Budget(**{"tokens": 1000, "wall_sec": 60, "actions": 20, **budget}),
-        steps=tuple(Step(name=f"step {number}", prompt=prompt) for number, prompt in enumerate(prompts)),
-    )  # fmt: skip
+        steps=tuple(
+            Step(name=f"step {number}", prompt=prompt) for number, prompt in enumerate(prompts)
+        ),
+    )
 
 
 def cell(server: str = "shell", *, trial: int = 1, **inputs: str) -> Cell:
@@ -97,7 +125,9 @@ Ask = Callable[..., tuple[Outcome, list[Event], list[str]]]
 def asking(client: docker.DockerClient, image: str) -> Ask:
     """Hold a conversation over some files in a fresh cell: outcome, events, and the files that are there afterwards."""
 
-    def ask(model: Model, asked: Scenario, files: Mapping[str, str]) -> tuple[Outcome, list[Event], list[str]]:
+    def ask(
+        model: Model, asked: Scenario, files: Mapping[str, str]
+    ) -> tuple[Outcome, list[Event], list[str]]:
         events: list[Event] = []
 
         async def main() -> tuple[Outcome, str]:
@@ -105,8 +135,15 @@ def asking(client: docker.DockerClient, image: str) -> Ask:
             async with open_container(client, given) as container:
                 folder = CellFolder(container)
                 await folder.write(files)
-                conversation = Conversation(model=model, scenario=asked, toolbox=Toolbox(folder, Limits()), record=events.append)
-                return await conversation.hold(), (await folder.shell("find . -type f", timeout_sec=10)).output
+                conversation = Conversation(
+                    model=model,
+                    scenario=asked,
+                    toolbox=Toolbox(folder, Limits()),
+                    record=events.append,
+                )
+                return await conversation.hold(), (
+                    await folder.shell("find . -type f", timeout_sec=10)
+                ).output
 
         outcome, listing = asyncio.run(main())
         return outcome, events, listing.splitlines()

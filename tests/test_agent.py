@@ -10,11 +10,24 @@ import pytest
 from runner.agent import SYSTEM, Conversation, Spent, Toolbox
 from runner.errors import ProviderError
 from runner.protocols import Turn
-from runner.records import Event, Limits, Outcome, Prompt, Prose, Scenario, StepEnd, ToolCall, ToolResult, Usage
+from runner.records import (
+    Event,
+    Limits,
+    Outcome,
+    Prompt,
+    Prose,
+    Scenario,
+    StepEnd,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from tests.helpers import LocalSandbox, Scripted, calls, says, scenario
 
 
-def hold(given: Scenario, model: Scripted, folder: Path, limits: Limits | None = None) -> tuple[Outcome, list[Event], Spent]:
+def hold(
+    given: Scenario, model: Scripted, folder: Path, limits: Limits | None = None
+) -> tuple[Outcome, list[Event], Spent]:
     events: list[Event] = []
     toolbox = Toolbox(LocalSandbox(folder), limits or Limits())
     conversation = Conversation(model=model, scenario=given, toolbox=toolbox, record=events.append)
@@ -26,8 +39,14 @@ def test_steps_follow_one_another_in_one_conversation(tmp_path: Path) -> None:
     model = Scripted(calls("cat a.py"), says("It sets x, a.py:1."), says("Nothing else."))
     outcome, events, _ = hold(scenario("What does a.py do?", "And?"), model, tmp_path)
     assert outcome.kind == "answered"
-    assert [event.text for event in events if isinstance(event, Prompt)] == ["What does a.py do?", "And?"]
-    assert [event.text for event in events if isinstance(event, Prose)] == ["It sets x, a.py:1.", "Nothing else."]
+    assert [event.text for event in events if isinstance(event, Prompt)] == [
+        "What does a.py do?",
+        "And?",
+    ]
+    assert [event.text for event in events if isinstance(event, Prose)] == [
+        "It sets x, a.py:1.",
+        "Nothing else.",
+    ]
     assert [event.text for event in events if isinstance(event, ToolResult)] == ["x = 1\n"]
     assert [length for _, length, _ in model.seen] == [1, 3, 5]
     assert [event.stop for event in events if isinstance(event, StepEnd)] == ["end", "end"]
@@ -49,10 +68,15 @@ def test_a_failing_command_is_an_error_the_model_sees_with_its_exit_code(tmp_pat
 
 
 @pytest.mark.parametrize("command", ["", "   "])
-def test_an_empty_command_is_refused_and_the_conversation_goes_on(tmp_path: Path, command: str) -> None:
+def test_an_empty_command_is_refused_and_the_conversation_goes_on(
+    tmp_path: Path, command: str
+) -> None:
     outcome, events, _ = hold(scenario("?"), Scripted(calls(command), says("well")), tmp_path)
     assert outcome.kind == "answered"
-    assert next(event for event in events if isinstance(event, ToolResult)).text == "shell takes one argument, `command`, a text"
+    assert (
+        next(event for event in events if isinstance(event, ToolResult)).text
+        == "shell takes one argument, `command`, a text"
+    )
 
 
 def test_a_tool_nobody_offered_is_an_error_result(tmp_path: Path) -> None:
@@ -71,7 +95,9 @@ def test_tokens_past_the_ceiling_end_the_cell_inside_the_step(tmp_path: Path) ->
 
 
 def test_actions_past_the_ceiling_end_the_cell(tmp_path: Path) -> None:
-    outcome, _, spent = hold(scenario("?", actions=2), Scripted(calls("true", "true"), calls("true")), tmp_path)
+    outcome, _, spent = hold(
+        scenario("?", actions=2), Scripted(calls("true", "true"), calls("true")), tmp_path
+    )
     assert (outcome.kind, spent.actions) == ("out_of_actions", 2)
 
 
@@ -87,9 +113,11 @@ def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
     events: list[Event] = []
     toolbox = Toolbox(Slow(tmp_path), Limits(shell_timeout_sec=60))
     conversation = Conversation(
-        model=Scripted(calls("sleep"), calls("sleep"), says("late")), scenario=scenario("?", wall_sec=2), toolbox=toolbox,
+        model=Scripted(calls("sleep"), calls("sleep"), says("late")),
+        scenario=scenario("?", wall_sec=2),
+        toolbox=toolbox,
         record=events.append,
-    )  # fmt: skip
+    )
     outcome = asyncio.run(conversation.hold())
     assert outcome.kind == "out_of_time"
     assert Slow.asked[0] == pytest.approx(2, abs=0.3)
@@ -109,7 +137,9 @@ def test_a_refusal_is_a_measurement(tmp_path: Path) -> None:
 
 
 def test_back_off_is_not_charged_to_the_arm(tmp_path: Path) -> None:
-    slept = Turn(text="at last", calls=(), stop="end", input_tokens=1, output_tokens=1, backoff_sec=3600)
+    slept = Turn(
+        text="at last", calls=(), stop="end", input_tokens=1, output_tokens=1, backoff_sec=3600
+    )
     outcome, events, spent = hold(scenario("?", wall_sec=5), Scripted(slept), tmp_path)
     assert outcome.kind == "answered"
     assert spent.agent_sec < 5
@@ -130,7 +160,10 @@ def test_every_call_is_recorded_before_it_is_made(tmp_path: Path) -> None:
             raise ProviderError("the cell is gone")
 
     conversation = Conversation(
-        model=Scripted(calls("boom")), scenario=scenario("?"), toolbox=Toolbox(Broken(tmp_path), Limits()), record=events.append
+        model=Scripted(calls("boom")),
+        scenario=scenario("?"),
+        toolbox=Toolbox(Broken(tmp_path), Limits()),
+        record=events.append,
     )
     with pytest.raises(ProviderError):
         asyncio.run(conversation.hold())

@@ -82,7 +82,7 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
-# --- what is shipped --------------------------------------------------------------------------------------------------------------
+# --- what is shipped ------------------------------------------------------------------------
 
 
 def test_everything_shipped_holds_together() -> None:
@@ -102,7 +102,7 @@ def test_a_folder_is_all_it_takes(root: Path) -> None:
     assert list(catalog.servers) == ["helper", "second"]
 
 
-# --- every problem at once --------------------------------------------------------------------------------------------------------
+# --- every problem at once ------------------------------------------------------------------
 
 
 def test_every_problem_of_every_file_is_said_at_once(root: Path) -> None:
@@ -136,24 +136,72 @@ def test_one_broken_scenario_leaves_the_others_usable(root: Path) -> None:
 
 
 BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "id": (lambda f: replace(f / "scenario.yaml", "id: good", "id: best"), "id: is 'best', but the folder is 'good'"),
-    "step twice": (lambda f: replace(f / "scenario.yaml", "name: two", "name: one"), "steps[1].name: an earlier step is called 'one' too"),
-    "rubric order": (lambda f: replace(f / "rubric.yaml", "name: two", "name: three"), "'three'], the scenario's are ['one', 'two']"),
-    "no must_cite": (lambda f: replace(f / "scenario.yaml", "must_cite: [{path: a.py, line: 1}]", "checks: []"), "no step has"),
-    "empty reference": (lambda f: (f / "reference/1.md").write_text(" \n"), "reference/1.md: is empty"),
-    "third reference": (lambda f: (f / "reference/3.md").write_text("x"), "reference/3.md: nothing reads this file"),
+    "id": (
+        lambda f: replace(f / "scenario.yaml", "id: good", "id: best"),
+        "id: is 'best', but the folder is 'good'",
+    ),
+    "step twice": (
+        lambda f: replace(f / "scenario.yaml", "name: two", "name: one"),
+        "steps[1].name: an earlier step is called 'one' too",
+    ),
+    "rubric order": (
+        lambda f: replace(f / "rubric.yaml", "name: two", "name: three"),
+        "'three'], the scenario's are ['one', 'two']",
+    ),
+    "no must_cite": (
+        lambda f: replace(f / "scenario.yaml", "must_cite: [{path: a.py, line: 1}]", "checks: []"),
+        "no step has",
+    ),
+    "empty reference": (
+        lambda f: (f / "reference/1.md").write_text(" \n"),
+        "reference/1.md: is empty",
+    ),
+    "third reference": (
+        lambda f: (f / "reference/3.md").write_text("x"),
+        "reference/3.md: nothing reads this file",
+    ),
     "no reference": (lambda f: shutil.rmtree(f / "reference"), "reference/1.md: cannot be read"),
-    "stray file": (lambda f: (f / "rubric.yml").write_text("x"), "rubric.yml: nothing reads this file; did you mean rubric.yaml?"),
-    "gold outside held-out": (lambda f: (f / "gold_scores.json").write_text("{}"), "gold_scores.json: nothing reads this file"),
-    "short SHA": (lambda f: replace(f / "scenario.yaml", "1" * 40, "1" * 12), "repository.git.commit: String should match pattern"),
-    "branch": (lambda f: replace(f / "scenario.yaml", "1" * 40, "main"), "repository.git.commit: String should match pattern"),
-    "option for a URL": (lambda f: replace(f / "scenario.yaml", "/repo", "-u/repo"), "repository.git.url: Value error, a URL is not empty"),
-    "password": (lambda f: replace(f / "scenario.yaml", "/repo", "https://me:pw@host/repo"), "credential helper"),
-    "misplaced": (lambda f: replace(f / "scenario.yaml", "title: A", "title: A\ntokens: 5"), "no such key here; it belongs to Budget"),
-    "infinite": (lambda f: replace(f / "scenario.yaml", "tokens: 1000", "tokens: .inf"), "Out of range float"),
-    "path out": (lambda f: replace(f / "scenario.yaml", "path: a.py", "path: ../a.py"), "paths are relative"),
-    "number as text": (lambda f: replace(f / "scenario.yaml", ": 1000", ': "1000"'), "budget.tokens: Input should be a valid integer"),
-}  # fmt: skip
+    "stray file": (
+        lambda f: (f / "rubric.yml").write_text("x"),
+        "rubric.yml: nothing reads this file; did you mean rubric.yaml?",
+    ),
+    "gold outside held-out": (
+        lambda f: (f / "gold_scores.json").write_text("{}"),
+        "gold_scores.json: nothing reads this file",
+    ),
+    "short SHA": (
+        lambda f: replace(f / "scenario.yaml", "1" * 40, "1" * 12),
+        "repository.git.commit: String should match pattern",
+    ),
+    "branch": (
+        lambda f: replace(f / "scenario.yaml", "1" * 40, "main"),
+        "repository.git.commit: String should match pattern",
+    ),
+    "option for a URL": (
+        lambda f: replace(f / "scenario.yaml", "/repo", "-u/repo"),
+        "repository.git.url: Value error, a URL is not empty",
+    ),
+    "password": (
+        lambda f: replace(f / "scenario.yaml", "/repo", "https://me:pw@host/repo"),
+        "credential helper",
+    ),
+    "misplaced": (
+        lambda f: replace(f / "scenario.yaml", "title: A", "title: A\ntokens: 5"),
+        "no such key here; it belongs to Budget",
+    ),
+    "infinite": (
+        lambda f: replace(f / "scenario.yaml", "tokens: 1000", "tokens: .inf"),
+        "Out of range float",
+    ),
+    "path out": (
+        lambda f: replace(f / "scenario.yaml", "path: a.py", "path: ../a.py"),
+        "paths are relative",
+    ),
+    "number as text": (
+        lambda f: replace(f / "scenario.yaml", ": 1000", ': "1000"'),
+        "budget.tokens: Input should be a valid integer",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -177,12 +225,27 @@ def test_an_id_belongs_to_one_suite(root: Path) -> None:
 
 CANARIES = 'canaries: [{repository: "*", call: {tool: x}, contains: x}]'
 SERVER_BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "name": (lambda f: replace(f / "server.yaml", "name: helper", "name: other"), "name: is 'other', but the folder is 'helper'"),
-    "unpinned": (lambda f: (f / "requirements.txt").unlink(), "nothing is installed: it needs requirements.txt"),
-    "half of npm": (lambda f: (f / "package.json").write_text("{}"), "package.json and package-lock.json go together"),
-    "placeholder": (lambda f: replace(f / "server.yaml", "{install}", "{instal}"), "no placeholder {instal}"),
-    "no canary": (lambda f: replace(f / "server.yaml", CANARIES, "canaries: []"), "canaries: Tuple should have at least 1 item"),
-}  # fmt: skip
+    "name": (
+        lambda f: replace(f / "server.yaml", "name: helper", "name: other"),
+        "name: is 'other', but the folder is 'helper'",
+    ),
+    "unpinned": (
+        lambda f: (f / "requirements.txt").unlink(),
+        "nothing is installed: it needs requirements.txt",
+    ),
+    "half of npm": (
+        lambda f: (f / "package.json").write_text("{}"),
+        "package.json and package-lock.json go together",
+    ),
+    "placeholder": (
+        lambda f: replace(f / "server.yaml", "{install}", "{instal}"),
+        "no placeholder {instal}",
+    ),
+    "no canary": (
+        lambda f: replace(f / "server.yaml", CANARIES, "canaries: []"),
+        "canaries: Tuple should have at least 1 item",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SERVER_BREAKS)
@@ -213,7 +276,7 @@ def test_a_servers_digest_moves_with_what_a_cell_sees_and_with_nothing_else(root
     assert digest() not in (first, second)
 
 
-# --- names ------------------------------------------------------------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------
 
 
 def test_a_misspelt_name_gets_the_closest_ones(root: Path) -> None:
@@ -229,9 +292,12 @@ def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
         load_catalog(tmp_path)
 
 
-# --- YAML -------------------------------------------------------------------------------------------------------------------------
+# --- YAML -----------------------------------------------------------------------------------
 
-LAUGHS = "a: &a [x]\n" + "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True))
+LAUGHS = "a: &a [x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
+    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +349,12 @@ def test_a_file_that_is_no_plain_text_is_refused(root: Path, data: bytes, why: s
         {"kind": "pypi", "name": "x", "version": "1 --pre", "sha256": "0" * 64},
         {"kind": "npm", "name": "x", "version": "^1.0.0", "integrity": f"sha512-{'A' * 86}=="},
         {"kind": "npm", "name": "x", "version": "latest", "integrity": f"sha512-{'A' * 86}=="},
-        {"kind": "npm", "name": "--registry=x", "version": "1.0.0", "integrity": f"sha512-{'A' * 86}=="},
+        {
+            "kind": "npm",
+            "name": "--registry=x",
+            "version": "1.0.0",
+            "integrity": f"sha512-{'A' * 86}==",
+        },
         {"kind": "npm", "name": "../x", "version": "1.0.0", "integrity": f"sha512-{'A' * 86}=="},
         {"kind": "npm", "name": "x", "version": "1.0.0", "integrity": "sha1-AAAA"},
         {"kind": "svn", "url": "x"},

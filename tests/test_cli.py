@@ -31,7 +31,9 @@ def no_volumes_left(engine: docker.DockerClient) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, base_image: str, engine: docker.DockerClient) -> Iterator[Checkout]:
+def template(
+    tmp_path_factory: pytest.TempPathFactory, base_image: str, engine: docker.DockerClient
+) -> Iterator[Checkout]:
     made = make(tmp_path_factory.mktemp("checkout") / "template")
     yield made
     made.remove_images(engine)
@@ -49,18 +51,26 @@ def nothing_left(engine: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
     """No test of the command leaves a cell of its runs behind."""
     yield
     cells = engine.api.containers(all=True, filters={"label": "fairtrial=cell"})
-    assert not [item for item in cells if item["Labels"].get("fairtrial.run", "").startswith(str(tmp_path))]
+    assert not [
+        item for item in cells if item["Labels"].get("fairtrial.run", "").startswith(str(tmp_path))
+    ]
 
 
-def run(checkout: Checkout, *arguments: str, servers: tuple[str, ...] = ("good",)) -> subprocess.CompletedProcess[str]:
+def run(
+    checkout: Checkout, *arguments: str, servers: tuple[str, ...] = ("good",)
+) -> subprocess.CompletedProcess[str]:
     named = [word for name in servers for word in ("--server", name)]
-    return checkout.fairtrial("run", "--run", "r", "--scenario", "small", *named, "--ungated", *arguments)
+    return checkout.fairtrial(
+        "run", "--run", "r", "--scenario", "small", *named, "--ungated", *arguments
+    )
 
 
 @contextmanager
 def under_way(checkout: Checkout, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
     """The command as a process, once the server `slow` is starting in its cell."""
-    with subprocess.Popen(checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stderr is not None
         assert any("slow: the server starts" in line for line in process.stderr)
         yield process
@@ -69,7 +79,10 @@ def under_way(checkout: Checkout, arguments: tuple[str, ...]) -> Iterator[subpro
 def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: Checkout) -> None:
     done = run(checkout)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "Made with the offline model: it checks plumbing and servers, and ranks nobody."
+    assert (
+        done.stdout.splitlines()[0]
+        == "Made with the offline model: it checks plumbing and servers, and ranks nobody."
+    )
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
     for page in ("report.json", "report.md", "report.html"):
@@ -78,9 +91,14 @@ def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: 
     assert "[1/2]" in done.stderr
 
 
-def test_the_prompts_the_limits_and_the_container_are_the_same_in_both_arms(checkout: Checkout) -> None:
+def test_the_prompts_the_limits_and_the_container_are_the_same_in_both_arms(
+    checkout: Checkout,
+) -> None:
     run(checkout)
-    prints = [json.loads(p.read_text())["fingerprint"] for p in (checkout.root / "runs" / "r").glob("cells/*/attempt-1/result.json")]
+    prints = [
+        json.loads(p.read_text())["fingerprint"]
+        for p in (checkout.root / "runs" / "r").glob("cells/*/attempt-1/result.json")
+    ]
     differing = {key for key in prints[0] if prints[0][key] != prints[1][key]}
     assert differing == {"server", "server_version", "server_spec", "tools"}
 
@@ -96,20 +114,38 @@ def test_a_runner_killed_in_a_cell_goes_on_with_finished_cells_kept_and_no_conta
     checkout: Checkout, engine: docker.DockerClient
 ) -> None:
     checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 20"}])
-    arguments = ("run", "--run", "r", "--scenario", "small", "--server", "good", "--server", "slow", "--ungated")
+    arguments = (
+        "run",
+        "--run",
+        "r",
+        "--scenario",
+        "small",
+        "--server",
+        "good",
+        "--server",
+        "slow",
+        "--ungated",
+    )
     with under_way(checkout, arguments) as process:
         time.sleep(1)
         process.send_signal(signal.SIGKILL)
     cells = {"label": ["fairtrial=cell", f"fairtrial.run={checkout.root / 'runs' / 'r'}"]}
     assert len(engine.api.containers(filters=cells)) == 1
-    finished = {path: path.stat().st_mtime_ns for path in (checkout.root / "runs").glob("r/cells/*/attempt-*/result.json")}
+    finished = {
+        path: path.stat().st_mtime_ns
+        for path in (checkout.root / "runs").glob("r/cells/*/attempt-*/result.json")
+    }
     assert len(finished) == 2
     checkout.edit("images/servers/slow/server.yaml", "title: slow", "title: still slow")
     done = checkout.fairtrial(*arguments)
     assert done.returncode == 0, done.stderr
     assert "2 of 3 cells are finished and kept" in done.stderr
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"], "slow": ["answered"]}
+    assert checkout.outcomes("r") == {
+        "shell": ["answered"],
+        "good": ["answered"],
+        "slow": ["answered"],
+    }
     assert len(list((checkout.root / "runs" / "r").glob("cells/*/attempt-1.partial"))) == 1
 
 
@@ -141,7 +177,11 @@ def test_a_second_runner_on_the_same_run_is_told_who_is_at_work(checkout: Checko
     [
         ("silent", {"initialize_timeout_sec": 1}, "did not initialise in 1 s"),
         ("dies", {}, "no module named mcp"),
-        ("good", {"canaries": [{"repository": "*", "call": {"tool": "echo"}, "contains": "def "}]}, "canary: expected"),
+        (
+            "good",
+            {"canaries": [{"repository": "*", "call": {"tool": "echo"}, "contains": "def "}]},
+            "canary: expected",
+        ),
         ("good", {"warm_up": [{"shell": "echo no grammar; exit 3"}]}, "no grammar"),
         ("good", {"warm_up": [{"call": {"tool": "die"}}]}, "the index is corrupt"),
     ],
@@ -152,7 +192,11 @@ def test_a_server_that_fails_is_a_result_of_its_arm_and_stops_nobody_else(
     checkout.add_server("bad", mode, **changes)
     done = run(checkout, servers=("bad", "good"))
     assert done.returncode == 0, done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "bad": ["server_crashed"], "good": ["answered"]}
+    assert checkout.outcomes("r") == {
+        "shell": ["answered"],
+        "bad": ["server_crashed"],
+        "good": ["answered"],
+    }
     assert reason in checkout.reason("r", "bad")
 
 
@@ -160,8 +204,14 @@ def test_a_server_that_babbles_on_stdout_is_measured_and_noted(checkout: Checkou
     checkout.add_server("babbler", "babble")
     run(checkout, servers=("babbler",))
     assert checkout.outcomes("r")["babbler"] == ["answered"]
-    transcripts = [path.read_text() for path in (checkout.root / "runs").glob("r/cells/*/attempt-1/transcript.jsonl")]
-    assert sum("50 lines on the server's stdout were not JSON-RPC" in text for text in transcripts) == 1
+    transcripts = [
+        path.read_text()
+        for path in (checkout.root / "runs").glob("r/cells/*/attempt-1/transcript.jsonl")
+    ]
+    assert (
+        sum("50 lines on the server's stdout were not JSON-RPC" in text for text in transcripts)
+        == 1
+    )
 
 
 def test_no_cell_can_see_a_later_commit(checkout: Checkout) -> None:
@@ -177,11 +227,20 @@ def test_no_cell_can_see_a_later_commit(checkout: Checkout) -> None:
 
 def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: Checkout) -> None:
     run(checkout)
-    cards = {path: path.read_bytes() for path in (checkout.root / "runs").glob("r/cells/*/scorecard.json")}
+    cards = {
+        path: path.read_bytes()
+        for path in (checkout.root / "runs").glob("r/cells/*/scorecard.json")
+    }
     for path in cards:
         path.unlink()
     argv = checkout.argv("score", "r")
-    done = subprocess.run(argv, env={**os.environ, "DOCKER_HOST": "unix:///nowhere"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        argv,
+        env={**os.environ, "DOCKER_HOST": "unix:///nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "scored 2 of 2 cells of r\n"), done.stderr
     assert {path: path.read_bytes() for path in cards} == cards
 
@@ -198,7 +257,9 @@ def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: C
         (("server", "check", "god"), "good"),
     ],
 )
-def test_an_unknown_name_says_which_and_names_the_closest(template: Checkout, arguments: tuple[str, ...], said: str) -> None:
+def test_an_unknown_name_says_which_and_names_the_closest(
+    template: Checkout, arguments: tuple[str, ...], said: str
+) -> None:
     extra = ("--ungated",) if arguments[0] == "run" else ()
     done = template.fairtrial(*arguments, *extra)
     assert done.returncode == 1
@@ -243,7 +304,13 @@ def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: 
 
 def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) -> None:
     argv = template.argv("run", "--run", "none", "--scenario", "small", "--ungated")
-    done = subprocess.run(argv, env={**os.environ, "DOCKER_HOST": "unix:///nowhere"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        argv,
+        env={**os.environ, "DOCKER_HOST": "unix:///nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "no Docker Engine answers" in done.stderr
     assert "hint: `./justw demo` starts one" in done.stderr
@@ -252,7 +319,9 @@ def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) ->
 def test_replaying_a_cell_tells_where_a_server_answers_otherwise(checkout: Checkout) -> None:
     run(checkout)
     shell = checkout.attempt("r", "shell")
-    done = checkout.fairtrial("cell", "small", "shell", "--model", f"replay:{shell}", "--run", "again", "--ungated")
+    done = checkout.fairtrial(
+        "cell", "small", "shell", "--model", f"replay:{shell}", "--run", "again", "--ungated"
+    )
     assert done.returncode == 0, done.stderr
     (told,) = (checkout.root / "runs").glob("again/cells/*/attempt-1/differences.json")
     assert json.loads(told.read_text())["differences"] == []
@@ -264,7 +333,12 @@ def test_a_server_is_examined_and_its_card_shown(template: Checkout) -> None:
     done = template.fairtrial("server", "check", "good", "--json")
     assert done.returncode == 0, done.stderr
     (card,) = json.loads(done.stdout)
-    assert (card["name"], card["canary_passed"], card["network_attempts"], len(card["tools"])) == ("good", True, 0, 5)
+    assert (card["name"], card["canary_passed"], card["network_attempts"], len(card["tools"])) == (
+        "good",
+        True,
+        0,
+        5,
+    )
     assert "good passes on git:" in template.fairtrial("server", "check", "good").stdout
 
 
@@ -275,7 +349,9 @@ def test_clean_removes_a_dead_runners_cell_and_spares_a_living_ones(
     started = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19]
     owners = {"dead": f"{host}:999999999:1", "living": f"{host}:{os.getpid()}:{started}"}
     made = {
-        name: engine.containers.create(base_image, ["true"], labels={"fairtrial": "cell", "fairtrial.owner": owner})
+        name: engine.containers.create(
+            base_image, ["true"], labels={"fairtrial": "cell", "fairtrial.owner": owner}
+        )
         for name, owner in owners.items()
     }
     try:
@@ -295,7 +371,9 @@ def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
         "from runner.cli import main\nmain(sys.argv[1:])\n"
     )
     arguments = checkout.argv("run", "--run", "full", "--scenario", "small", "--ungated")[1:]
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1, done.stderr
     assert "hint: free some" in done.stderr
     assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
@@ -303,5 +381,18 @@ def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
 
 def test_help_names_every_verb_and_exit_code(template: Checkout) -> None:
     text = template.fairtrial("--help").stdout
-    for word in ("demo", "run", "cell", "score", "report", "check", "lock", "server", "ground", "clean", "70 our bug", "130 interrupted"):
+    for word in (
+        "demo",
+        "run",
+        "cell",
+        "score",
+        "report",
+        "check",
+        "lock",
+        "server",
+        "ground",
+        "clean",
+        "70 our bug",
+        "130 interrupted",
+    ):
         assert word in text

@@ -16,7 +16,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-RECIPES = ["demo", "test", "check", "lock", "cell", "run", "score", "verify-anchors", "report", "bench", "clean"]
+RECIPES = [
+    "demo",
+    "test",
+    "check",
+    "lock",
+    "cell",
+    "run",
+    "score",
+    "verify-anchors",
+    "report",
+    "bench",
+    "clean",
+]
 ENGINE_FREE = ["check", "score", "report", "verify-anchors", "lock", "clean", "--list", "--help"]
 PYTHONS = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
 
@@ -49,13 +61,32 @@ class Wrapper:
         (self.shims / name).write_text(f"#!/bin/sh\n{body}\n")
         (self.shims / name).chmod(0o755)
 
-    def __call__(self, *arguments: str, cwd: Path | None = None, close: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    def __call__(
+        self, *arguments: str, cwd: Path | None = None, close: str = "", **env: str
+    ) -> subprocess.CompletedProcess[str]:
         given = {
             "PATH": f"{self.shims}:/usr/bin:/bin",
-            "LOG": str(self.log), "SHIMS": str(self.shims), "REAL_PYTHON": os.path.realpath(sys.executable), **env,
+            "LOG": str(self.log),
+            "SHIMS": str(self.shims),
+            "REAL_PYTHON": os.path.realpath(sys.executable),
+            **env,
         }
-        command = ["/bin/sh", "-c", f'exec "$0" "$@" {close or "</dev/null"}', str(self.root / "justw"), *arguments]
-        return subprocess.run(command, env=given, cwd=cwd or "/", capture_output=True, text=True, timeout=60, check=False)
+        command = [
+            "/bin/sh",
+            "-c",
+            f'exec "$0" "$@" {close or "</dev/null"}',
+            str(self.root / "justw"),
+            *arguments,
+        ]
+        return subprocess.run(
+            command,
+            env=given,
+            cwd=cwd or "/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
     @property
     def log(self) -> Path:
@@ -69,10 +100,22 @@ class Wrapper:
 def justw(tmp_path: Path) -> Wrapper:
     wrapper = Wrapper(tmp_path / "a check out", tmp_path / "shims")
     wrapper.shims.mkdir()
-    for name in ("justw", "justfile", "pyproject.toml", "locks/bootstrap.txt", "locks/build.txt", "locks/requirements.txt"):
+    for name in (
+        "justw",
+        "justfile",
+        "pyproject.toml",
+        "locks/bootstrap.txt",
+        "locks/build.txt",
+        "locks/requirements.txt",
+    ):
         (wrapper.root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, wrapper.root / name)
-    for name, body in {"docker": "echo docker >>\"$LOG\"", "python3": FAKE_PYTHON, "uv": FAKE_UV, "just": FAKE_JUST}.items():
+    for name, body in {
+        "docker": 'echo docker >>"$LOG"',
+        "python3": FAKE_PYTHON,
+        "uv": FAKE_UV,
+        "just": FAKE_JUST,
+    }.items():
         wrapper.shim(name, body)
     return wrapper
 
@@ -83,10 +126,12 @@ def without_engine(justw: Wrapper, *, uid: int, system: str = "Linux") -> None:
     justw.shim("uname", f"echo {system}")
 
 
-# --- what it passes on ------------------------------------------------------------------------------------------------------------
+# --- what it passes on ----------------------------------------------------------------------
 
 
-def test_the_recipe_gets_its_words_whole_from_any_folder_and_its_exit_code_comes_back(justw: Wrapper, tmp_path: Path) -> None:
+def test_the_recipe_gets_its_words_whole_from_any_folder_and_its_exit_code_comes_back(
+    justw: Wrapper, tmp_path: Path
+) -> None:
     done = justw("run", "two words", "", "$HOME", cwd=tmp_path, JUST_EXIT="7")
     where = f"[--justfile][{justw.root}/justfile][--working-directory][{justw.root}]"
     assert (done.returncode, done.stdout) == (7, f"{where}[run][two words][][$HOME]\n")
@@ -99,7 +144,8 @@ def test_a_closed_stdin_does_not_become_the_recipes_input(justw: Wrapper) -> Non
 
 def test_the_second_time_it_makes_and_says_nothing(justw: Wrapper) -> None:
     assert justw("score").stderr.splitlines() == [
-        "justw: getting uv and just (once)", "justw: building .venv from locks/requirements.txt (once per change of it)",
+        "justw: getting uv and just (once)",
+        "justw: building .venv from locks/requirements.txt (once per change of it)",
     ]
     assert justw("score").stderr == ""
     assert justw.did() == ["tools", "venv"]
@@ -123,7 +169,7 @@ def test_a_moved_checkout_makes_a_new_environment(justw: Wrapper) -> None:
     assert justw.did().count("venv") == 2
 
 
-# --- two at once, and killed half-way ---------------------------------------------------------------------------------------------
+# --- two at once, and killed half-way -------------------------------------------------------
 
 
 def test_several_at_once_build_once(justw: Wrapper) -> None:
@@ -133,7 +179,9 @@ def test_several_at_once_build_once(justw: Wrapper) -> None:
     assert justw.did() == ["tools", "venv"]
 
 
-def test_a_build_that_failed_or_was_killed_leaves_no_environment_that_looks_whole(justw: Wrapper) -> None:
+def test_a_build_that_failed_or_was_killed_leaves_no_environment_that_looks_whole(
+    justw: Wrapper,
+) -> None:
     failed = justw("score", UV_FAILS="1")
     assert (failed.returncode != 0, "no index answers" in failed.stderr) == (True, True)
     assert failed.stdout == ""
@@ -143,7 +191,7 @@ def test_a_build_that_failed_or_was_killed_leaves_no_environment_that_looks_whol
     assert (justw.root / ".venv/stamp").exists()
 
 
-# --- the engine -------------------------------------------------------------------------------------------------------------------
+# --- the engine -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("recipe", ENGINE_FREE)
@@ -154,11 +202,16 @@ def test_a_recipe_that_needs_no_engine_never_asks_for_one(justw: Wrapper, recipe
 
 
 @pytest.mark.parametrize("recipe", ["demo", "test", "cell", "run", "bench"])
-def test_no_engine_and_no_root_ends_with_what_is_missing_and_how_to_get_it(justw: Wrapper, recipe: str) -> None:
+def test_no_engine_and_no_root_ends_with_what_is_missing_and_how_to_get_it(
+    justw: Wrapper, recipe: str
+) -> None:
     without_engine(justw, uid=1000)
     done = justw(recipe)
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"justw: no Docker Engine answers, and only root .*\nhint: run this as root once, or .*\n", done.stderr)
+    assert re.fullmatch(
+        r"justw: no Docker Engine answers, and only root .*\nhint: run this as root once, or .*\n",
+        done.stderr,
+    )
     assert not (justw.root / ".venv").exists()
 
 
@@ -166,7 +219,8 @@ def test_a_mac_without_docker_is_told_what_to_install(justw: Wrapper) -> None:
     without_engine(justw, uid=501, system="Darwin")
     done = justw("demo")
     assert (done.returncode, done.stderr) == (
-        1, "justw: no Docker Engine answers\nhint: install and start Docker Desktop, OrbStack or Colima, then run this again\n",
+        1,
+        "justw: no Docker Engine answers\nhint: install and start Docker Desktop, OrbStack or Colima, then run this again\n",
     )
 
 
@@ -194,24 +248,45 @@ def test_root_without_an_engine_gets_the_distributions(justw: Wrapper) -> None:
     (justw.shims / "docker").unlink()
     make = 'printf "#!/bin/sh\\n" >"$SHIMS/docker"; cp "$SHIMS/docker" "$SHIMS/dockerd"; chmod +x "$SHIMS"/docker*'
     justw.shim("apt-get", f'echo "$@" | tr " " "\\n" >>"$LOG"; {make}')
-    for tool in ("sh", "env", "cat", "cksum", "dirname", "mkdir", "rm", "mv", "cp", "sleep", "tail", "timeout", "tr", "chmod", "touch"):
+    for tool in (
+        "sh",
+        "env",
+        "cat",
+        "cksum",
+        "dirname",
+        "mkdir",
+        "rm",
+        "mv",
+        "cp",
+        "sleep",
+        "tail",
+        "timeout",
+        "tr",
+        "chmod",
+        "touch",
+    ):
         (justw.shims / tool).symlink_to(shutil.which(tool) or "")
     done = justw("demo", PATH=str(justw.shims))
     assert (done.returncode, "installing the distribution's docker.io" in done.stderr) == (0, True)
-    assert {"update", "install", "--no-install-recommends", "docker.io", "debootstrap"} <= set(justw.did())
+    assert {"update", "install", "--no-install-recommends", "docker.io", "debootstrap"} <= set(
+        justw.did()
+    )
 
 
-# --- Python -----------------------------------------------------------------------------------------------------------------------
+# --- Python ---------------------------------------------------------------------------------
 
 
 def test_a_machine_without_a_new_enough_python_is_told_so(justw: Wrapper) -> None:
     for name in PYTHONS:
         justw.shim(name, "exit 1")
     done = justw("score")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "justw: Python 3.11 or newer is missing")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1,
+        "justw: Python 3.11 or newer is missing",
+    )
 
 
-# --- the justfile and CI ----------------------------------------------------------------------------------------------------------
+# --- the justfile and CI --------------------------------------------------------------------
 
 
 def test_the_recipes_read_like_a_table_of_contents() -> None:
@@ -240,16 +315,28 @@ def ci(tmp_path: Path) -> Path:
 def _fake_justw(ci: Path, body: str) -> subprocess.CompletedProcess[str]:
     (ci / "justw").write_text(f"#!/bin/sh\n{body}\n")
     (ci / "justw").chmod(0o755)
-    return subprocess.run([ci / ".ci/run"], cwd="/", env={"PATH": os.defpath}, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [ci / ".ci/run"],
+        cwd="/",
+        env={"PATH": os.defpath},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_ci_ends_with_the_tests_code_and_stops_the_daemon_they_started(ci: Path) -> None:
-    tests = 'sleep 60 >/dev/null 2>&1 & echo $! >.fairtrial/dockerd.pid; echo $!; exit 3'
+    tests = "sleep 60 >/dev/null 2>&1 & echo $! >.fairtrial/dockerd.pid; echo $!; exit 3"
     done = _fake_justw(ci, f'echo "$CI $*"; [ "$1" = test ] || exit 4; {tests}')
     said, pid, then = done.stdout.splitlines()
     assert (done.returncode, said, then) == (3, "true test", "true verify-anchors")
     deadline = time.monotonic() + 5
-    while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() and time.monotonic() < deadline:
+    while (
+        Path(f"/proc/{pid}/cmdline").exists()
+        and Path(f"/proc/{pid}/cmdline").read_bytes()
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes()
 
@@ -258,7 +345,9 @@ def test_ci_ends_with_the_gates_code_where_the_tests_pass(ci: Path) -> None:
     assert _fake_justw(ci, '[ "$1" = test ] || exit 4').returncode == 4
 
 
-def test_ci_leaves_a_process_alone_whose_number_an_earlier_run_wrote_down(ci: Path, bystander: subprocess.Popen[bytes]) -> None:
+def test_ci_leaves_a_process_alone_whose_number_an_earlier_run_wrote_down(
+    ci: Path, bystander: subprocess.Popen[bytes]
+) -> None:
     (ci / ".fairtrial/dockerd.pid").write_text(str(bystander.pid))
     assert _fake_justw(ci, "exit 0").returncode == 0
     assert bystander.poll() is None

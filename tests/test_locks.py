@@ -11,7 +11,14 @@ import pytest
 
 from runner.catalog import load_catalog
 from runner.errors import CatalogError, LockError
-from runner.locks import REPOS_LOCK, address_problems, harness_digest, read_repos_lock, write_locks, write_repos_lock
+from runner.locks import (
+    REPOS_LOCK,
+    address_problems,
+    harness_digest,
+    read_repos_lock,
+    write_locks,
+    write_repos_lock,
+)
 from runner.records import GitSource, RepoPin
 from runner.sandbox.base import RECIPE
 from runner.workspace import fetch_source
@@ -58,9 +65,18 @@ def test_without_a_lock_nothing_is_pinned(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", '{"a": 1}', '{"a": {"commit": "1"}}', '{"a": {}, "a": {}}', "\x00", json.dumps({"a": PIN.model_dump() | {"note": 1}}),
-     json.dumps({"a": PIN.model_dump() | {"files": -1}})],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "{",
+        '{"a": 1}',
+        '{"a": {"commit": "1"}}',
+        '{"a": {}, "a": {}}',
+        "\x00",
+        json.dumps({"a": PIN.model_dump() | {"note": 1}}),
+        json.dumps({"a": PIN.model_dump() | {"files": -1}}),
+    ],
+)
 def test_a_lock_that_was_tampered_with_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "locks").mkdir()
     (tmp_path / REPOS_LOCK).write_text(text)
@@ -70,7 +86,10 @@ def test_a_lock_that_was_tampered_with_is_refused(tmp_path: Path, text: str) -> 
 
 def test_locking_pins_every_repository_and_then_rests(root: Path, pinned: GitSource) -> None:
     changes = lock(root)
-    assert any(line.startswith(f"{pinned.label}: new, commit {pinned.commit[:12]}, 6 files") for line in changes)
+    assert any(
+        line.startswith(f"{pinned.label}: new, commit {pinned.commit[:12]}, 6 files")
+        for line in changes
+    )
     assert read_repos_lock(root)[pinned.label].commit == pinned.commit
     assert lock(root) == ["1 repositories and the base image are as locked"]
     assert lock(root, check=True) == lock(root)
@@ -82,7 +101,10 @@ def test_a_check_changes_nothing_and_names_the_drift(root: Path, pinned: GitSour
     write_repos_lock(root, lie)
     with pytest.raises(LockError) as caught:
         lock(root, check=True)
-    assert f"{pinned.label}: commit 111111111111 (tree 222222222222) becomes {pinned.commit[:12]}" in str(caught.value)
+    assert (
+        f"{pinned.label}: commit 111111111111 (tree 222222222222) becomes {pinned.commit[:12]}"
+        in str(caught.value)
+    )
     assert "pypi:gone==1: no scenario uses it any more" in str(caught.value)
     assert read_repos_lock(root) == lie
 
@@ -98,8 +120,17 @@ def test_a_changed_base_recipe_is_a_drift_too(root: Path) -> None:
 
 def test_a_package_lock_with_an_address_is_refused_by_line(root: Path) -> None:
     folder = root / "images/servers/helper"
-    (folder / "requirements.txt").write_text("x==1 --hash=sha256:00\n--index-url https://packages.example/simple\n")
-    package = {"packages": {"node_modules/x": {"resolved": "https://packages.example/x.tgz", "funding": "https://example.com/give"}}}
+    (folder / "requirements.txt").write_text(
+        "x==1 --hash=sha256:00\n--index-url https://packages.example/simple\n"
+    )
+    package = {
+        "packages": {
+            "node_modules/x": {
+                "resolved": "https://packages.example/x.tgz",
+                "funding": "https://example.com/give",
+            }
+        }
+    }
     (folder / "package-lock.json").write_text(json.dumps(package))
     assert [problem.where for problem in address_problems(root)] == [
         "images/servers/helper/requirements.txt:2",
@@ -118,7 +149,9 @@ def test_no_committed_lock_names_a_place_to_download_from() -> None:
 
 def test_the_committed_lock_pins_every_shipped_scenario() -> None:
     pins = read_repos_lock(ROOT)
-    assert {loaded.scenario.repository.label for loaded in load_catalog(ROOT).scenarios.values()} == set(pins)
+    assert {
+        loaded.scenario.repository.label for loaded in load_catalog(ROOT).scenarios.values()
+    } == set(pins)
 
 
 def test_a_fresh_clone_gets_the_locked_commits_from_the_registry(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def test_a_sound_scenario_has_no_problems() -> None:
     assert problems(Loaded()) == []
 
 
-@pytest.mark.parametrize("reference", [THIN, UNCITED, INVENTED, ("", "")], ids=["thin", "uncited", "invented", "silent"])
+@pytest.mark.parametrize(
+    "reference", [THIN, UNCITED, INVENTED, ("", "")], ids=["thin", "uncited", "invented", "silent"]
+)
 def test_a_reference_that_is_not_thorough_is_refused(reference: tuple[str, ...]) -> None:
     assert any("below 0.9" in problem for problem in problems(Loaded(reference=reference)))
 
@@ -54,8 +56,14 @@ def test_a_rubric_with_other_steps_is_refused() -> None:
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ({"path": "shop/Queue.py", "line": 1}, "shop/Queue.py is not a file at the commit; check its spelling and case"),
-        ({"path": "shop/queue.py", "line": 99}, "line 99 is past the end of shop/queue.py, which has 40 lines"),
+        (
+            {"path": "shop/Queue.py", "line": 1},
+            "shop/Queue.py is not a file at the commit; check its spelling and case",
+        ),
+        (
+            {"path": "shop/queue.py", "line": 99},
+            "line 99 is past the end of shop/queue.py, which has 40 lines",
+        ),
         ({"path": "shop/queue.py", "line": 9, "end": 3}, "end 3 comes before line 9"),
         (
             {"path": "shop/queue.py", "line": 11, "symbol": "retry_failed"},
@@ -68,11 +76,15 @@ def test_a_rubric_with_other_steps_is_refused() -> None:
     ],
 )
 def test_a_place_that_does_not_hold_is_named(place: dict[str, Any], message: str) -> None:
-    assert problems(with_place(**place)) == [f"shop-queue/scenario.yaml steps[0].must_cite[0]: {message}"]
+    assert problems(with_place(**place)) == [
+        f"shop-queue/scenario.yaml steps[0].must_cite[0]: {message}"
+    ]
 
 
 def test_a_fact_s_place_is_proven_too() -> None:
-    text = RUBRIC.model_dump_json().replace('"line":38', '"line":380').replace('"end":40', '"end":400')
+    text = (
+        RUBRIC.model_dump_json().replace('"line":38', '"line":380').replace('"end":40', '"end":400')
+    )
     assert problems(Loaded(rubric=Rubric.model_validate_json(text))) == [
         "shop-queue/rubric.yaml steps[0].criteria.map_quality.facts[1].cites[0]: "
         "line 400 is past the end of shop/queue.py, which has 40 lines"
@@ -80,7 +92,10 @@ def test_a_fact_s_place_is_proven_too() -> None:
 
 
 def test_a_prompt_that_gives_the_answer_away_is_a_problem() -> None:
-    steps = tuple(step.model_copy(update={"prompt": text}) for step, text in zip(SCENARIO.steps, GOOD, strict=True))
+    steps = tuple(
+        step.model_copy(update={"prompt": text})
+        for step, text in zip(SCENARIO.steps, GOOD, strict=True)
+    )
     found = problems(Loaded(scenario=SCENARIO.model_copy(update={"steps": steps})))
     assert any("the pasted prompt" in problem for problem in found)
 
@@ -92,7 +107,10 @@ def test_a_rubric_that_keywords_and_a_guess_satisfy_is_a_problem() -> None:
             criterion["facts"] = [{"says": "it says something", "terms": [["shop*"]]}]
     loose = Rubric.model_validate_json(json.dumps(data))
     found = problems(Loaded(rubric=loose))
-    assert any("a line of keywords and a guessed place for each fact gets 1.00 of llm_quality" in problem for problem in found), found
+    assert any(
+        "a line of keywords and a guessed place for each fact gets 1.00 of llm_quality" in problem
+        for problem in found
+    ), found
 
 
 def test_every_cheat_has_a_text_for_every_step() -> None:

@@ -53,37 +53,72 @@ class Folder:
 
 
 def read(folder: Path) -> Folder:
-    return Folder(parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where=str(folder)), folder)
+    return Folder(
+        parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where=str(folder)), folder
+    )
 
 
 def spec_of(**changes: Any) -> ServerSpec:
-    canary = Canary(repository="*", call=McpCall(tool="find", arguments={"name": "wsgi_app"}), contains="app.py:3", line=3)
-    known = {"name": "tiny", "title": "Tiny", "version": "1.0", "licence": "MIT", "homepage": "none", "line_base": 1}
-    return ServerSpec(**{**known, "command": ("python3", "{install}/server.py"), "canaries": (canary,), **changes})
+    canary = Canary(
+        repository="*",
+        call=McpCall(tool="find", arguments={"name": "wsgi_app"}),
+        contains="app.py:3",
+        line=3,
+    )
+    known = {
+        "name": "tiny",
+        "title": "Tiny",
+        "version": "1.0",
+        "licence": "MIT",
+        "homepage": "none",
+        "line_base": 1,
+    }
+    return ServerSpec(
+        **{**known, "command": ("python3", "{install}/server.py"), "canaries": (canary,), **changes}
+    )
 
 
-# --- placeholders and launch ------------------------------------------------------------------------------------------------------
+# --- placeholders and launch ----------------------------------------------------------------
 
 
 def test_placeholders_are_replaced_at_any_depth_and_other_braces_are_left() -> None:
-    filled = fill({"a": ["{workspace}/src", {"b": "{state}"}], "c": '{"x": 1} ${HOME} {other}', "n": 1})
-    assert filled == {"a": ["/workspace/src", {"b": "/var/lib/server"}], "c": '{"x": 1} ${HOME} {other}', "n": 1}
+    filled = fill(
+        {"a": ["{workspace}/src", {"b": "{state}"}], "c": '{"x": 1} ${HOME} {other}', "n": 1}
+    )
+    assert filled == {
+        "a": ["/workspace/src", {"b": "/var/lib/server"}],
+        "c": '{"x": 1} ${HOME} {other}',
+        "n": 1,
+    }
 
 
 def test_every_unknown_placeholder_is_told_with_its_place() -> None:
-    spec = spec_of(command=("run", "{instal}/x"), env={"A": "{stat}"}, warm_up=(WarmUp(call=McpCall(tool="t", arguments={"p": ["{w}"]})),))
+    spec = spec_of(
+        command=("run", "{instal}/x"),
+        env={"A": "{stat}"},
+        warm_up=(WarmUp(call=McpCall(tool="t", arguments={"p": ["{w}"]})),),
+    )
     with pytest.raises(CatalogError) as caught:
         launch(spec)
     said = [str(problem) for problem in caught.value.problems]
     assert [line.partition(":")[0] for line in said] == [
-        "tiny/server.yaml command[1]", "tiny/server.yaml env.A", "tiny/server.yaml warm_up[0].call.arguments.p[0]",
-    ]  # fmt: skip
+        "tiny/server.yaml command[1]",
+        "tiny/server.yaml env.A",
+        "tiny/server.yaml warm_up[0].call.arguments.p[0]",
+    ]
     assert "{install}" in said[0]
 
 
 def test_a_file_or_private_folder_that_leaves_its_place_is_a_problem() -> None:
-    bad = spec_of(files={"/etc/passwd": "", "../x": "", "ok/x.json": ""}, private=("/tmp", ".", ".index"))
-    assert [p.message.split("'")[1] for p in problems(bad, "server.yaml")] == ["/etc/passwd", "../x", "/tmp", "."]
+    bad = spec_of(
+        files={"/etc/passwd": "", "../x": "", "ok/x.json": ""}, private=("/tmp", ".", ".index")
+    )
+    assert [p.message.split("'")[1] for p in problems(bad, "server.yaml")] == [
+        "/etc/passwd",
+        "../x",
+        "/tmp",
+        ".",
+    ]
 
 
 def test_a_server_keeps_its_temporary_files_where_the_agent_cannot_read_them() -> None:
@@ -91,12 +126,19 @@ def test_a_server_keeps_its_temporary_files_where_the_agent_cannot_read_them() -
     assert launch(spec_of(env={"TMPDIR": "{state}/t"})).env["TMPDIR"] == "/var/lib/server/t"
 
 
-# --- the shipped servers ----------------------------------------------------------------------------------------------------------
+# --- the shipped servers --------------------------------------------------------------------
 
 
 def test_the_six_servers_are_shipped() -> None:
     names = {folder.name for folder in SHIPPED}
-    assert names >= {"mcp-ripgrep", "code-index-mcp", "mcp-server-tree-sitter", "cclsp", "serena-agent", "codegraph"}
+    assert names >= {
+        "mcp-ripgrep",
+        "code-index-mcp",
+        "mcp-server-tree-sitter",
+        "cclsp",
+        "serena-agent",
+        "codegraph",
+    }
 
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda f: f.name)
@@ -111,18 +153,27 @@ def test_a_shipped_server_is_whole_and_has_a_canary_that_shows_a_line(folder: Pa
 
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda f: f.name)
-def test_every_package_of_a_shipped_server_is_pinned_by_hash_and_names_no_address(folder: Path) -> None:
+def test_every_package_of_a_shipped_server_is_pinned_by_hash_and_names_no_address(
+    folder: Path,
+) -> None:
     lock, pinned = folder / "package-lock.json", 0
     if lock.exists():
-        packages = {name: entry for name, entry in json.loads(lock.read_text())["packages"].items() if name}
-        assert all(entry["integrity"].startswith("sha512-") and "resolved" not in entry for entry in packages.values())
+        packages = {
+            name: entry for name, entry in json.loads(lock.read_text())["packages"].items() if name
+        }
+        assert all(
+            entry["integrity"].startswith("sha512-") and "resolved" not in entry
+            for entry in packages.values()
+        )
         wanted = json.loads((folder / "package.json").read_text())["dependencies"]
         assert {name: packages[f"node_modules/{name}"]["version"] for name in wanted} == wanted
         pinned += len(packages)
     if (folder / "requirements.txt").exists():
         text = (folder / "requirements.txt").read_text()
         entries = re.split(r"\n(?=\S)", text.strip())
-        assert all(re.match(r"[\w.-]+==[\w.]+", entry) and "--hash=sha256:" in entry for entry in entries)
+        assert all(
+            re.match(r"[\w.-]+==[\w.]+", entry) and "--hash=sha256:" in entry for entry in entries
+        )
         assert "://" not in text
         for line in (folder / "requirements.in").read_text().split():
             assert "==" not in line or f"\n{line} " in f"\n{text}"
@@ -130,22 +181,34 @@ def test_every_package_of_a_shipped_server_is_pinned_by_hash_and_names_no_addres
     assert pinned > 0
 
 
-# --- what names and fills a volume ------------------------------------------------------------------------------------------------
+# --- what names and fills a volume ----------------------------------------------------------
 
 
 def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "images/servers/code-index-mcp", tmp_path / "s")
     server = read(folder)
     before = volume_name(server, "sha256:base")
-    assert volume_name(Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base") == before
-    assert volume_name(Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base") != before
+    assert (
+        volume_name(
+            Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base"
+        )
+        == before
+    )
+    assert (
+        volume_name(
+            Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base"
+        )
+        != before
+    )
     assert volume_name(server, "sha256:other") != before
     with (folder / "requirements.txt").open("a") as file:
         file.write("\n")
     assert volume_name(server, "sha256:base") != before
 
 
-def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(tmp_path: Path) -> None:
+def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d/a").write_text("one")
     (tmp_path / "l").symlink_to("d/a")
@@ -165,7 +228,7 @@ def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the
     assert volume_host.content(tmp_path) == seen[-1]
 
 
-# --- warm-up and canary, over a real session --------------------------------------------------------------------------------------
+# --- warm-up and canary, over a real session ------------------------------------------------
 
 
 @asynccontextmanager
@@ -186,7 +249,9 @@ def test_a_server_that_answers_politely_with_nothing_fails_its_canary(answer: st
         async with session_with(answer) as session:
             await prove(session, spec_of(), FLASK)
 
-    with pytest.raises(ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: ") as caught:
+    with pytest.raises(
+        ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: "
+    ) as caught:
         anyio.run(_unwrapped, run)
     assert (answer or "(nothing)") in str(caught.value)
 
@@ -224,9 +289,9 @@ def test_the_repositorys_own_canary_comes_before_the_one_for_any() -> None:
         pick_canary(spec_of(canaries=(own,)), "npm:zod@4.1.0")
 
 
-# --- in the engine ----------------------------------------------------------------------------------------------------------------
+# --- in the engine --------------------------------------------------------------------------
 
-TINY = r'''
+TINY = r"""
 import json, socket, sys
 print("listening", flush=True)
 for line in sys.stdin:
@@ -253,7 +318,7 @@ for line in sys.stdin:
     else:
         answer = {}
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
-'''
+"""
 REPOSITORY = {
     "src/app.py": "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\ndef handle(environ):\n    return sys.argv\n",
     "README.md": "# A tiny repository\n",
@@ -282,7 +347,15 @@ def _tar(files: dict[str, str]) -> bytes:
 @pytest.fixture
 def tiny(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterator[Folder]:
     """A server of our own, whose volume goes with the test. Its file differs per test, so no volume is shared."""
-    server = Folder(spec_of(files={"server.py": f"# {tmp_path.name}\n{TINY}", "bin/hello": "#!/bin/sh\necho {state}\n"}), tmp_path)
+    server = Folder(
+        spec_of(
+            files={
+                "server.py": f"# {tmp_path.name}\n{TINY}",
+                "bin/hello": "#!/bin/sh\necho {state}\n",
+            }
+        ),
+        tmp_path,
+    )
     yield server
     engine.api.remove_volume(volume_name(server, base_image), force=True)
 
@@ -301,33 +374,53 @@ class Workshop:
     def as_root(self, volume: str, command: str) -> str:
         binds = {volume: {"bind": "/opt/server", "mode": "rw,nocopy"}}
         said = self.engine.containers.run(
-            self.base, ["sh", "-c", command], volumes=binds, user="0", remove=True, network_mode="none", labels={"fairtrial": "test"}
+            self.base,
+            ["sh", "-c", command],
+            volumes=binds,
+            user="0",
+            remove=True,
+            network_mode="none",
+            labels={"fairtrial": "test"},
         )
         return str(said.decode())
 
 
 @pytest.fixture
-def workshop(engine: docker.DockerClient, base_image: str, builder_env: BuilderEnv, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def workshop(
+    engine: docker.DockerClient,
+    base_image: str,
+    builder_env: BuilderEnv,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Workshop:
     return Workshop(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
 
 
 @pytest.mark.docker
-def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(workshop: Workshop, tiny: Folder) -> None:
+def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
+    workshop: Workshop, tiny: Folder
+) -> None:
     said: list[str] = []
     first = workshop.volume(tiny, said)
     assert len(said) == 2
     assert workshop.volume(tiny, said) == first
     assert len(said) == 2
     verify_volume(workshop.engine, first, workshop.base)
-    listed = workshop.as_root(first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello")
-    assert listed == ". 700 10002\nbin/hello 755 10002\nserver.py 644 10002\n#!/bin/sh\necho /var/lib/server\n"
+    listed = workshop.as_root(
+        first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello"
+    )
+    assert (
+        listed
+        == ". 700 10002\nbin/hello 755 10002\nserver.py 644 10002\n#!/bin/sh\necho /var/lib/server\n"
+    )
 
 
 @pytest.mark.docker
 def test_two_builders_at_once_make_one_whole_volume(workshop: Workshop, tiny: Folder) -> None:
     said: list[str] = []
     found: list[ServerVolume] = []
-    threads = [threading.Thread(target=lambda: found.append(workshop.volume(tiny, said))) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: found.append(workshop.volume(tiny, said))) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -339,82 +432,144 @@ def test_two_builders_at_once_make_one_whole_volume(workshop: Workshop, tiny: Fo
 
 
 @pytest.mark.docker
-def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(workshop: Workshop, tiny: Folder) -> None:
+def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(
+    workshop: Workshop, tiny: Folder
+) -> None:
     name = volume_name(tiny, workshop.base)
     workshop.engine.api.create_volume(name)
     workshop.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
-    killed = workshop.engine.api.create_container(workshop.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"})
+    killed = workshop.engine.api.create_container(
+        workshop.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
+    )
     assert workshop.volume(tiny).name == name
-    assert workshop.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server") == "# bin\nserver.py\n"
+    assert (
+        workshop.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
+        == "# bin\nserver.py\n"
+    )
     with pytest.raises(docker.errors.NotFound):
         workshop.engine.api.inspect_container(killed["Id"])
 
 
 @pytest.mark.docker
-def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(workshop: Workshop, tiny: Folder) -> None:
+def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(
+    workshop: Workshop, tiny: Folder
+) -> None:
     volume = workshop.volume(tiny)
     workshop.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
-    with pytest.raises(LockError, match=f"{volume.name}: the volume's content is not what was built\nhint: remove it"):
+    with pytest.raises(
+        LockError,
+        match=f"{volume.name}: the volume's content is not what was built\nhint: remove it",
+    ):
         workshop.volume(tiny)
 
 
 @pytest.mark.docker
-def test_a_package_that_is_not_what_its_hash_says_is_refused(workshop: Workshop, tiny: Folder) -> None:
+def test_a_package_that_is_not_what_its_hash_says_is_refused(
+    workshop: Workshop, tiny: Folder
+) -> None:
     (tiny.folder / "requirements.txt").write_text(f"six==1.17.0 --hash=sha256:{'0' * 64}\n")
     with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
         workshop.volume(tiny)
     assert "its packages could not be installed" in caught.value.what
-    assert workshop.engine.api.containers(all=True, filters={"label": "fairtrial=builder", "name": volume_name(tiny, workshop.base)}) == []
+    assert (
+        workshop.engine.api.containers(
+            all=True,
+            filters={"label": "fairtrial=builder", "name": volume_name(tiny, workshop.base)},
+        )
+        == []
+    )
     with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
         workshop.volume(tiny)
 
 
 @pytest.mark.docker
-def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(workshop: Workshop, workspace: str, tiny: Folder) -> None:
+def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
+    workshop: Workshop, workspace: str, tiny: Folder
+) -> None:
     card = anyio.run(_check, workshop, tiny.spec, workshop.volume(tiny), workspace)
-    assert (card.server_info, card.tools, card.canary_passed, card.line_base_measured) == ("tiny 9", ("find",), True, 1)
+    assert (card.server_info, card.tools, card.canary_passed, card.line_base_measured) == (
+        "tiny 9",
+        ("find",),
+        True,
+        1,
+    )
     assert (card.stray_lines, card.stray) == (1, ("listening",))
-    assert (card.files_written, card.paths_written, card.network_attempts) == (1, ("/tmp/left-behind",), 1)
+    assert (card.files_written, card.paths_written, card.network_attempts) == (
+        1,
+        ("/tmp/left-behind",),
+        1,
+    )
     assert card.canary_text == "app.py:3: def wsgi_app(environ):\n"
-    assert card.schema_chars == len('{"description":"finds","inputSchema":{"type":"object"},"name":"find"}')
+    assert card.schema_chars == len(
+        '{"description":"finds","inputSchema":{"type":"object"},"name":"find"}'
+    )
     assert 0 < card.initialize_sec < 30
     assert card.peak_memory_mb is not None
 
 
 async def _check(workshop: Workshop, spec: ServerSpec, volume: ServerVolume, image: str) -> Any:
-    return await check_server(workshop.engine, spec, volume, image=image, repository=FLASK, limits=Limits())
+    return await check_server(
+        workshop.engine, spec, volume, image=image, repository=FLASK, limits=Limits()
+    )
 
 
 @pytest.mark.docker
-def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(workshop: Workshop, workspace: str, tiny: Folder) -> None:
-    blind = tiny.spec.model_copy(update={"canaries": (tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"}),)})
+def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(
+    workshop: Workshop, workspace: str, tiny: Folder
+) -> None:
+    blind = tiny.spec.model_copy(
+        update={"canaries": (tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"}),)}
+    )
     card = anyio.run(_check, workshop, blind, workshop.volume(tiny), workspace)
-    assert (card.canary_passed, card.canary_wanted, card.line_base_measured) == (False, "app.py:99", None)
+    assert (card.canary_passed, card.canary_wanted, card.line_base_measured) == (
+        False,
+        "app.py:99",
+        None,
+    )
     assert "app.py:3" in card.canary_text
 
 
 @pytest.mark.docker
-def test_a_warm_up_that_fails_says_what_it_printed(workshop: Workshop, workspace: str, tiny: Folder) -> None:
-    broken = tiny.spec.model_copy(update={"env": {"WHY": "no room"}, "warm_up": (WarmUp(shell='echo "index: $WHY in {state}"; exit 3'),)})
+def test_a_warm_up_that_fails_says_what_it_printed(
+    workshop: Workshop, workspace: str, tiny: Folder
+) -> None:
+    broken = tiny.spec.model_copy(
+        update={
+            "env": {"WHY": "no room"},
+            "warm_up": (WarmUp(shell='echo "index: $WHY in {state}"; exit 3'),),
+        }
+    )
     with pytest.raises(ServerError, match="ended with 3: index: no room in /var/lib/server"):
         anyio.run(_check, workshop, broken, workshop.volume(tiny), workspace)
 
 
 @asynccontextmanager
-async def container_of(workshop: Workshop, image: str, volume: str | None = None) -> AsyncIterator[Container]:
+async def container_of(
+    workshop: Workshop, image: str, volume: str | None = None
+) -> AsyncIterator[Container]:
     spec = ContainerSpec(image=image, limits=Limits(), deadline_sec=120, server_volume=volume)
     async with open_container(workshop.engine, spec) as container:
         yield container
 
 
 @pytest.mark.docker
-def test_the_agent_can_neither_read_nor_run_nor_find_what_the_server_brings(workshop: Workshop, workspace: str, tiny: Folder) -> None:
+def test_the_agent_can_neither_read_nor_run_nor_find_what_the_server_brings(
+    workshop: Workshop, workspace: str, tiny: Folder
+) -> None:
     volume = workshop.volume(tiny)
 
     async def run() -> list[str]:
         log = ServerLog(stderr=StderrFile(None))
-        places = ("ls /opt/server", "cat /opt/server/server.py", "/opt/server/bin/hello", "ls /var/lib/server")
-        async with container_of(workshop, workspace, volume.name) as container, open_server(container, tiny.spec, log):
+        places = (
+            "ls /opt/server",
+            "cat /opt/server/server.py",
+            "/opt/server/bin/hello",
+            "ls /var/lib/server",
+        )
+        async with (
+            container_of(workshop, workspace, volume.name) as container,
+            open_server(container, tiny.spec, log),
+        ):
             tries = (*places, "for p in $(pgrep -u server); do cat /proc/$p/environ; done")
             return [(await container.shell(command, timeout_sec=20)).output for command in tries]
 
@@ -443,13 +598,17 @@ def loopback():
 
 
 @pytest.mark.docker
-def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is_not(workshop: Workshop, workspace: str) -> None:
+def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is_not(
+    workshop: Workshop, workspace: str
+) -> None:
     async def run() -> dict[str, int]:
         counted = {}
         async with container_of(workshop, workspace) as container:
             for kind in ("loopback", "refused", "localhost", "tcp", "udp", "dns"):
                 before = await network_attempts(container)
-                done = await container.shell(f"python3 - {kind} <<'END'\n{NETWORK}\nEND", timeout_sec=60, user="server")
+                done = await container.shell(
+                    f"python3 - {kind} <<'END'\n{NETWORK}\nEND", timeout_sec=60, user="server"
+                )
                 assert done.exit_code == 0, done.output
                 counted[kind] = await network_attempts(container) - before
         return counted
@@ -463,17 +622,47 @@ def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is
 @pytest.mark.parametrize(
     ("name", "call", "contains"),
     [
-        ("mcp-ripgrep", McpCall(tool="search", arguments={"pattern": "def wsgi_app", "path": "{workspace}"}), "/src/app.py:3:"),
-        ("code-index-mcp", McpCall(tool="get_symbol_body", arguments={"file_path": "src/app.py", "symbol_name": "wsgi_app"}), '"line": 3,'),
+        (
+            "mcp-ripgrep",
+            McpCall(tool="search", arguments={"pattern": "def wsgi_app", "path": "{workspace}"}),
+            "/src/app.py:3:",
+        ),
+        (
+            "code-index-mcp",
+            McpCall(
+                tool="get_symbol_body",
+                arguments={"file_path": "src/app.py", "symbol_name": "wsgi_app"},
+            ),
+            '"line": 3,',
+        ),
     ],
 )
 def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     workshop: Workshop, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
     server = read(ROOT / "images/servers" / name)
-    volume = ensure_volume(workshop.engine, server, workshop.base, workshop.env, print, lock_dir=ROOT / ".fairtrial" / "held")
-    assert workshop.as_root(volume.name, "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :") == ""
-    spec = server.spec.model_copy(update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)})
+    volume = ensure_volume(
+        workshop.engine,
+        server,
+        workshop.base,
+        workshop.env,
+        print,
+        lock_dir=ROOT / ".fairtrial" / "held",
+    )
+    assert (
+        workshop.as_root(
+            volume.name,
+            "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :",
+        )
+        == ""
+    )
+    spec = server.spec.model_copy(
+        update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)}
+    )
     card = anyio.run(_check, workshop, spec, volume, workspace)
-    assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (True, spec.line_base, 0), card.canary_text
+    assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (
+        True,
+        spec.line_base,
+        0,
+    ), card.canary_text
     assert all(path.startswith("/var/lib/server/") for path in card.paths_written)

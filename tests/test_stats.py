@@ -13,18 +13,24 @@ from tests.report.loaded import cell, fingerprint, tools
 
 
 def judged(quality: float, *criteria: float) -> Verdict:
-    said = {f"c{number}": CriterionVerdict(score=score, reason="") for number, score in enumerate(criteria)}
+    said = {
+        f"c{number}": CriterionVerdict(score=score, reason="")
+        for number, score in enumerate(criteria)
+    }
     step = StepVerdict(name="only", quality=quality, criteria=said)
     return Verdict(judge="j", identity="0" * 64, inputs="0" * 64, quality=quality, steps=(step,))
 
 
-# --- pairs ------------------------------------------------------------------------------------------------------------------------
+# --- pairs ----------------------------------------------------------------------------------
 
 
 def test_differences_are_paired_by_trial_and_averaged_within_the_scenario() -> None:
     shell = {("a", 1): 0.2, ("a", 2): 0.4, ("b", 1): 0.5}
     arm = {("a", 1): 0.3, ("a", 2): 0.7, ("b", 1): 0.4}
-    assert stats.paired_differences(shell, arm) == {"a": pytest.approx(0.2), "b": pytest.approx(-0.1)}
+    assert stats.paired_differences(shell, arm) == {
+        "a": pytest.approx(0.2),
+        "b": pytest.approx(-0.1),
+    }
 
 
 def test_a_trial_that_one_arm_lacks_is_in_no_pair() -> None:
@@ -39,7 +45,11 @@ def test_more_trials_of_one_scenario_do_not_outvote_the_others() -> None:
 
 @pytest.mark.parametrize("figure", [math.nan, math.inf, -math.inf])
 def test_a_figure_that_is_no_number_is_refused(figure: float) -> None:
-    for refuse in (stats.mean, stats.bootstrap_interval, lambda values: stats.repeatability([values])):
+    for refuse in (
+        stats.mean,
+        stats.bootstrap_interval,
+        lambda values: stats.repeatability([values]),
+    ):
         with pytest.raises(ValueError, match="NaN or infinite"):
             refuse([0.5, figure])
 
@@ -49,7 +59,7 @@ def test_nothing_has_no_mean() -> None:
         stats.mean([])
 
 
-# --- intervals --------------------------------------------------------------------------------------------------------------------
+# --- intervals ------------------------------------------------------------------------------
 
 
 def test_one_figure_has_no_interval() -> None:
@@ -85,7 +95,10 @@ def test_ninety_five_percent_intervals_hold_the_truth_about_that_often_at_the_le
     import numpy as np
 
     draws = np.random.Generator(np.random.PCG64(7)).normal(0, 1, size=(600, stats.MIN_SCENARIOS))
-    held = sum(stats.bootstrap_interval(row, resamples=1000, seed=seed).holds(0) for seed, row in enumerate(draws))
+    held = sum(
+        stats.bootstrap_interval(row, resamples=1000, seed=seed).holds(0)
+        for seed, row in enumerate(draws)
+    )
     assert 0.91 < held / 600 < 0.97
 
 
@@ -93,7 +106,7 @@ def test_the_least_number_of_scenarios_is_where_the_sign_test_can_first_speak() 
     assert 2 * 0.5**stats.MIN_SCENARIOS <= 0.05 < 2 * 0.5 ** (stats.MIN_SCENARIOS - 1)
 
 
-# --- noise ------------------------------------------------------------------------------------------------------------------------
+# --- noise ----------------------------------------------------------------------------------
 
 
 def test_the_spread_of_duplicates_is_pooled_within_groups() -> None:
@@ -132,7 +145,7 @@ def test_criteria_that_swing_against_each_other_are_quiet_at_the_scenario() -> N
     assert (found.criterion.groups, found.step.groups, found.scenario.groups) == (2, 1, 1)
 
 
-# --- fingerprints -----------------------------------------------------------------------------------------------------------------
+# --- fingerprints ---------------------------------------------------------------------------
 
 
 def test_arms_that_differ_in_the_server_alone_may_be_compared() -> None:
@@ -143,12 +156,23 @@ def test_arms_that_differ_in_the_server_alone_may_be_compared() -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("harness", "0.2.0"), ("base_image", "other"), ("workspace_image", "other"), ("commit", "0" * 40), ("tree", "0" * 40),
-        ("prompts", "0" * 64), ("limits", "0" * 64), ("container", "0" * 64), ("engine", "27"), ("kernel", "6.5"), ("model", "other"),
+        ("harness", "0.2.0"),
+        ("base_image", "other"),
+        ("workspace_image", "other"),
+        ("commit", "0" * 40),
+        ("tree", "0" * 40),
+        ("prompts", "0" * 64),
+        ("limits", "0" * 64),
+        ("container", "0" * 64),
+        ("engine", "27"),
+        ("kernel", "6.5"),
+        ("model", "other"),
         ("model_identity", "0" * 64),
     ],
-)  # fmt: skip
+)
 def test_anything_else_that_differs_is_named(field: str, value: Any) -> None:
-    found = stats.differences(fingerprint(cell("a")), fingerprint(cell("a", "codegraph"), **{field: value}))
+    found = stats.differences(
+        fingerprint(cell("a")), fingerprint(cell("a", "codegraph"), **{field: value})
+    )
     assert len(found) == 1
     assert found[0].startswith(f"{field}: ")

@@ -15,20 +15,34 @@ from runner.store import RunStore, write_whole
 from tests.helpers import cell
 
 ZERO = Timings(
-    create_sec=0, initialize_sec=0, warm_up_sec=0, canary_sec=0, agent_sec=0, backoff_sec=0, total_sec=0
-)  # fmt: skip
+    create_sec=0,
+    initialize_sec=0,
+    warm_up_sec=0,
+    canary_sec=0,
+    agent_sec=0,
+    backoff_sec=0,
+    total_sec=0,
+)
 
 
 def result(given: Cell, kind: OutcomeKind, attempt: int) -> CellResult:
     return CellResult(
-        cell=given, attempt=attempt, outcome=Outcome(kind=kind, reason="test"), fingerprint=None, timings=ZERO, peak_memory_mb=None,
-        state_mb=None, started_at="2026-01-01T00:00:00+00:00",
-    )  # fmt: skip
+        cell=given,
+        attempt=attempt,
+        outcome=Outcome(kind=kind, reason="test"),
+        fingerprint=None,
+        timings=ZERO,
+        peak_memory_mb=None,
+        state_mb=None,
+        started_at="2026-01-01T00:00:00+00:00",
+    )
 
 
 def planned(folder: Path, *cells: Cell) -> RunStore:
     store = RunStore(folder)
-    store.write_plan(Plan(run="test", created_at="2026-01-01T00:00:00+00:00", ungated=False, cells=cells))
+    store.write_plan(
+        Plan(run="test", created_at="2026-01-01T00:00:00+00:00", ungated=False, cells=cells)
+    )
     return store
 
 
@@ -37,7 +51,9 @@ def attempt(store: RunStore, given: Cell, kind: OutcomeKind) -> Path:
     return store.finish(folder, result(given, kind, int(folder.stem.split("-")[1])))
 
 
-def test_a_broken_attempt_is_kept_and_does_not_count_once_a_measurement_is_there(tmp_path: Path) -> None:
+def test_a_broken_attempt_is_kept_and_does_not_count_once_a_measurement_is_there(
+    tmp_path: Path,
+) -> None:
     given = cell()
     store = planned(tmp_path, given)
     attempt(store, given, "sandbox_failed")
@@ -85,7 +101,12 @@ def test_a_second_runner_is_kept_out_and_told_who_is_in(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "run")
     code = "import sys; from pathlib import Path; from runner.store import RunStore\nwith RunStore(Path(sys.argv[1])).hold(): pass"
     with store.hold():
-        done = subprocess.run([sys.executable, "-c", code, str(store.folder)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(store.folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert f"another runner (process {os.getpid()}) is at work on this run" in done.stderr
     with store.hold():
         pass
@@ -109,7 +130,9 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
         "write_whole(Path(sys.argv[1]), 'x' * 100_000)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
     assert "cannot write: File too large" in done.stderr
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -130,7 +153,13 @@ def test_a_damaged_plan_says_which_file_and_key(tmp_path: Path) -> None:
 
 def test_every_input_that_could_change_the_outcome_changes_the_cells_id() -> None:
     ids = {
-        cell().id, cell("other").id, cell(trial=2).id, cell(commit="a").id, cell(commit="b").id, cell(image="a").id, cell(limits="a").id,
-    }  # fmt: skip
+        cell().id,
+        cell("other").id,
+        cell(trial=2).id,
+        cell(commit="a").id,
+        cell(commit="b").id,
+        cell(image="a").id,
+        cell(limits="a").id,
+    }
     assert len(ids) == 7
     assert cell(a="1", b="2").id == cell(b="2", a="1").id

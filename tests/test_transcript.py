@@ -35,19 +35,42 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def call(call_id: str, *, step: int = 0, origin: str = "server", **arguments: object) -> ToolCall:
     return ToolCall.model_validate(
-        {"step": step, "turn": 0, "call_id": call_id, "origin": origin, "tool": "find_symbol", "arguments": arguments}
+        {
+            "step": step,
+            "turn": 0,
+            "call_id": call_id,
+            "origin": origin,
+            "tool": "find_symbol",
+            "arguments": arguments,
+        }
     )
 
 
-def result(call_id: str, text: str = "found", *, step: int = 0, is_error: bool = False) -> ToolResult:
+def result(
+    call_id: str, text: str = "found", *, step: int = 0, is_error: bool = False
+) -> ToolResult:
     return ToolResult(
-        step=step, turn=0, call_id=call_id, text=text, is_error=is_error, size_chars=len(text), digest="0" * 64,
-        truncated=False, wall_sec=0.5,
-    )  # fmt: skip
+        step=step,
+        turn=0,
+        call_id=call_id,
+        text=text,
+        is_error=is_error,
+        size_chars=len(text),
+        digest="0" * 64,
+        truncated=False,
+        wall_sec=0.5,
+    )
 
 
 def usage(step: int = 0, **changes: object) -> Usage:
-    plain = {"step": step, "turn": 0, "input_tokens": 100, "output_tokens": 20, "wall_sec": 3.0, "backoff_sec": 1.0}
+    plain = {
+        "step": step,
+        "turn": 0,
+        "input_tokens": 100,
+        "output_tokens": 20,
+        "wall_sec": 3.0,
+        "backoff_sec": 1.0,
+    }
     return Usage.model_validate(plain | changes)
 
 
@@ -117,7 +140,16 @@ for turn in range(10**9):
     assert len(turns) > 10 and turns == list(range(len(turns)))
 
 
-@pytest.mark.parametrize("bad", ['{"type":"prose","step":0}', "not json", '{"type":"verdict"}', "", '{"type":"note","text":"x","more":1}'])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"type":"prose","step":0}',
+        "not json",
+        '{"type":"verdict"}',
+        "",
+        '{"type":"note","text":"x","more":1}',
+    ],
+)
 def test_a_malformed_line_is_named_by_its_number(tmp_path: Path, bad: str) -> None:
     path = written(tmp_path / "t.jsonl", WHOLE[:2])
     path.write_text(path.read_text() + bad + "\n" + path.read_text())
@@ -139,7 +171,10 @@ def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None
 def test_a_full_disk_is_an_error_of_the_user_and_not_a_crash(tmp_path: Path) -> None:
     link = tmp_path / "t.jsonl"
     link.symlink_to("/dev/full")
-    with pytest.raises(FairtrialError, match="the transcript cannot be written: No space left"), TranscriptWriter(link) as writer:
+    with (
+        pytest.raises(FairtrialError, match="the transcript cannot be written: No space left"),
+        TranscriptWriter(link) as writer,
+    ):
         writer.write(WHOLE[0])
 
 
@@ -147,16 +182,24 @@ def test_half_a_surrogate_pair_and_odd_line_ends_survive_as_one_line(tmp_path: P
     path = written(tmp_path / "t.jsonl", (Prose(step=0, turn=0, text="a\u2028b\x85c\r\nd"),))
     with TranscriptWriter(path) as transcript:
         transcript.write(Note.model_construct(type="note", text="half \ud800 pair"))
-    assert [getattr(event, "text", "") for event in read_transcript(path)] == ["a\u2028b\x85c\r\nd", "half ? pair"]
+    assert [getattr(event, "text", "") for event in read_transcript(path)] == [
+        "a\u2028b\x85c\r\nd",
+        "half ? pair",
+    ]
 
 
-# --- the fence --------------------------------------------------------------------------------------------------------------------
+# --- the fence ------------------------------------------------------------------------------
 
 
 def test_tool_inputs_and_outputs_and_thinking_never_reach_the_answer() -> None:
     said, trace, _ = split(WHOLE, SCENARIO)
     text = said.model_dump_json()
-    assert "SECRET_QUERY" not in text and "SECRET_RESULT" not in text and "somewhere" not in text and "find_symbol" not in text
+    assert (
+        "SECRET_QUERY" not in text
+        and "SECRET_RESULT" not in text
+        and "somewhere" not in text
+        and "find_symbol" not in text
+    )
     assert said.steps[0].text == f"I look for it.\n\n{GOOD[0]}"
     assert "I look" not in trace.model_dump_json() and GOOD[1] not in trace.model_dump_json()
 
@@ -164,14 +207,26 @@ def test_tool_inputs_and_outputs_and_thinking_never_reach_the_answer() -> None:
 def test_a_keyword_in_a_tool_call_scores_nothing() -> None:
     """The cheat of seed 002, pitfall 1: grep for the keywords, say nothing."""
     searched = call("a", pattern="deliver|retry_failed|OSError")
-    events = (Prompt(step=0, text="p"), searched, result("a", " ".join(GOOD)), StepEnd(step=0, stop="end"))
-    card = score_cell(events, SCENARIO, RUBRIC, cell_id="c", server="codegraph", files=TREE, judge=None)
+    events = (
+        Prompt(step=0, text="p"),
+        searched,
+        result("a", " ".join(GOOD)),
+        StepEnd(step=0, stop="end"),
+    )
+    card = score_cell(
+        events, SCENARIO, RUBRIC, cell_id="c", server="codegraph", files=TREE, judge=None
+    )
     assert card.fairness.keyword_coverage.model_dump()["value"] == 0.0
     assert card.fairness.citations == ()
 
 
 def test_tool_results_repeated_as_prose_are_prose() -> None:
-    events = (call("a"), result("a", "deliver"), Prose(step=0, turn=0, text="deliver"), StepEnd(step=0, stop="end"))
+    events = (
+        call("a"),
+        result("a", "deliver"),
+        Prose(step=0, turn=0, text="deliver"),
+        StepEnd(step=0, stop="end"),
+    )
     assert split(events, SCENARIO)[0].steps[0].text == "deliver"
 
 
@@ -188,7 +243,11 @@ def test_a_step_that_something_else_ended_is_not_completed(stop: str) -> None:
 
 
 def test_a_step_without_prose_is_not_completed() -> None:
-    assert not split((call("a"), result("a"), StepEnd(step=0, stop="end")), SCENARIO)[0].steps[0].completed
+    assert (
+        not split((call("a"), result("a"), StepEnd(step=0, stop="end")), SCENARIO)[0]
+        .steps[0]
+        .completed
+    )
 
 
 def test_effort_leaves_the_provider_s_waiting_out_and_counts_cached_tokens_nowhere() -> None:
@@ -209,7 +268,9 @@ def test_a_call_id_used_again_belongs_to_its_own_result() -> None:
 
 
 def test_a_transcript_of_another_scenario_is_refused() -> None:
-    with pytest.raises(FairtrialError, match="speaks of step 2, but the scenario's steps are 0 to 1"):
+    with pytest.raises(
+        FairtrialError, match="speaks of step 2, but the scenario's steps are 0 to 1"
+    ):
         split((Prose(step=2, turn=0, text="x"),), SCENARIO)
 
 
@@ -238,7 +299,10 @@ def mix(s: Scenario, r: Rubric, a: Answer, t: ToolTrace, e: Effort, f: Files) ->
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(mix_up)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     wrong = [line.split(":")[1] for line in done.stdout.splitlines() if "arg-type" in line]
     assert wrong == ["11", "12", "13"], done.stdout + done.stderr
@@ -248,7 +312,7 @@ def test_the_halves_share_no_field_but_the_number_of_steps() -> None:
     assert set(Answer.model_fields) & set(ToolTrace.model_fields) == {"steps"}
 
 
-# --- size -------------------------------------------------------------------------------------------------------------------------
+# --- size -----------------------------------------------------------------------------------
 
 
 def test_a_long_transcript_is_read_as_a_stream(tmp_path: Path) -> None:

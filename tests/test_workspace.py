@@ -26,15 +26,26 @@ from tests.test_archives import own_index, special, tar
 
 __all__ = ["own_index"]
 QUIET = {
-    **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
-    "GIT_COMMITTER_EMAIL": "a@b", "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
-}  # fmt: skip
+    **os.environ,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@b",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@b",
+    "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z",
+    "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
+}
 
 
 def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
     return subprocess.run(
-        ["git", "-C", str(folder), *arguments], env=QUIET, check=True, capture_output=True, text=True, input=stdin
-    ).stdout.strip()  # fmt: skip
+        ["git", "-C", str(folder), *arguments],
+        env=QUIET,
+        check=True,
+        capture_output=True,
+        text=True,
+        input=stdin,
+    ).stdout.strip()
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +79,9 @@ def pinned(upstream: Path) -> GitSource:
 
 
 def objects(folder: Path, kind: str) -> list[str]:
-    listing = git(folder, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)")
+    listing = git(
+        folder, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)"
+    )
     return [sha for line in listing.splitlines() for name, sha in [line.split(" ")] if name == kind]
 
 
@@ -76,11 +89,13 @@ def fetched(source: GitSource | PypiSource, cache: Path, **environ: str) -> Repo
     return fetch_source(source, cache=cache, pins=None, environ={**os.environ, **environ})
 
 
-# --- git sources ------------------------------------------------------------------------------------------------------------------
+# --- git sources ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_git_source_becomes_its_one_commit_under_its_own_sha(tmp_path: Path, pinned: GitSource, scheme: str) -> None:
+def test_a_git_source_becomes_its_one_commit_under_its_own_sha(
+    tmp_path: Path, pinned: GitSource, scheme: str
+) -> None:
     got = fetched(pinned.model_copy(update={"url": scheme + pinned.url}), tmp_path)
     assert got.commit == pinned.commit
     assert objects(got.path, "commit") == [pinned.commit]
@@ -99,7 +114,9 @@ def dumb_url(tmp_path: Path, upstream: Path) -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))
+    )
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/bare.git"
@@ -124,17 +141,28 @@ def test_a_commit_nobody_has_is_refused_with_a_hint(tmp_path: Path, pinned: GitS
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("name", "kind"), [("v2", "tag"), ("main^{tree}", "tree"), ("main:run.sh", "blob")])
-def test_an_object_that_is_no_commit_is_refused(tmp_path: Path, upstream: Path, pinned: GitSource, name: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"), [("v2", "tag"), ("main^{tree}", "tree"), ("main:run.sh", "blob")]
+)
+def test_an_object_that_is_no_commit_is_refused(
+    tmp_path: Path, upstream: Path, pinned: GitSource, name: str, kind: str
+) -> None:
     sha = git(upstream, "rev-parse", name)
     with pytest.raises(SourceError, match=f"is a {kind}, not a commit"):
         fetched(pinned.model_copy(update={"commit": sha}), tmp_path)
 
 
 @pytest.mark.parametrize(
-    "url", ["ext::touch {trace}", "ext::sh -c touch% {trace}", "--upload-pack=touch {trace}", "-utouch {trace}", "fd::17",
-            "ssh://-oProxyCommand=touch%20{trace}/x"],
-)  # fmt: skip
+    "url",
+    [
+        "ext::touch {trace}",
+        "ext::sh -c touch% {trace}",
+        "--upload-pack=touch {trace}",
+        "-utouch {trace}",
+        "fd::17",
+        "ssh://-oProxyCommand=touch%20{trace}/x",
+    ],
+)
 def test_a_url_runs_no_command(tmp_path: Path, pinned: GitSource, url: str) -> None:
     trace = tmp_path / "ran"
     with pytest.raises(SourceError):
@@ -142,7 +170,9 @@ def test_a_url_runs_no_command(tmp_path: Path, pinned: GitSource, url: str) -> N
     assert not trace.exists()
 
 
-def test_a_remote_that_never_answers_is_given_up(tmp_path: Path, pinned: GitSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_that_never_answers_is_given_up(
+    tmp_path: Path, pinned: GitSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(workspace, "FETCH_TIMEOUT_SEC", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"git://127.0.0.1:{server.getsockname()[1]}/x"
@@ -150,13 +180,15 @@ def test_a_remote_that_never_answers_is_given_up(tmp_path: Path, pinned: GitSour
             fetched(pinned.model_copy(update={"url": url}), tmp_path)
 
 
-def test_a_password_in_a_url_is_refused_before_it_can_be_written_anywhere(tmp_path: Path, pinned: GitSource) -> None:
+def test_a_password_in_a_url_is_refused_before_it_can_be_written_anywhere(
+    tmp_path: Path, pinned: GitSource
+) -> None:
     with pytest.raises(FairtrialError, match="credential helper") as caught:
         open_repository("https://user:hunter2@127.0.0.1:9/x", pinned.commit, tmp_path)
     assert "hunter2" not in str(caught.value)
 
 
-# --- archives ---------------------------------------------------------------------------------------------------------------------
+# --- archives -------------------------------------------------------------------------------
 
 ARCHIVE_COMMIT = "ed1f0ca853bc19da17ebf2bd9999e9a3f0565ca0"
 
@@ -171,24 +203,32 @@ def sample(folder: Path) -> Path:
     run = tarfile.TarInfo("x-1/bin/run")
     run.mode = 0o755
     return tar(
-        folder / "x.tar.gz", ("x-1/windows.txt", b"one\r\ntwo\r\n"), ("x-1/.gitattributes", b"* text eol=crlf filter=evil ident\n"), run,
-        special("x-1/link", tarfile.SYMTYPE, "bin/run"), ('x-1/odd "name" é', b"$Id$"),
+        folder / "x.tar.gz",
+        ("x-1/windows.txt", b"one\r\ntwo\r\n"),
+        ("x-1/.gitattributes", b"* text eol=crlf filter=evil ident\n"),
+        run,
+        special("x-1/link", tarfile.SYMTYPE, "bin/run"),
+        ('x-1/odd "name" é', b"$Id$"),
         special("x-1/bin/same", tarfile.LNKTYPE, "x-1/windows.txt"),
-    )  # fmt: skip
+    )
 
 
-def test_an_archive_becomes_the_same_commit_on_every_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_becomes_the_same_commit_on_every_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert imported(tmp_path / "cache", monkeypatch, sample(tmp_path)).commit == ARCHIVE_COMMIT
 
 
-def test_no_configuration_of_the_user_changes_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_configuration_of_the_user_changes_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hooks, trace = tmp_path / "hooks", tmp_path / "ran"
     hooks.mkdir()
     for name in ("post-checkout", "reference-transaction", "pre-commit", "post-index-change"):
         (hooks / name).write_text(f"#!/bin/sh\ntouch {trace}\n")
         (hooks / name).chmod(0o755)
     (tmp_path / "config").write_text(
-        f'[core]\n autocrlf = true\n hooksPath = {hooks}\n attributesFile = {tmp_path}/attributes\n[commit]\n gpgSign = true\n'
+        f"[core]\n autocrlf = true\n hooksPath = {hooks}\n attributesFile = {tmp_path}/attributes\n[commit]\n gpgSign = true\n"
         f'[filter "evil"]\n clean = touch {trace}\n smudge = touch {trace}\n[init]\n templateDir = {hooks}\n defaultBranch = trunk\n'
         f"[i18n]\n commitEncoding = latin1\n[user]\n name = someone\n[extensions]\n objectFormat = sha256\n"
     )
@@ -205,7 +245,11 @@ def test_a_git_hook_that_runs_us_lends_us_nothing(
 ) -> None:
     """git tells its hooks where it is, in variables that every git below them obeys."""
     before = git(upstream, "for-each-ref")
-    for name, value in {"GIT_DIR": upstream / ".git", "GIT_WORK_TREE": upstream, "GIT_INDEX_FILE": upstream / ".git/index"}.items():
+    for name, value in {
+        "GIT_DIR": upstream / ".git",
+        "GIT_WORK_TREE": upstream,
+        "GIT_INDEX_FILE": upstream / ".git/index",
+    }.items():
         monkeypatch.setenv(name, str(value))
     assert fetched(pinned, tmp_path).commit == pinned.commit
     assert imported(tmp_path / "cache", monkeypatch, sample(tmp_path)).commit == ARCHIVE_COMMIT
@@ -213,9 +257,13 @@ def test_a_git_hook_that_runs_us_lends_us_nothing(
     assert git(upstream, "for-each-ref") == before
 
 
-def test_an_archive_refused_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_refused_half_way_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(SourceError, match="pypi:x==1"):
-        imported(tmp_path / "cache", monkeypatch, tar(tmp_path / "a", ("x/a", b"1"), ("x/../../b", b"2")))
+        imported(
+            tmp_path / "cache", monkeypatch, tar(tmp_path / "a", ("x/a", b"1"), ("x/../../b", b"2"))
+        )
     assert list((tmp_path / "cache").iterdir()) == []
 
 
@@ -224,11 +272,16 @@ def test_a_full_disk_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.Monke
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(workspace, "download", full)
-    with pytest.raises(SourceError, match=r"pypi:x==1: cannot be written: .*No space left.*\nhint: is the disk full"):
+    with pytest.raises(
+        SourceError,
+        match=r"pypi:x==1: cannot be written: .*No space left.*\nhint: is the disk full",
+    ):
         fetched(PypiSource(kind="pypi", name="x", version="1", sha256="0" * 64), tmp_path)
 
 
-def test_an_sdist_goes_from_the_index_to_a_commit(tmp_path: Path, own_index: dict[str, str]) -> None:
+def test_an_sdist_goes_from_the_index_to_a_commit(
+    tmp_path: Path, own_index: dict[str, str]
+) -> None:
     source = PypiSource(kind="pypi", name="evil", version="1.0", sha256=own_index["digest"])
     got = fetch_source(source, cache=tmp_path / "cache", pins=None, environ=own_index)
     assert git(got.path, "log", "--format=%an %ae %ad %s", "--date=iso") == (
@@ -237,10 +290,12 @@ def test_an_sdist_goes_from_the_index_to_a_commit(tmp_path: Path, own_index: dic
     assert not (tmp_path / "code-was-run").exists()
 
 
-# --- pins and cache ---------------------------------------------------------------------------------------------------------------
+# --- pins and cache -------------------------------------------------------------------------
 
 
-def test_what_is_cached_is_not_fetched_again(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
+def test_what_is_cached_is_not_fetched_again(
+    tmp_path: Path, upstream: Path, pinned: GitSource
+) -> None:
     moving = tmp_path / "moving"
     git(tmp_path, "clone", "-q", str(upstream), str(moving))
     source = pinned.model_copy(update={"url": str(moving)})
@@ -255,7 +310,9 @@ def test_a_source_that_is_as_locked_passes(tmp_path: Path, pinned: GitSource) ->
 
 
 @pytest.mark.parametrize(("key", "value"), [("commit", "1" * 40), ("tree", "2" * 40), ("files", 7)])
-def test_a_source_that_is_not_as_locked_is_refused(tmp_path: Path, pinned: GitSource, key: str, value: object) -> None:
+def test_a_source_that_is_not_as_locked_is_refused(
+    tmp_path: Path, pinned: GitSource, key: str, value: object
+) -> None:
     pin = fetched(pinned, tmp_path).pin
     lie = RepoPin.model_validate(pin.model_dump() | {key: value})
     with pytest.raises(LockError, match=f"{key} is {getattr(pin, key)}, but locked as {value}"):
@@ -267,7 +324,9 @@ def test_a_source_that_is_not_locked_says_how_to_lock_it(tmp_path: Path, pinned:
         fetch_source(pinned, cache=tmp_path, pins={})
 
 
-def test_a_cached_repository_moved_to_another_commit_is_refused(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
+def test_a_cached_repository_moved_to_another_commit_is_refused(
+    tmp_path: Path, upstream: Path, pinned: GitSource
+) -> None:
     got = fetched(pinned, tmp_path)
     git(got.path, "fetch", "-q", "-f", str(upstream), "+main:refs/heads/main")
     with pytest.raises(LockError, match=f"not {pinned.commit}"):
@@ -288,10 +347,12 @@ def test_a_damaged_cache_is_refused_by_name(tmp_path: Path, pinned: GitSource) -
         fetched(pinned, tmp_path)
 
 
-# --- open_repository --------------------------------------------------------------------------------------------------------------
+# --- open_repository ------------------------------------------------------------------------
 
 
-def test_a_local_repository_is_read_where_it_is(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
+def test_a_local_repository_is_read_where_it_is(
+    tmp_path: Path, upstream: Path, pinned: GitSource
+) -> None:
     git(tmp_path, "clone", "-q", "--bare", str(upstream), "bare.git")
     git(upstream, "worktree", "add", "-q", str(tmp_path / "linked"), "side")
     for path in (upstream, tmp_path / "bare.git", tmp_path / "linked"):
@@ -300,7 +361,9 @@ def test_a_local_repository_is_read_where_it_is(tmp_path: Path, upstream: Path, 
     assert not (tmp_path / "cache").exists()
 
 
-def test_the_first_digits_of_a_commit_will_do_where_the_repository_is_here(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
+def test_the_first_digits_of_a_commit_will_do_where_the_repository_is_here(
+    tmp_path: Path, upstream: Path, pinned: GitSource
+) -> None:
     assert open_repository(str(upstream), pinned.commit[:9], tmp_path)[1] == pinned.commit
 
 
@@ -323,7 +386,7 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, upstream: Path, pinned: 
             open_repository(str(path), commit, tmp_path / "cache")
 
 
-# --- the image --------------------------------------------------------------------------------------------------------------------
+# --- the image ------------------------------------------------------------------------------
 
 
 def written(got: Repository) -> bytes:
@@ -338,7 +401,12 @@ def test_equal_repositories_give_equal_bytes(tmp_path: Path, pinned: GitSource) 
 
 @pytest.mark.parametrize(
     "tree",
-    ["100644 blob {blob}\t.git", "040000 tree {tree}\t.GIT", "100644 blob {blob}\t..", "100644 blob {blob}\ta\n040000 tree {tree}\ta"],
+    [
+        "100644 blob {blob}\t.git",
+        "040000 tree {tree}\t.GIT",
+        "100644 blob {blob}\t..",
+        "100644 blob {blob}\ta\n040000 tree {tree}\ta",
+    ],
 )
 def test_a_tree_made_by_hand_to_leave_the_workspace_is_refused(tmp_path: Path, tree: str) -> None:
     git(tmp_path, "init", "-q", "--bare", "evil.git")
@@ -347,21 +415,47 @@ def test_a_tree_made_by_hand_to_leave_the_workspace_is_refused(tmp_path: Path, t
     lines = [line.format(blob=blob, tree=inner) for line in tree.splitlines()]
     raw = b"".join(
         f"{mode.lstrip('0')} {name}\0".encode() + bytes.fromhex(sha)
-        for line in lines for head, _, name in [line.partition("\t")] for mode, _, sha in [head.split(" ")]
-    )  # fmt: skip
-    made = subprocess.run(
-        ["git", "-C", str(tmp_path / "evil.git"), "hash-object", "-t", "tree", "-w", "--literally", "--stdin"],
-        input=raw, check=True, capture_output=True,
-    ).stdout.decode().strip()  # fmt: skip
+        for line in lines
+        for head, _, name in [line.partition("\t")]
+        for mode, _, sha in [head.split(" ")]
+    )
+    made = (
+        subprocess.run(
+            [
+                "git",
+                "-C",
+                str(tmp_path / "evil.git"),
+                "hash-object",
+                "-t",
+                "tree",
+                "-w",
+                "--literally",
+                "--stdin",
+            ],
+            input=raw,
+            check=True,
+            capture_output=True,
+        )
+        .stdout.decode()
+        .strip()
+    )
     commit = git(tmp_path / "evil.git", "commit-tree", made, "-m", "evil")
     git(tmp_path / "evil.git", "update-ref", "refs/heads/main", commit)
     with pytest.raises(SourceError):
-        written(fetched(GitSource(kind="git", url=str(tmp_path / "evil.git"), commit=commit), tmp_path / "cache"))
+        written(
+            fetched(
+                GitSource(kind="git", url=str(tmp_path / "evil.git"), commit=commit),
+                tmp_path / "cache",
+            )
+        )
 
 
 @pytest.fixture(scope="module")
 def image(
-    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient, base_image: str, pinned: GitSource
+    tmp_path_factory: pytest.TempPathFactory,
+    engine: docker.DockerClient,
+    base_image: str,
+    pinned: GitSource,
 ) -> Iterator[tuple[str, Repository, Path]]:
     """Workspace image of the pinned commit, its repository, and the state folder it is remembered in."""
     folder = tmp_path_factory.mktemp("workspace")
@@ -373,28 +467,55 @@ def image(
 
 def inside(engine: docker.DockerClient, image_id: str, command: str, *, user: str = "agent") -> str:
     labels = {"fairtrial": "test"}
-    out = engine.containers.run(image_id, ["bash", "-c", command], user=user, network_mode="none", remove=True, labels=labels)
+    out = engine.containers.run(
+        image_id,
+        ["bash", "-c", command],
+        user=user,
+        network_mode="none",
+        remove=True,
+        labels=labels,
+    )
     return str(out.decode().strip())
 
 
 @pytest.mark.docker
-def test_the_workspace_is_the_commit_and_nothing_after_it(engine: docker.DockerClient, image: tuple[str, Repository, Path]) -> None:
+def test_the_workspace_is_the_commit_and_nothing_after_it(
+    engine: docker.DockerClient, image: tuple[str, Repository, Path]
+) -> None:
     seen = inside(
-        engine, image[0],
+        engine,
+        image[0],
         "git log --format=%H; git status --porcelain; git branch; cat app/main.py; readlink link; test -x run.sh && echo runs; "
         "od -c windows.txt | head -1; ls solution.txt 2>&1; git cat-file --batch-all-objects --batch-check | grep -c commit; "
         "git diff HEAD; pwd",
-    )  # fmt: skip
+    )
     assert seen.splitlines() == [
-        image[1].commit, "* main", "version = 2", "app/main.py", "runs", "0000000   o   n   e  \\n   t   w   o  \\n",
-        "ls: cannot access 'solution.txt': No such file or directory", "1", "/workspace",
-    ]  # fmt: skip
+        image[1].commit,
+        "* main",
+        "version = 2",
+        "app/main.py",
+        "runs",
+        "0000000   o   n   e  \\n   t   w   o  \\n",
+        "ls: cannot access 'solution.txt': No such file or directory",
+        "1",
+        "/workspace",
+    ]
 
 
 @pytest.mark.docker
-def test_nobody_but_root_can_change_the_workspace(engine: docker.DockerClient, image: tuple[str, Repository, Path]) -> None:
+def test_nobody_but_root_can_change_the_workspace(
+    engine: docker.DockerClient, image: tuple[str, Repository, Path]
+) -> None:
     for user in ("agent", "server"):
-        assert inside(engine, image[0], "touch app/main.py new .git/new 2>&1 | grep -c 'Permission denied'", user=user) == "3"
+        assert (
+            inside(
+                engine,
+                image[0],
+                "touch app/main.py new .git/new 2>&1 | grep -c 'Permission denied'",
+                user=user,
+            )
+            == "3"
+        )
 
 
 @pytest.mark.docker
@@ -402,18 +523,25 @@ def test_an_image_that_is_there_is_not_built_again(
     engine: docker.DockerClient, base_image: str, image: tuple[str, Repository, Path]
 ) -> None:
     said: list[str] = []
-    assert ensure_workspace(engine, image[1], base_image, state_dir=image[2], say=said.append).id == image[0]
+    assert (
+        ensure_workspace(engine, image[1], base_image, state_dir=image[2], say=said.append).id
+        == image[0]
+    )
     assert said == []
 
 
 @pytest.mark.docker
-def test_an_image_put_in_its_place_is_refused(engine: docker.DockerClient, base_image: str, image: tuple[str, Repository, Path]) -> None:
+def test_an_image_put_in_its_place_is_refused(
+    engine: docker.DockerClient, base_image: str, image: tuple[str, Repository, Path]
+) -> None:
     (tag,) = json.loads((image[2] / "images.json").read_text())
     try:
         engine.images.get(base_image).tag(tag)
         with pytest.raises(LockError, match="something replaced it"):
             ensure_workspace(engine, image[1], base_image, state_dir=image[2])
-        with pytest.raises(LockError, match="not what it should be"):  # nor is it taken for ours where nothing is remembered
+        with pytest.raises(
+            LockError, match="not what it should be"
+        ):  # nor is it taken for ours where nothing is remembered
             ensure_workspace(engine, image[1], base_image, state_dir=image[2] / "fresh")
     finally:
         engine.images.get(image[0]).tag(tag)
@@ -438,13 +566,19 @@ LEAKS = {
 
 @pytest.mark.docker
 @pytest.mark.parametrize("leak", LEAKS)
-def test_the_image_proves_that_it_leaks_nothing(engine: docker.DockerClient, image: tuple[str, Repository, Path], leak: str) -> None:
-    container = engine.containers.run(image[0], ["bash", "-c", LEAKS[leak]], user="0", detach=True, labels={"fairtrial": "test"})
+def test_the_image_proves_that_it_leaks_nothing(
+    engine: docker.DockerClient, image: tuple[str, Repository, Path], leak: str
+) -> None:
+    container = engine.containers.run(
+        image[0], ["bash", "-c", LEAKS[leak]], user="0", detach=True, labels={"fairtrial": "test"}
+    )
     try:
         assert container.wait()["StatusCode"] == 0, container.logs().decode()
         container.commit(repository="fairtrial/workspace", tag=f"leak-{leak}")
     finally:
         container.remove(force=True)
     with pytest.raises(LockError, match=f"{leak} is '"):
-        workspace._prove(engine, f"fairtrial/workspace:leak-{leak}", f"fairtrial/workspace:leak-{leak}", image[1])
+        workspace._prove(
+            engine, f"fairtrial/workspace:leak-{leak}", f"fairtrial/workspace:leak-{leak}", image[1]
+        )
     assert engine.images.list(name=f"fairtrial/workspace:leak-{leak}") == []

@@ -20,11 +20,13 @@ from runner.store import write_whole
 LOCK = "locks/anchors.lock"
 GENERATIONS = "locks/anchors"
 RESTORE = "`git log -p -- locks/anchors locks/anchors.lock` shows who changed it; take the committed files back"
-NO_LOCK = "grade the held-out transcripts, then `fairtrial anchors accept --reason \"first generation\"`; or go on with --ungated"
+NO_LOCK = 'grade the held-out transcripts, then `fairtrial anchors accept --reason "first generation"`; or go on with --ungated'
 
 
 def exists(root: Path) -> bool:
-    return (root / LOCK).exists() or (root / LOCK).is_symlink() or any((root / GENERATIONS).glob("*"))
+    return (
+        (root / LOCK).exists() or (root / LOCK).is_symlink() or any((root / GENERATIONS).glob("*"))
+    )
 
 
 def read_chain(root: Path) -> list[AnchorsLock]:
@@ -69,11 +71,19 @@ def _shape(root: Path) -> Iterator[Drift]:
     expected = [_generation(number) for number in range(1, len(found) + 1)]
     for name in sorted({*expected, *found}):
         if name not in found or name not in expected:
-            yield Drift(where=name, what="is missing from the chain" if name in expected else "is no part of the chain")
+            yield Drift(
+                where=name,
+                what="is missing from the chain" if name in expected else "is no part of the chain",
+            )
     if not found:
         yield Drift(where=_generation(1), what="is missing from the chain")
     elif not drifts and expected[-1] in found and found[expected[-1]] != digest_of_file(head):
-        yield Drift(where=LOCK, what=f"is not {expected[-1]}", expected=found[expected[-1]], found=digest_of_file(head))
+        yield Drift(
+            where=LOCK,
+            what=f"is not {expected[-1]}",
+            expected=found[expected[-1]],
+            found=digest_of_file(head),
+        )
 
 
 def _walk(root: Path, generations: list[AnchorsLock]) -> Iterator[Drift]:
@@ -89,14 +99,28 @@ def _walk(root: Path, generations: list[AnchorsLock]) -> Iterator[Drift]:
             return
         if digest_of_lock(lock) != digest_of_bytes(data):
             # Spaces, or a key given twice: two readers could see two locks.
-            yield Drift(where=name, what="is not canonical JSON", expected=digest_of_lock(lock), found=digest_of_bytes(data))
+            yield Drift(
+                where=name,
+                what="is not canonical JSON",
+                expected=digest_of_lock(lock),
+                found=digest_of_bytes(data),
+            )
         if lock.generation != number or lock.previous != previous:
             what = f"calls itself generation {lock.generation}; the digest of the one before it does not hold"
             yield Drift(where=name, what=what, expected=previous or "", found=lock.previous or "")
         if generations and lock.kind == "accept" and lock.chain != generations[-1].chain:
-            yield Drift(where=name, what="names another start of its chain than the generation before it")
-        if generations and lock.kind == "accept" and lock.gold_weights != generations[-1].gold_weights:
-            yield Drift(where=name, what="weighs the gold otherwise than the generation before it; only a regrade may")
+            yield Drift(
+                where=name, what="names another start of its chain than the generation before it"
+            )
+        if (
+            generations
+            and lock.kind == "accept"
+            and lock.gold_weights != generations[-1].gold_weights
+        ):
+            yield Drift(
+                where=name,
+                what="weighs the gold otherwise than the generation before it; only a regrade may",
+            )
         generations.append(lock)
         previous = digest_of_bytes(data)
 
@@ -111,14 +135,24 @@ def _rewritten(root: Path) -> Iterator[Drift]:
     from git import Git, GitCommandError  # noqa: PLC0415 - gitpython looks for git when it is imported
 
     options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
-    questions = (["log", "--first-parent", "-m", "--format=", *options, "HEAD"], ["diff", *options, "HEAD"])
-    own = {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)}  # or a variable left by a hook would name another repository
+    questions = (
+        ["log", "--first-parent", "-m", "--format=", *options, "HEAD"],
+        ["diff", *options, "HEAD"],
+    )
+    own = {
+        "GIT_DIR": str(root / ".git"),
+        "GIT_WORK_TREE": str(root),
+    }  # or a variable left by a hook would name another repository
     changed: set[str] = set()
     for question in questions:
         try:
-            said = Git(str(root)).execute(["git", "--no-replace-objects", *question, "--", GENERATIONS], env=own)
+            said = Git(str(root)).execute(
+                ["git", "--no-replace-objects", *question, "--", GENERATIONS], env=own
+            )
         except GitCommandError:
             return  # no commit yet, or a checkout that git does not trust
         changed.update(str(said).split("\n") if said else ())
     for name in sorted(changed - {""}):
-        yield Drift(where=name, what="was changed after it was committed; a generation is only ever added")
+        yield Drift(
+            where=name, what="was changed after it was committed; a generation is only ever added"
+        )

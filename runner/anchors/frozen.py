@@ -65,8 +65,16 @@ def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Drift
     ]
     for name, digest in missing.items():
         now = next((other for other, same in extra.items() if same == digest), None)
-        drifts.append(Drift(where=name, what=f"is missing; {now} holds its text" if now else "is missing", expected=digest))
-    drifts += [Drift(where=name, what="is not in the lock", found=digest) for name, digest in extra.items()]
+        drifts.append(
+            Drift(
+                where=name,
+                what=f"is missing; {now} holds its text" if now else "is missing",
+                expected=digest,
+            )
+        )
+    drifts += [
+        Drift(where=name, what="is not in the lock", found=digest) for name, digest in extra.items()
+    ]
     return sorted(drifts, key=lambda drift: drift.where)
 
 
@@ -79,11 +87,15 @@ def scenario_of(path: str) -> str:
 def is_frozen(path: str) -> bool:
     """What only `regrade` may change: a held-out scenario, its transcripts and its grades. A rubric and a reference are `accept`'s."""
     inside = path.removeprefix(scenario_of(path))
-    return path.startswith(ANCHORS) and not (inside == "rubric.yaml" or inside.startswith("reference/"))
+    return path.startswith(ANCHORS) and not (
+        inside == "rubric.yaml" or inside.startswith("reference/")
+    )
 
 
 def scoring_in_use() -> dict[str, float | str]:
     """The weights of both scores, and the version of what a check means."""
-    weights: dict[str, float | str] = {f"fairness.{name}": weight for name, weight in fairness.WEIGHTS.items()}
+    weights: dict[str, float | str] = {
+        f"fairness.{name}": weight for name, weight in fairness.WEIGHTS.items()
+    }
     weights |= {f"adoption.{name}": weight for name, weight in adoption.WEIGHTS.items()}
     return weights | {"check_semantics": keywords.SEMANTICS, "bonus_weight": keywords.BONUS_WEIGHT}

@@ -15,9 +15,26 @@ from runner.anchors import agreement, chain, frozen, material, verdicts
 from runner.anchors.frozen import ANCHORS, digest_tree, is_frozen, scenario_of
 from runner.anchors.material import Anchor
 from runner.catalog import LoadedScenario, load_catalog
-from runner.errors import AnchorsDisagree, AnchorsDrifted, Drift, FairtrialError, GateError, NoVerdict
+from runner.errors import (
+    AnchorsDisagree,
+    AnchorsDrifted,
+    Drift,
+    FairtrialError,
+    GateError,
+    NoVerdict,
+)
 from runner.protocols import Judge
-from runner.records import AnchorScore, AnchorsLock, AnswerStep, Chain, Correlation, Gate, GateVerdict, JudgeLock, Verdict
+from runner.records import (
+    AnchorScore,
+    AnchorsLock,
+    AnswerStep,
+    Chain,
+    Correlation,
+    Gate,
+    GateVerdict,
+    JudgeLock,
+    Verdict,
+)
 
 MIN_RHO = 0.85
 """Seed 002, step 5. Equality passes."""
@@ -64,7 +81,7 @@ class Proposal:
     """Why `accept` would refuse, the first of them as its exit code; empty where it would not."""
 
 
-# --- verify -----------------------------------------------------------------------------------------------------------------------
+# --- verify ---------------------------------------------------------------------------------
 
 
 def verify(root: Path, judge: Judge, *, scenarios: Collection[str] | None = None) -> GateVerdict:
@@ -74,12 +91,19 @@ def verify(root: Path, judge: Judge, *, scenarios: Collection[str] | None = None
     drift, NoVerdict where a verdict is missing and the judge is out of reach.
     """
     lock = chain.read_chain(root)[-1]
-    drifts = [*_file_drifts(root, lock, scenarios), *_scoring_drifts(lock), *_judge_drifts(lock, judge)]
+    drifts = [
+        *_file_drifts(root, lock, scenarios),
+        *_scoring_drifts(lock),
+        *_judge_drifts(lock, judge),
+    ]
     if drifts:
         raise AnchorsDrifted(drifts, hint=ACCEPT)
     if judge.name not in lock.judges:
         what = f"no generation holds a verdict of the judge {judge.name}; there are: {', '.join(sorted(lock.judges))}"
-        raise NoVerdict(what, hint=f"`fairtrial anchors accept --judge {judge.name} --reason …` has it judge the anchors")
+        raise NoVerdict(
+            what,
+            hint=f"`fairtrial anchors accept --judge {judge.name} --reason …` has it judge the anchors",
+        )
     examined = _examine(root, judge, lock)
     return examined.verdict.model_copy(update={"unlocked": _unlocked(root, lock)})
 
@@ -87,7 +111,10 @@ def verify(root: Path, judge: Judge, *, scenarios: Collection[str] | None = None
 def require(verdict: GateVerdict) -> None:
     """Raises AnchorsDisagree where the verdict does not open the gate."""
     if verdict.refusal:
-        raise AnchorsDisagree(verdict.refusal, hint="`fairtrial verify-anchors` shows the pairs; --ungated goes on and marks it")
+        raise AnchorsDisagree(
+            verdict.refusal,
+            hint="`fairtrial verify-anchors` shows the pairs; --ungated goes on and marks it",
+        )
 
 
 def gate_record(root: Path, verdict: GateVerdict) -> Gate:
@@ -95,11 +122,22 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
     generations = chain.read_chain(root)
     lock, seen = generations[-1], verdict.transcripts
     return Gate(
-        judge=verdict.judge, rho=round(seen.rho or 0.0, 3), low=_rounded(seen.low), high=_rounded(seen.high), transcripts=seen.n,
-        generation=lock.generation, lock=chain.digest_of_lock(lock), reason=lock.reason,
-        chain_started=lock.chain.date, chain_reason=lock.chain.reason,
-        regrades=tuple(f"{past.date}, generation {past.generation}: {past.reason}" for past in generations if past.kind == "regrade"),
-    )  # fmt: skip
+        judge=verdict.judge,
+        rho=round(seen.rho or 0.0, 3),
+        low=_rounded(seen.low),
+        high=_rounded(seen.high),
+        transcripts=seen.n,
+        generation=lock.generation,
+        lock=chain.digest_of_lock(lock),
+        reason=lock.reason,
+        chain_started=lock.chain.date,
+        chain_reason=lock.chain.reason,
+        regrades=tuple(
+            f"{past.date}, generation {past.generation}: {past.reason}"
+            for past in generations
+            if past.kind == "regrade"
+        ),
+    )
 
 
 def _rounded(value: float | None) -> float | None:
@@ -113,13 +151,29 @@ def _file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | Non
     """
     found, links = digest_tree(root)
     held = {_id_of(path) for path in lock.files}
-    used = held if scenarios is None else {*scenarios, *(_id_of(path) for path in lock.files if path.startswith(ANCHORS))}
+    used = (
+        held
+        if scenarios is None
+        else {*scenarios, *(_id_of(path) for path in lock.files if path.startswith(ANCHORS))}
+    )
 
     def concerns(path: str) -> bool:
         return path.startswith(ANCHORS) or _id_of(path) in used & held
 
-    unheld = [Drift(where=f"scenario {name}", what="no generation holds it") for name in sorted(used - held)]
-    return [*links, *unheld, *frozen.compare(*({path: files[path] for path in files if concerns(path)} for files in (lock.files, found)))]
+    unheld = [
+        Drift(where=f"scenario {name}", what="no generation holds it")
+        for name in sorted(used - held)
+    ]
+    return [
+        *links,
+        *unheld,
+        *frozen.compare(
+            *(
+                {path: files[path] for path in files if concerns(path)}
+                for files in (lock.files, found)
+            )
+        ),
+    ]
 
 
 def _id_of(path: str) -> str:
@@ -131,27 +185,40 @@ def _scoring_drifts(lock: AnchorsLock) -> Iterator[Drift]:
     now = frozen.scoring_in_use()
     for name in sorted({*now, *lock.scoring}):
         if now.get(name) != lock.scoring.get(name):
-            yield Drift(where=f"scoring {name}", what="changed", expected=str(lock.scoring.get(name, "")), found=str(now.get(name, "")))
+            yield Drift(
+                where=f"scoring {name}",
+                what="changed",
+                expected=str(lock.scoring.get(name, "")),
+                found=str(now.get(name, "")),
+            )
 
 
 def _judge_drifts(lock: AnchorsLock, judge: Judge) -> Iterator[Drift]:
     locked = lock.judges.get(judge.name)
     if locked and locked.identity != judge.identity:
         what = "its code, prompt, model or parameters changed"
-        yield Drift(where=f"judge {judge.name}", what=what, expected=locked.identity, found=judge.identity)
+        yield Drift(
+            where=f"judge {judge.name}", what=what, expected=locked.identity, found=judge.identity
+        )
 
 
 def _unlocked(root: Path, lock: AnchorsLock) -> tuple[str, ...]:
     locked = {scenario_of(path) for path in lock.files}
-    return tuple(sorted({scenario_of(path) for path in _in_scenarios(digest_tree(root)[0])} - locked))
+    return tuple(
+        sorted({scenario_of(path) for path in _in_scenarios(digest_tree(root)[0])} - locked)
+    )
 
 
 def _in_scenarios(files: Mapping[str, str]) -> dict[str, str]:
     """Files of scenarios, and whatever else lies in held-out."""
-    return {path: digest for path, digest in files.items() if scenario_of(path).endswith("/") or path.startswith(ANCHORS)}
+    return {
+        path: digest
+        for path, digest in files.items()
+        if scenario_of(path).endswith("/") or path.startswith(ANCHORS)
+    }
 
 
-# --- what the anchors say ---------------------------------------------------------------------------------------------------------
+# --- what the anchors say -------------------------------------------------------------------
 
 
 def _examine(root: Path, judge: Judge, lock: AnchorsLock | None) -> Examined:
@@ -159,22 +226,41 @@ def _examine(root: Path, judge: Judge, lock: AnchorsLock | None) -> Examined:
     anchors = material.load_anchors(load_catalog(root), lock.gold_weights if lock else None)
     locked = lock.judges[judge.name].verdicts if lock and judge.name in lock.judges else {}
     said = verdicts.verdicts_of(root, judge, anchors, locked)
-    return Examined(anchors=tuple(anchors), said=tuple(said), verdict=_verdict(judge, anchors, said, lock.generation if lock else 0))
+    return Examined(
+        anchors=tuple(anchors),
+        said=tuple(said),
+        verdict=_verdict(judge, anchors, said, lock.generation if lock else 0),
+    )
 
 
-def _verdict(judge: Judge, anchors: Sequence[Anchor], said: Sequence[Verdict], generation: int) -> GateVerdict:
+def _verdict(
+    judge: Judge, anchors: Sequence[Anchor], said: Sequence[Verdict], generation: int
+) -> GateVerdict:
     scores = [
-        AnchorScore(transcript=anchor.name, gold=anchor.gold, judged=verdict.quality) for anchor, verdict in zip(anchors, said, strict=True)
+        AnchorScore(transcript=anchor.name, gold=anchor.gold, judged=verdict.quality)
+        for anchor, verdict in zip(anchors, said, strict=True)
     ]
     overall = _correlate(scores)
     return GateVerdict(
-        judge=judge.name, identity=judge.identity, generation=generation, transcripts=overall, steps=_step_level(anchors, said),
+        judge=judge.name,
+        identity=judge.identity,
+        generation=generation,
+        transcripts=overall,
+        steps=_step_level(anchors, said),
         scenarios={
-            name: _correlate([score for score, anchor in zip(scores, anchors, strict=True) if anchor.scenario == name])
+            name: _correlate(
+                [
+                    score
+                    for score, anchor in zip(scores, anchors, strict=True)
+                    if anchor.scenario == name
+                ]
+            )
             for name in sorted({anchor.scenario for anchor in anchors})
         },
-        disagreements=agreement.disagreements(scores), scores=tuple(scores), refusal=_refusal(overall),
-    )  # fmt: skip
+        disagreements=agreement.disagreements(scores),
+        scores=tuple(scores),
+        refusal=_refusal(overall),
+    )
 
 
 def _correlate(scores: Sequence[AnchorScore]) -> Correlation:
@@ -184,12 +270,16 @@ def _correlate(scores: Sequence[AnchorScore]) -> Correlation:
 def _step_level(anchors: Sequence[Anchor], said: Sequence[Verdict]) -> Correlation:
     gold = [value for anchor in anchors for value in anchor.gold_steps]
     judged = [step.quality for verdict in said for step in verdict.steps]
-    return agreement.correlate(gold, judged, [index for index, anchor in enumerate(anchors) for _ in anchor.gold_steps])
+    return agreement.correlate(
+        gold, judged, [index for index, anchor in enumerate(anchors) for _ in anchor.gold_steps]
+    )
 
 
 def _refusal(overall: Correlation) -> str:
     if overall.n < MIN_TRANSCRIPTS:
-        return f"{overall.n} frozen transcripts are too few to rank by; {MIN_TRANSCRIPTS} is the least"
+        return (
+            f"{overall.n} frozen transcripts are too few to rank by; {MIN_TRANSCRIPTS} is the least"
+        )
     if overall.rho is None:
         return f"there is no rank correlation: {overall.reason}"
     if overall.rho < MIN_RHO - _EXACT:
@@ -197,7 +287,7 @@ def _refusal(overall: Correlation) -> str:
     return ""
 
 
-# --- how a lock moves -------------------------------------------------------------------------------------------------------------
+# --- how a lock moves -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,10 +316,12 @@ def propose(root: Path, judge: Judge) -> Proposal:
     examined = _examine(root, judge, lock)
     before = lock.judges[judge.name] if lock and judge.name in lock.judges else None
     return Proposal(
-        changes=changes.every, rho_before=before.rho if before else None, verdict=examined.verdict,
+        changes=changes.every,
+        rho_before=before.rho if before else None,
+        verdict=examined.verdict,
         moves=tuple(_moves(before.scores, examined.verdict.scores)) if before else (),
         refusals=tuple(_refusals(root, judge, changes, examined.verdict, everything=lock is None)),
-    )  # fmt: skip
+    )
 
 
 def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
@@ -242,7 +334,11 @@ def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
     lock = _in_force(root)
     changes = _changes(root, lock, judge)
     if lock and not changes.every:
-        raise FairtrialError("nothing changed since the last generation", where=chain.LOCK, hint="`fairtrial verify-anchors` checks it")
+        raise FairtrialError(
+            "nothing changed since the last generation",
+            where=chain.LOCK,
+            hint="`fairtrial verify-anchors` checks it",
+        )
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
     examined = _examine(root, judge, lock)
@@ -250,13 +346,24 @@ def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
         raise refusal
     # Other judges' verdicts on a held-out rubric that changed are stale; they have to be accepted anew.
     stale = any(drift.where.startswith(ANCHORS) for drift in changes.judging)
-    others = {name: other for name, other in lock.judges.items() if name != judge.name} if lock and not stale else {}
+    others = (
+        {name: other for name, other in lock.judges.items() if name != judge.name}
+        if lock and not stale
+        else {}
+    )
     started = lock.chain if lock else Chain(started=1, date=date, reason=reason)
     next_lock = AnchorsLock(
-        generation=lock.generation + 1 if lock else 1, kind="accept" if lock else "first", date=date, reason=reason, chain=started,
-        previous=chain.digest_of_lock(lock) if lock else None, files=_in_scenarios(digest_tree(root)[0]),
-        scoring=frozen.scoring_in_use(), gold_weights=lock.gold_weights if lock else _weights(root), judges=others,
-    )  # fmt: skip
+        generation=lock.generation + 1 if lock else 1,
+        kind="accept" if lock else "first",
+        date=date,
+        reason=reason,
+        chain=started,
+        previous=chain.digest_of_lock(lock) if lock else None,
+        files=_in_scenarios(digest_tree(root)[0]),
+        scoring=frozen.scoring_in_use(),
+        gold_weights=lock.gold_weights if lock else _weights(root),
+        judges=others,
+    )
     return _write(root, judge, examined, next_lock)
 
 
@@ -270,31 +377,54 @@ def regrade(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
     lock = chain.read_chain(root)[-1]
     changes = _changes(root, lock, judge)
     if changes.judging:
-        raise AnchorsDrifted(changes.judging, hint="`fairtrial anchors accept` these first, with the old grades; or undo them")
+        raise AnchorsDrifted(
+            changes.judging,
+            hint="`fairtrial anchors accept` these first, with the old grades; or undo them",
+        )
     if not changes.grading:
-        raise FairtrialError("no grade and no transcript changed", where=chain.LOCK, hint="edit gold_scores.json or transcripts/ first")
+        raise FairtrialError(
+            "no grade and no transcript changed",
+            where=chain.LOCK,
+            hint="edit gold_scores.json or transcripts/ first",
+        )
     examined = _examine(root, judge, lock.model_copy(update={"gold_weights": _weights(root)}))
     if examined.verdict.transcripts.rho is None or examined.verdict.transcripts.n < MIN_TRANSCRIPTS:
         require(examined.verdict)
     number = lock.generation + 1
     kept = {path: digest for path, digest in lock.files.items() if not path.startswith(ANCHORS)}
-    graded = {path: digest for path, digest in digest_tree(root)[0].items() if path.startswith(ANCHORS)}
+    graded = {
+        path: digest for path, digest in digest_tree(root)[0].items() if path.startswith(ANCHORS)
+    }
     next_lock = AnchorsLock(
-        generation=number, kind="regrade", date=date, reason=reason, previous=chain.digest_of_lock(lock),
-        chain=Chain(started=number, date=date, reason=reason), files=kept | graded, scoring=lock.scoring, gold_weights=_weights(root),
+        generation=number,
+        kind="regrade",
+        date=date,
+        reason=reason,
+        previous=chain.digest_of_lock(lock),
+        chain=Chain(started=number, date=date, reason=reason),
+        files=kept | graded,
+        scoring=lock.scoring,
+        gold_weights=_weights(root),
         judges={},
-    )  # fmt: skip
+    )
     return _write(root, judge, examined, next_lock)
 
 
 def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> Examined:
     stored = verdicts.write_verdicts(root, judge, examined.anchors, examined.said)
     scores = {score.transcript: score.judged for score in examined.verdict.scores}
-    entry = JudgeLock(identity=judge.identity, rho=examined.verdict.transcripts.rho or 0.0, scores=scores, verdicts=stored)
+    entry = JudgeLock(
+        identity=judge.identity,
+        rho=examined.verdict.transcripts.rho or 0.0,
+        scores=scores,
+        verdicts=stored,
+    )
     judges = {**lock.judges, judge.name: entry}
     chain.write_generation(root, lock.model_copy(update={"judges": judges}))
     verdicts.forget_verdicts(root, {key for held in judges.values() for key in held.verdicts})
-    return replace(examined, verdict=examined.verdict.model_copy(update={"generation": lock.generation}))
+    return replace(
+        examined, verdict=examined.verdict.model_copy(update={"generation": lock.generation})
+    )
 
 
 def _in_force(root: Path) -> AnchorsLock | None:
@@ -303,12 +433,18 @@ def _in_force(root: Path) -> AnchorsLock | None:
 
 def _given(reason: str) -> str:
     if not reason.strip():
-        raise FairtrialError("a generation needs a reason", hint='--reason "what changed, and why"; it is shown in every later report')
+        raise FairtrialError(
+            "a generation needs a reason",
+            hint='--reason "what changed, and why"; it is shown in every later report',
+        )
     return reason.strip()
 
 
 def _weights(root: Path) -> dict[str, dict[str, dict[str, float]]]:
-    return {loaded.scenario.id: material.rubric_weights(loaded.rubric) for loaded in material.held_out(load_catalog(root))}
+    return {
+        loaded.scenario.id: material.rubric_weights(loaded.rubric)
+        for loaded in material.held_out(load_catalog(root))
+    }
 
 
 def _changes(root: Path, lock: AnchorsLock | None, judge: Judge) -> Changes:
@@ -322,29 +458,48 @@ def _changes(root: Path, lock: AnchorsLock | None, judge: Judge) -> Changes:
     drifts = frozen.compare(lock.files, _in_scenarios(files))
 
     def is_grading(drift: Drift) -> bool:
-        return drift.where.startswith(ANCHORS) and (is_frozen(drift.where) or scenario_of(drift.where) not in then & now)
+        return drift.where.startswith(ANCHORS) and (
+            is_frozen(drift.where) or scenario_of(drift.where) not in then & now
+        )
 
     grading = [drift for drift in drifts if is_grading(drift)]
-    added = [drift for drift in drifts if drift not in grading and scenario_of(drift.where) not in then]
+    added = [
+        drift for drift in drifts if drift not in grading and scenario_of(drift.where) not in then
+    ]
     judging = [drift for drift in drifts if drift not in grading and drift not in added]
     judging += [*_scoring_drifts(lock), *_judge_drifts(lock, judge)]
     if judge.name not in lock.judges:
-        judging.append(Drift(where=f"judge {judge.name}", what="has judged no generation yet", found=judge.identity))
+        judging.append(
+            Drift(
+                where=f"judge {judge.name}",
+                what="has judged no generation yet",
+                found=judge.identity,
+            )
+        )
     return Changes(grading=tuple(grading), judging=tuple(judging), added=tuple(added))
 
 
-def _refusals(root: Path, judge: Judge, changes: Changes, verdict: GateVerdict, *, everything: bool) -> Iterator[GateError]:
+def _refusals(
+    root: Path, judge: Judge, changes: Changes, verdict: GateVerdict, *, everything: bool
+) -> Iterator[GateError]:
     """Why `accept` would not write; `everything`: hold every reference answer to its rubric, not just those that changed."""
     if changes.grading:
         yield AnchorsDrifted(changes.grading, hint=REGRADE)
     if verdict.refusal:
-        yield AnchorsDisagree(verdict.refusal, hint="the rubrics do not rank the anchors as the hand grades do; nothing was written")
+        yield AnchorsDisagree(
+            verdict.refusal,
+            hint="the rubrics do not rank the anchors as the hand grades do; nothing was written",
+        )
     catalog = load_catalog(root)
     changed = {_id_of(drift.where) for drift in changes.every}
     for name in sorted(catalog.scenarios if everything else changed & set(catalog.scenarios)):
         if short := "; ".join(_reference_short(catalog.scenarios[name], judge)):
             hint = "a rubric that a right answer fails measures something else; nothing was written"
-            yield AnchorsDisagree(f"its reference answer no longer earns what a right answer earns: {short}", where=name, hint=hint)
+            yield AnchorsDisagree(
+                f"its reference answer no longer earns what a right answer earns: {short}",
+                where=name,
+                hint=hint,
+            )
 
 
 def _reference_short(loaded: LoadedScenario, judge: Judge) -> Iterator[str]:
@@ -365,10 +520,25 @@ def _reference_short(loaded: LoadedScenario, judge: Judge) -> Iterator[str]:
 def _moves(before: Mapping[str, float], scores: Sequence[AnchorScore]) -> Iterator[Move]:
     """Transcripts whose judged score changed, the furthest first."""
     after = {score.transcript: score.judged for score in scores}
-    ranks = [{name: 1 + sum(other > value for other in values.values()) for name, value in values.items()} for values in (before, after)]
-    changed = [score for score in scores if score.transcript in before and abs(before[score.transcript] - score.judged) > _EXACT]
+    ranks = [
+        {
+            name: 1 + sum(other > value for other in values.values())
+            for name, value in values.items()
+        }
+        for values in (before, after)
+    ]
+    changed = [
+        score
+        for score in scores
+        if score.transcript in before and abs(before[score.transcript] - score.judged) > _EXACT
+    ]
     for score in sorted(changed, key=lambda score: -abs(before[score.transcript] - score.judged)):
         name = score.transcript
         yield Move(
-            transcript=name, gold=score.gold, before=before[name], after=score.judged, rank_before=ranks[0][name], rank_after=ranks[1][name]
+            transcript=name,
+            gold=score.gold,
+            before=before[name],
+            after=score.judged,
+            rank_before=ranks[0][name],
+            rank_after=ranks[1][name],
         )

@@ -13,7 +13,9 @@ from runner.scoring.judge import verdict_inputs
 from runner.store import RunStore
 from runner.transcript import iter_transcript, split
 
-SCORE_AGAIN = "`fairtrial score RUN` judges its transcripts anew, with the rubrics and the judge as they are"
+SCORE_AGAIN = (
+    "`fairtrial score RUN` judges its transcripts anew, with the rubrics and the judge as they are"
+)
 
 
 def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterator[Drift]:
@@ -24,20 +26,40 @@ def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterato
     for item in store.load().cells:
         counted = store.counted_attempt(item.cell.id)
         fairness = item.scorecard.fairness if item.scorecard else None
-        if counted is None or fairness is None or fairness.verdict is None or not counted[1].outcome.is_measurement:
+        if (
+            counted is None
+            or fairness is None
+            or fairness.verdict is None
+            or not counted[1].outcome.is_measurement
+        ):
             continue
         loaded = pick(catalog.scenarios, item.cell.scenario, "scenario")
         answer, _, _ = split(iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario)
-        inputs = verdict_inputs(loaded.rubric, answer.steps, [step.must_cite for step in loaded.scenario.steps])
+        inputs = verdict_inputs(
+            loaded.rubric, answer.steps, [step.must_cite for step in loaded.scenario.steps]
+        )
         where = f"cells/{item.cell.id}/scorecard.json"
         yield from _differs(where, fairness.verdict, judge, inputs)
         quality = fairness.llm_quality.value if isinstance(fairness.llm_quality, Scored) else None
         if quality != fairness.verdict.quality or not adds_up(fairness.verdict, loaded.rubric):
-            yield Drift(where=where, what="its quality is not what its verdict's criteria and the rubric's weights make")
+            yield Drift(
+                where=where,
+                what="its quality is not what its verdict's criteria and the rubric's weights make",
+            )
 
 
 def _differs(where: str, verdict: Verdict, judge: Judge, inputs: str) -> Iterator[Drift]:
     if (verdict.judge, verdict.identity) != (judge.name, judge.identity):
-        yield Drift(where=where, what=f"was judged by another {verdict.judge}", expected=judge.identity, found=verdict.identity)
+        yield Drift(
+            where=where,
+            what=f"was judged by another {verdict.judge}",
+            expected=judge.identity,
+            found=verdict.identity,
+        )
     elif verdict.inputs != inputs:
-        yield Drift(where=where, what="was judged under another rubric or on another answer", expected=inputs, found=verdict.inputs)
+        yield Drift(
+            where=where,
+            what="was judged under another rubric or on another answer",
+            expected=inputs,
+            found=verdict.inputs,
+        )

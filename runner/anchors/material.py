@@ -43,7 +43,10 @@ class Anchor:
 
 
 def rubric_weights(rubric: Rubric) -> dict[str, dict[str, float]]:
-    return {step.name: {name: criterion.weight for name, criterion in step.criteria.items()} for step in rubric.steps}
+    return {
+        step.name: {name: criterion.weight for name, criterion in step.criteria.items()}
+        for step in rubric.steps
+    }
 
 
 def held_out(catalog: Catalog) -> list[LoadedScenario]:
@@ -69,34 +72,55 @@ def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -
     anchors: list[Anchor] = []
     problems: list[Problem] = []
     for loaded in held_out(catalog):
-        weights = rubric_weights(loaded.rubric) if gold_weights is None else gold_weights.get(loaded.scenario.id, {})
+        weights = (
+            rubric_weights(loaded.rubric)
+            if gold_weights is None
+            else gold_weights.get(loaded.scenario.id, {})
+        )
         try:
             anchors += _anchors_of(loaded, weights)
         except CatalogError as error:
             problems += error.problems
     if problems:
-        raise CatalogError(problems, hint="a grade is a number from 0 to 1 for every criterion of every step of every transcript")
+        raise CatalogError(
+            problems,
+            hint="a grade is a number from 0 to 1 for every criterion of every step of every transcript",
+        )
     return anchors
 
 
 def _anchors_of(loaded: LoadedScenario, weights: Weights) -> Iterator[Anchor]:
     where = f"scenarios/{HELD_OUT}/{loaded.scenario.id}/{GOLD}"
     gold = read_gold(loaded.folder / GOLD, where)
-    problems = [Problem(where=where, message=message) for message in _misfits(gold, loaded, weights)]
+    problems = [
+        Problem(where=where, message=message) for message in _misfits(gold, loaded, weights)
+    ]
     if problems:
         raise CatalogError(problems)
     for graded in sorted(gold.transcripts, key=lambda graded: graded.transcript):
-        answer, _, _ = split(iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript), loaded.scenario)
+        answer, _, _ = split(
+            iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript), loaded.scenario
+        )
         yield Anchor(
-            scenario=loaded.scenario.id, transcript=graded.transcript, rubric=loaded.rubric, answer=answer.steps,
-            must_find=tuple(step.must_cite for step in loaded.scenario.steps), gold_steps=gold_steps(graded, weights),
-        )  # fmt: skip
+            scenario=loaded.scenario.id,
+            transcript=graded.transcript,
+            rubric=loaded.rubric,
+            answer=answer.steps,
+            must_find=tuple(step.must_cite for step in loaded.scenario.steps),
+            gold_steps=gold_steps(graded, weights),
+        )
 
 
 def gold_steps(graded: GoldTranscript, weights: Weights) -> tuple[float, ...]:
     """Σ weight × grade of each step, as a judge's quality is made."""
     return tuple(
-        min(1.0, math.fsum(weights[step.name][name] * criterion.score for name, criterion in step.criteria.items()))
+        min(
+            1.0,
+            math.fsum(
+                weights[step.name][name] * criterion.score
+                for name, criterion in step.criteria.items()
+            ),
+        )
         for step in graded.steps
     )
 
@@ -107,7 +131,9 @@ def read_gold(path: Path, where: str) -> GoldScores:
         text = path.read_text(encoding="utf-8")
         json.loads(text, object_pairs_hook=_once)
     except OSError as error:
-        raise CatalogError([Problem(where=where, message=f"cannot be read: {error.strerror}")]) from error
+        raise CatalogError(
+            [Problem(where=where, message=f"cannot be read: {error.strerror}")]
+        ) from error
     except ValueError as error:
         raise CatalogError([Problem(where=where, message=f"not usable JSON: {error}")]) from error
     return parse_json(text, GoldScores, where=where)

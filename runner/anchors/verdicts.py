@@ -20,14 +20,18 @@ _EXACT = 1e-9
 
 def key_of(judge: Judge, anchor: Anchor) -> str:
     """Digest of all that could change a verdict: judge, rubric, prompts, answer and must-find set."""
-    return digest_of([judge.name, judge.identity, verdict_inputs(anchor.rubric, anchor.answer, anchor.must_find)])
+    return digest_of(
+        [judge.name, judge.identity, verdict_inputs(anchor.rubric, anchor.answer, anchor.must_find)]
+    )
 
 
 def text_of(verdict: Verdict) -> str:
     return canonical_json(verdict.model_dump(mode="json")) + "\n"
 
 
-def verdicts_of(root: Path, judge: Judge, anchors: Sequence[Anchor], locked: Mapping[str, str]) -> list[Verdict]:
+def verdicts_of(
+    root: Path, judge: Judge, anchors: Sequence[Anchor], locked: Mapping[str, str]
+) -> list[Verdict]:
     """One verdict an anchor. `locked`: verdict's key -> digest of its file, as accepted; a stored verdict counts only where that holds.
 
     A deterministic judge is asked again every time, and has to say what was accepted. Raises AnchorsDrifted where a stored verdict is not
@@ -35,7 +39,10 @@ def verdicts_of(root: Path, judge: Judge, anchors: Sequence[Anchor], locked: Map
     """
     drifts = [drift for anchor in anchors for drift in _edited(root, judge, anchor, locked)]
     if drifts:
-        raise AnchorsDrifted(drifts, hint="take the committed files back, or delete them: a verdict comes from its judge alone")
+        raise AnchorsDrifted(
+            drifts,
+            hint="take the committed files back, or delete them: a verdict comes from its judge alone",
+        )
     verdicts: list[Verdict] = []
     missing: list[str] = []
     for anchor in anchors:
@@ -44,8 +51,14 @@ def verdicts_of(root: Path, judge: Judge, anchors: Sequence[Anchor], locked: Map
         except NoVerdict as error:
             missing.append(f"  {anchor.name}: {error.what}")
     if missing:
-        what = f"{len(missing)} of {len(anchors)} anchors have no verdict of {judge.name}\n" + "\n".join(missing)
-        raise NoVerdict(what, hint="make the judge reachable, or choose another with --judge; --ungated goes on without")
+        what = (
+            f"{len(missing)} of {len(anchors)} anchors have no verdict of {judge.name}\n"
+            + "\n".join(missing)
+        )
+        raise NoVerdict(
+            what,
+            hint="make the judge reachable, or choose another with --judge; --ungated goes on without",
+        )
     return verdicts
 
 
@@ -57,7 +70,9 @@ def _edited(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str])
         yield Drift(where=where, what="is a symbolic link")
     elif path.is_file() and key in locked and digest_of_bytes(path.read_bytes()) != locked[key]:
         what = f"is not the verdict on {anchor.name} that was accepted"
-        yield Drift(where=where, what=what, expected=locked[key], found=digest_of_bytes(path.read_bytes()))
+        yield Drift(
+            where=where, what=what, expected=locked[key], found=digest_of_bytes(path.read_bytes())
+        )
 
 
 def _verdict(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]) -> Verdict:
@@ -68,8 +83,16 @@ def _verdict(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]
     verdict = _checked(judge.judge(anchor.rubric, anchor.answer, anchor.must_find), judge, anchor)
     found = digest_of_bytes(text_of(verdict).encode())
     if judge.deterministic and found != locked.get(key, found):
-        drift = Drift(where=anchor.name, what=f"{judge.name} no longer says what was accepted", expected=locked[key], found=found)
-        raise AnchorsDrifted([drift], hint="its identity should have changed with it; a judge that varies is not deterministic")
+        drift = Drift(
+            where=anchor.name,
+            what=f"{judge.name} no longer says what was accepted",
+            expected=locked[key],
+            found=found,
+        )
+        raise AnchorsDrifted(
+            [drift],
+            hint="its identity should have changed with it; a judge that varies is not deterministic",
+        )
     return verdict
 
 
@@ -87,7 +110,9 @@ def _checked(verdict: Verdict, judge: Judge, anchor: Anchor) -> Verdict:
     if (verdict.judge, verdict.identity, verdict.inputs) != (judge.name, judge.identity, inputs):
         raise NoVerdict("the verdict is of another judge, rubric or answer")
     if not adds_up(verdict, anchor.rubric):
-        raise NoVerdict("the verdict's figures do not follow from its criteria and the rubric's weights")
+        raise NoVerdict(
+            "the verdict's figures do not follow from its criteria and the rubric's weights"
+        )
     return verdict
 
 
@@ -98,15 +123,28 @@ def adds_up(verdict: Verdict, rubric: Rubric) -> bool:
     for said, asked in zip(verdict.steps, rubric.steps, strict=True):
         if said.criteria.keys() != asked.criteria.keys():
             return False
-        total = math.fsum(asked.criteria[name].weight * criterion.score for name, criterion in said.criteria.items())
+        total = math.fsum(
+            asked.criteria[name].weight * criterion.score
+            for name, criterion in said.criteria.items()
+        )
         if abs(said.quality - min(1.0, total)) > _EXACT:
             return False
-    return abs(verdict.quality - math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)) <= _EXACT
+    return (
+        abs(
+            verdict.quality - math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)
+        )
+        <= _EXACT
+    )
 
 
-def write_verdicts(root: Path, judge: Judge, anchors: Sequence[Anchor], verdicts: Sequence[Verdict]) -> dict[str, str]:
+def write_verdicts(
+    root: Path, judge: Judge, anchors: Sequence[Anchor], verdicts: Sequence[Verdict]
+) -> dict[str, str]:
     """Store them; key -> digest of the file, as the lock holds them."""
-    texts = {key_of(judge, anchor): text_of(verdict) for anchor, verdict in zip(anchors, verdicts, strict=True)}
+    texts = {
+        key_of(judge, anchor): text_of(verdict)
+        for anchor, verdict in zip(anchors, verdicts, strict=True)
+    }
     for key, text in texts.items():
         write_whole(root / VERDICTS / f"{key}.json", text)
     return {key: digest_of_bytes(text.encode()) for key, text in texts.items()}

@@ -24,7 +24,9 @@ class Cache:
         if self._connection is None:
             return None
         try:
-            row = self._connection.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
+            row = self._connection.execute(
+                "SELECT value FROM kept WHERE key = ?", (key,)
+            ).fetchone()
         except sqlite3.Error:
             return None
         return row[0] if row and isinstance(row[0], bytes) else None
@@ -36,11 +38,18 @@ class Cache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._connection is None:
             return
         with contextlib.suppress(sqlite3.Error), self._connection:
-            self._connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", self._new.items())
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO kept VALUES (?, ?)", self._new.items()
+            )
         self._connection.close()
 
 
@@ -53,7 +62,9 @@ def _connect(path: Path) -> sqlite3.Connection | None:
             return None
         try:
             connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID"
+            )
         except sqlite3.OperationalError:  # locked for too long, read-only, full: not damaged
             connection.close()
             return None

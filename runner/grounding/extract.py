@@ -22,7 +22,9 @@ _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S")
 _ITEM = re.compile(r"([ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _JSON_START = re.compile(r"\s*(?:\[\s*)?\{\s*[\"}]|\s*\[\s*[\"\[]")
 _CURSOR_FENCE = re.compile(r"(\d{1,7}):(\d{1,7}):(\S.*)\Z")
-_NUMBERED = re.compile(r"[ \t>]*[-*+•][ \t]+[`*_]{0,3}(\d{1,7}(?:[-–]L?\d{1,7})?)[`*_]{0,3}(?::|\s[—–-])\s")
+_NUMBERED = re.compile(
+    r"[ \t>]*[-*+•][ \t]+[`*_]{0,3}(\d{1,7}(?:[-–]L?\d{1,7})?)[`*_]{0,3}(?::|\s[—–-])\s"
+)
 _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
@@ -48,7 +50,9 @@ class _Scope:
     last: str | None = None
 
     def inherited(self, indent: int) -> str | None:
-        above = next((file for depth, file in reversed(self.items) if depth < indent and file), None)
+        above = next(
+            (file for depth, file in reversed(self.items) if depth < indent and file), None
+        )
         return above or self.lead or self.heading or self.last
 
 
@@ -83,13 +87,17 @@ class _Document:
     def _heading(self, line: str) -> None:
         """A heading that names a file owns the lines below it; any other ends the reach of the file before it."""
         reading = self._keep(read_chunk(line, self.index))
-        self.scope = _Scope(heading=reading.first_path, last=self.scope.last if len(self.named) == 1 else None)
+        self.scope = _Scope(
+            heading=reading.first_path, last=self.scope.last if len(self.named) == 1 else None
+        )
         self.at += 1
 
     def _table(self) -> None:
         rows = [self.lines[self.at]]
         self.at += 2
-        while self.at < len(self.lines) and "|" in self.lines[self.at] and self.lines[self.at].strip():
+        while (
+            self.at < len(self.lines) and "|" in self.lines[self.at] and self.lines[self.at].strip()
+        ):
             rows.append(self.lines[self.at])
             self.at += 1
         self.found += read_table(rows, self.index, self.scope.inherited(0))
@@ -111,12 +119,18 @@ class _Document:
         else:
             self.scope.items = [(depth, file) for depth, file in self.scope.items if depth < indent]
         inherited = self.scope.inherited(indent)
-        text = _numbered_as_line(text) if item and (self.scope.heading or self.scope.lead or self.scope.items) else text
+        text = (
+            _numbered_as_line(text)
+            if item and (self.scope.heading or self.scope.lead or self.scope.items)
+            else text
+        )
         reading = self._keep(read_chunk(text, self.index, inherited))
         if item:
             self.scope.items.append((indent, reading.first_path))
         elif not indent:
-            self.scope.lead = (reading.last_path or inherited) if text.rstrip(" *_").endswith(":") else None
+            self.scope.lead = (
+                (reading.last_path or inherited) if text.rstrip(" *_").endswith(":") else None
+            )
 
     def _goes_on(self, line: str) -> bool:
         stripped = line.lstrip(" \t>")
@@ -124,12 +138,16 @@ class _Document:
             return False
         if stripped[0] in "`~" and _FENCE.match(line):
             return False
-        return not ("|" in line and self.at + 1 < len(self.lines) and is_rule(self.lines[self.at + 1]))
+        return not (
+            "|" in line and self.at + 1 < len(self.lines) and is_rule(self.lines[self.at + 1])
+        )
 
     def _bare_json(self) -> bool:
         """JSON that stands in the text without a fence, up to the first blank line or fence."""
         end = self.at
-        while end < len(self.lines) and self.lines[end].strip() and not _FENCE.match(self.lines[end]):
+        while (
+            end < len(self.lines) and self.lines[end].strip() and not _FENCE.match(self.lines[end])
+        ):
             end += 1
         found = read_json("\n".join(self.lines[self.at : end]), self.index, self.scope.inherited(0))
         if found is None:
@@ -148,11 +166,15 @@ class _Document:
         self.at += 1
         cursor = _CURSOR_FENCE.match(info)
         if cursor:
-            self._keep(read_chunk(f"{cursor[3].strip()}:{cursor[1]}-{cursor[2]}", self.index, strict=True))
+            self._keep(
+                read_chunk(f"{cursor[3].strip()}:{cursor[1]}-{cursor[2]}", self.index, strict=True)
+            )
             return
         word = re.split(r"[\s:{,]", info.lower(), maxsplit=1)[0]
         if len(info) > len(word):
-            self._keep(read_chunk(info[len(word) :].lstrip(":{, "), self.index, self.scope.inherited(0)))
+            self._keep(
+                read_chunk(info[len(word) :].lstrip(":{, "), self.index, self.scope.inherited(0))
+            )
         self._fenced(word, body)
 
     def _closes(self, line: str, mark: str) -> bool:
@@ -184,9 +206,14 @@ class _Document:
 
     def _keep(self, reading: Reading) -> Reading:
         known = self.named[::-1]
-        self.found += [replace(m, others=tuple(dict.fromkeys((*m.others, *known)))) if m.tied != "own" else m for m in reading.mentions]
+        self.found += [
+            replace(m, others=tuple(dict.fromkeys((*m.others, *known)))) if m.tied != "own" else m
+            for m in reading.mentions
+        ]
         paths = list(dict.fromkeys(reading.paths))
-        self.named = [*(path for path in self.named if path not in paths), *paths][-MOST_CANDIDATES:]
+        self.named = [*(path for path in self.named if path not in paths), *paths][
+            -MOST_CANDIDATES:
+        ]
         self.scope.last = reading.last_path or self.scope.last
         return reading
 

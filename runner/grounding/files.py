@@ -40,7 +40,9 @@ class GitFiles:
             data = self._git.get_object_data(sha)[3]
         except (ValueError, OSError) as error:
             hint = "fetch the repository again without a filter (a partial clone leaves blobs out)"
-            raise SourceError(f"blob {sha[:12]} is not in the repository", where=path, hint=hint) from error
+            raise SourceError(
+                f"blob {sha[:12]} is not in the repository", where=path, hint=hint
+            ) from error
         return bytes(data)
 
     def blob_sha(self, path: str) -> str:
@@ -66,7 +68,9 @@ def _open(repo_path: Path, commit: str) -> tuple[git.Git, str]:
         raise SourceError("not a git repository", where=str(repo_path), hint=hint) from error
     # Without these a partial clone would reach for its remote, or ask for a password, in the middle of a verification.
     command = git.Git(repo.git_dir)
-    command.update_environment(GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1", GIT_TERMINAL_PROMPT="0")
+    command.update_environment(
+        GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1", GIT_TERMINAL_PROMPT="0"
+    )
     try:
         full = command.rev_parse("--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     except git.GitCommandError as error:
@@ -76,7 +80,9 @@ def _open(repo_path: Path, commit: str) -> tuple[git.Git, str]:
 
 
 def _list_blobs(command: git.Git, commit: str) -> dict[str, str]:
-    raw = command.ls_tree("-r", "-z", "--full-tree", commit, stdout_as_string=False, strip_newline_in_stdout=False)
+    raw = command.ls_tree(
+        "-r", "-z", "--full-tree", commit, stdout_as_string=False, strip_newline_in_stdout=False
+    )
     blobs, links = {}, {}
     for entry in bytes(raw).split(b"\0"):
         if not entry:
@@ -110,7 +116,12 @@ class PathIndex:
     """Resolves paths as written against the files of a commit."""
 
     def __init__(
-        self, paths: Iterable[str], *, roots: Sequence[str] = (), commit: str = "", repo_urls: Sequence[str] = ()
+        self,
+        paths: Iterable[str],
+        *,
+        roots: Sequence[str] = (),
+        commit: str = "",
+        repo_urls: Sequence[str] = (),
     ) -> None:
         self.paths = frozenset(paths)
         self.by_name: dict[str, list[str]] = {}
@@ -122,8 +133,14 @@ class PathIndex:
         for path in sorted(self.paths, key=len, reverse=True):
             for tail in {path, path.rpartition("/")[2]} if " " in path else ():
                 self.spaced.setdefault(tail.rpartition(" ")[2], []).append(tail)
-        self._roots = tuple(root.replace("\\", "/").rstrip("/") for root in (SANDBOX_ROOT, *roots) if root.strip("/\\"))
-        self.extensions = frozenset(name.rpartition(".")[2] for name in self.by_name if "." in name[1:])
+        self._roots = tuple(
+            root.replace("\\", "/").rstrip("/")
+            for root in (SANDBOX_ROOT, *roots)
+            if root.strip("/\\")
+        )
+        self.extensions = frozenset(
+            name.rpartition(".")[2] for name in self.by_name if "." in name[1:]
+        )
         self._repositories = tuple(_plain_url(url) for url in repo_urls if _REMOTE.match(url))
         self._commit = commit
         self._seen: dict[str, Resolved] = {}
@@ -139,19 +156,29 @@ class PathIndex:
         for name in dict.fromkeys((path, unquote(path))):
             if name in self.paths:
                 return Resolved("exact", name)
-            if name.startswith("/"):  # an absolute path outside every root is no tail of anything here; a link's leading slash is the root
+            if name.startswith(
+                "/"
+            ):  # an absolute path outside every root is no tail of anything here; a link's leading slash is the root
                 if name[1:] in self.paths:
                     return Resolved("exact", name[1:])
                 continue
             tail = "/" + name
-            found = [full for full in self.by_name.get(name.rpartition("/")[2], ()) if full.endswith(tail)]
+            found = [
+                full
+                for full in self.by_name.get(name.rpartition("/")[2], ())
+                if full.endswith(tail)
+            ]
             if found:
-                return Resolved("suffix", found[0]) if len(found) == 1 else Resolved("ambiguous", name)
+                return (
+                    Resolved("suffix", found[0]) if len(found) == 1 else Resolved("ambiguous", name)
+                )
         return Resolved("missing", unquote(path))
 
     def count_ending_in(self, path: str) -> int:
         """Files of which a path is a tail."""
-        return sum(full.endswith("/" + path) for full in self.by_name.get(path.rpartition("/")[2], ()))
+        return sum(
+            full.endswith("/" + path) for full in self.by_name.get(path.rpartition("/")[2], ())
+        )
 
     def normalise(self, written: str) -> str:
         """`/` as separator, no sandbox root, no `./`; case and everything else as written."""
@@ -180,7 +207,11 @@ class PathIndex:
             if "/".join(parts[cut:]) in self.paths:
                 ref, path = "/".join(parts[:cut]), "/".join(parts[cut:])
                 break
-        ours = _plain_url(repository) in self._repositories if self._repositories else path in self.paths
+        ours = (
+            _plain_url(repository) in self._repositories
+            if self._repositories
+            else path in self.paths
+        )
         return (ref, path) if ours or self.is_commit(ref) else None
 
     def is_commit(self, ref: str) -> bool:
@@ -191,4 +222,8 @@ class PathIndex:
 def _plain_url(url: str) -> str:
     """`host/owner/name`, however the URL is spelt."""
     plain = url.lower().removesuffix("/").removesuffix(".git").rpartition("@")[2]
-    return plain.partition("://")[2].rpartition("@")[2] if "://" in plain else plain.replace(":", "/", 1)
+    return (
+        plain.partition("://")[2].rpartition("@")[2]
+        if "://" in plain
+        else plain.replace(":", "/", 1)
+    )

@@ -11,7 +11,15 @@ from urllib.parse import unquote
 
 from runner.grounding.files import PathIndex
 from runner.grounding.naming import spans_of, symbol_after, symbol_before, symbol_of
-from runner.grounding.words import COMMANDS, EXTENSIONS, FOREIGN_PARTS, FOREIGN_ROOTS, HTTP_CODES, NAMES, SUFFIX_TLDS
+from runner.grounding.words import (
+    COMMANDS,
+    EXTENSIONS,
+    FOREIGN_PARTS,
+    FOREIGN_ROOTS,
+    HTTP_CODES,
+    NAMES,
+    SUFFIX_TLDS,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +55,15 @@ class Reading:
     paths: list[str] = field(default_factory=list)
 
 
-# --- patterns ---------------------------------------------------------------------------------------------------------------------
+# --- patterns -------------------------------------------------------------------------------
 
 _DASH = r"[-‐‑–—]"
 _TO = rf"(?:\s?{_DASH}\s?|\s?\.\.\.?\s?|\s(?:to|through|thru|until)\s(?:line\s)?)"
 _STOP = r"(?![\w%]|\.\d|-\d)"
 _ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:(?:{_DASH}|\.\.\.?)[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
-_LOOSE_ITEM = rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:{_TO}[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
+_LOOSE_ITEM = (
+    rf"[Ll~≈]?(\d{{1,7}})(?:[:C]\d{{1,5}})?(?:{_TO}[Ll:]?(\d{{1,7}})(?:[:C]\d{{1,5}})?)?{_STOP}"
+)
 _LINKING = "and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by|after|before|inside"
 _GO_ON = rf"(?!\s+(?!(?:{_LINKING})\b)[a-z])"
 """Behind a listed number: `42, 2 handlers` counts handlers."""
@@ -66,7 +76,9 @@ def _plain(pattern: str) -> str:
     return re.sub(r"\((?!\?)", "(?:", pattern)
 
 
-_DIRECT = re.compile(rf"(?:{_TICKS}[:：]|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}})")
+_DIRECT = re.compile(
+    rf"(?:{_TICKS}[:：]|\#(?=L))(?P<list>{_plain(_ITEM)}(?:[,/]{_plain(_ITEM)}|{_SEP}{_plain(_ITEM)}{_GO_ON}){{0,60}})"
+)
 _CALLED = re.compile(rf"\((?P<list>\d{{1,7}}(?:{_DASH}\d{{1,7}})?)\)")
 _LINES_WORD = (
     r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?"
@@ -82,11 +94,21 @@ _PATH = (
     r"(?<![\w.@$+~%\-/\\\]])(?=(?:[A-Za-z]:(?=[\\/]))?[\w@$+~%\-\[\]()]{0,120}+(?:\.{1,2}[\w/\\]|[/\\][\w\[(@.]))"
     rf"(?:[A-Za-z]:(?=[\\/]))?[/\\]?{_SEGMENT}{{1,300}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,300}}+){{0,60}}+"
 )
-_WORDS = r"(?<![\w./\\:-])(?:" + "|".join(NAMES) + r")(?![\w/\\.])|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"
+_WORDS = (
+    r"(?<![\w./\\:-])(?:"
+    + "|".join(NAMES)
+    + r")(?![\w/\\.])|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"
+)
 # A path and a line phrase begin where no word goes on: tested once per character, that saves the search most of its time.
-_EVENT = re.compile(rf"(?<!\w)(?:(?P<lines>{_LINES})|(?P<path>{_PATH}|{_WORDS}))|{_BARE}|{_TICKED}|{_PARENS}")
-_URL = re.compile(r"(?:https?|ftp|file|git|ssh|wss?)://[^\s<>\"'`|]{1,2000}|\bwww\.[^\s<>\"'`|]{1,500}")
-_BLOB = re.compile(r"https?://(?P<site>[^/]+)/(?P<repo>.+?)/(?:-/)?(?:blob|blame|raw|src|tree)/(?P<rest>[^?#]+)(?:\?[^#]*)?(?:#(?P<anchor>.*))?\Z")
+_EVENT = re.compile(
+    rf"(?<!\w)(?:(?P<lines>{_LINES})|(?P<path>{_PATH}|{_WORDS}))|{_BARE}|{_TICKED}|{_PARENS}"
+)
+_URL = re.compile(
+    r"(?:https?|ftp|file|git|ssh|wss?)://[^\s<>\"'`|]{1,2000}|\bwww\.[^\s<>\"'`|]{1,500}"
+)
+_BLOB = re.compile(
+    r"https?://(?P<site>[^/]+)/(?P<repo>.+?)/(?:-/)?(?:blob|blame|raw|src|tree)/(?P<rest>[^?#]+)(?:\?[^#]*)?(?:#(?P<anchor>.*))?\Z"
+)
 _ANCHOR = re.compile(r"(?:L|lines-|l)(\d{1,7})(?:C\d+)?(?:[-:–](?:L|l)?(\d{1,7})(?:C\d+)?)?\Z")
 _LINK = re.compile(
     r"\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]{0,80}\]){1,300})\]\(\s?<?"
@@ -98,20 +120,26 @@ _COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")
 _ADJACENT = re.compile(
     r"[`*_\"')\]]{0,4}[\s,(\[:–—-]{0,4}(?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}[`*_\"'(]{0,2}\Z"
 )
-_OF = re.compile(r"[`*_\"')\],]{0,4}\s*(?:(?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}|[(\[][`*_\"']{0,3})\Z")
+_OF = re.compile(
+    r"[`*_\"')\],]{0,4}\s*(?:(?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}|[(\[][`*_\"']{0,3})\Z"
+)
 _CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
 _NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\)) \Z")
 _ASIDE = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)")
-_NEXT = re.compile(rf"[`*_]{{0,3}}\s\([^()\n]{{1,60}}\),(?:\sand)?\s(?P<list>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)(?=\s\()")
+_NEXT = re.compile(
+    rf"[`*_]{{0,3}}\s\([^()\n]{{1,60}}\),(?:\sand)?\s(?P<list>\d{{1,6}}(?:{_DASH}\d{{1,6}})?)(?=\s\()"
+)
 _FAR = 600
 """Characters: what lies further apart is not said in one breath. Bounds every look back, so that no text takes quadratic time."""
-_SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)(?:[.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])|;\s|\n\s*\n)")
+_SENTENCE = re.compile(
+    r"(?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)(?:[.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])|;\s|\n\s*\n)"
+)
 
 
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 
-# --- numbers ----------------------------------------------------------------------------------------------------------------------
+# --- numbers ---------------------------------------------------------------------------------
 
 _ONE = re.compile(_LOOSE_ITEM)
 _PLAIN_ONE = re.compile(_ITEM)
@@ -130,13 +158,17 @@ def intervals(listed: str, *, between: bool = False) -> list[tuple[int, int]]:
     return found
 
 
-# --- paths ------------------------------------------------------------------------------------------------------------------------
+# --- paths ----------------------------------------------------------------------------------
 
 
 def clean_path(token: str, index: PathIndex, *, has_line: bool) -> str | None:
     """The token as a path, or None where it is none: a file of the tree, else of a shape that only paths have."""
     path = token.rstrip(".-~+$%…")
-    while path and path[-1] in ")]" and path.count("[") + path.count("(") < path.count("]") + path.count(")"):
+    while (
+        path
+        and path[-1] in ")]"
+        and path.count("[") + path.count("(") < path.count("]") + path.count(")")
+    ):
         path = path[:-1]
     for known in dict.fromkeys((path, path.lstrip("@"), path.strip("_"))):
         if known and index.resolve(known).resolution != "missing":
@@ -155,10 +187,15 @@ def _shaped_like_a_path(path: str, index: PathIndex, *, has_line: bool) -> bool:
         return False
     if path.startswith(FOREIGN_ROOTS) or any(part in path for part in FOREIGN_PARTS):
         return False
-    return not (slash and "." in first and first.rpartition(".")[2] in SUFFIX_TLDS and not path.startswith("."))
+    return not (
+        slash
+        and "." in first
+        and first.rpartition(".")[2] in SUFFIX_TLDS
+        and not path.startswith(".")
+    )
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -216,7 +253,11 @@ class _Reader:
         target, words = link["target"], link["text"]
         if "://" in target:
             cite = self._blob(target, link.start(), link.end(), words)
-            return " " * len(link[0]) if cite else words.join((" ", " " * (len(link[0]) - len(words) - 1)))
+            return (
+                " " * len(link[0])
+                if cite
+                else words.join((" ", " " * (len(link[0]) - len(words) - 1)))
+            )
         path, _, anchor = target.partition("#")
         lines = _ANCHOR.match(anchor)
         tail = re.search(rf":{_plain(_ITEM)}\Z", path)
@@ -226,21 +267,40 @@ class _Reader:
         if known is None:
             return words.join((" ", " " * (len(link[0]) - len(words) - 1)))
         if lines or tail:
-            found = intervals(tail[0] if tail else "-".join(n for n in lines.groups() if n) if lines else "")
+            found = intervals(
+                tail[0] if tail else "-".join(n for n in lines.groups() if n) if lines else ""
+            )
             self._add_link(link, known, found, words)
             return " " * len(link[0])
         if _EVENT.search(words) and re.search(r"\d", words):
             probe = _Reader(words, self.index, known, strict=self.strict).read()
-            found = [(m.start, m.end) for m in probe.mentions if m.start is not None and m.end is not None]
+            found = [
+                (m.start, m.end)
+                for m in probe.mentions
+                if m.start is not None and m.end is not None
+            ]
             if found:
                 self._add_link(link, known, found, "")
                 return " " * len(link[0])
-        return " " + path.ljust(len(link[0]) - 1) if len(path) < len(link[0]) else " " * len(link[0])
+        return (
+            " " + path.ljust(len(link[0]) - 1) if len(path) < len(link[0]) else " " * len(link[0])
+        )
 
-    def _add_link(self, link: re.Match[str], path: str, lines: list[tuple[int, int]], words: str) -> None:
+    def _add_link(
+        self, link: re.Match[str], path: str, lines: list[tuple[int, int]], words: str
+    ) -> None:
         symbol = symbol_of(words.strip("`* "))
         symbol = symbol if "`" in words or (symbol and any(c in symbol for c in "._:")) else None
-        self.cites.append(_Cite(begin=link.start(), close=link.end(), path=path, lines=lines, symbol=symbol, named=True))
+        self.cites.append(
+            _Cite(
+                begin=link.start(),
+                close=link.end(),
+                path=path,
+                lines=lines,
+                symbol=symbol,
+                named=True,
+            )
+        )
 
     def _url(self, url: re.Match[str]) -> str:
         target = url[0].rstrip(".,;:!?)]}*_")
@@ -258,7 +318,11 @@ class _Reader:
         anchor = _ANCHOR.match(blob["anchor"] or "")
         lines = intervals("-".join(n for n in anchor.groups() if n)) if anchor else []
         symbol = symbol_of(words.strip("`* ")) if "`" in words else None
-        self.cites.append(_Cite(begin=begin, close=close, path=path, lines=lines, ref=ref, symbol=symbol, named=True))
+        self.cites.append(
+            _Cite(
+                begin=begin, close=close, path=path, lines=lines, ref=ref, symbol=symbol, named=True
+            )
+        )
         return True
 
     # events in order
@@ -285,7 +349,9 @@ class _Reader:
     def _take_path(self, event: re.Match[str]) -> int:
         begin, token = event.start("path"), event["path"]
         direct = _DIRECT.match(self.text, begin + len(token.rstrip(".…")))
-        path = clean_path(token, self.index, has_line=bool(direct) or self._line_follows(event.end()))
+        path = clean_path(
+            token, self.index, has_line=bool(direct) or self._line_follows(event.end())
+        )
         if path is None or (path in self.index.bare_names and not direct and path not in NAMES):
             return event.end()
         begin += token.find(path)
@@ -297,10 +363,20 @@ class _Reader:
         lines = intervals(direct["list"]) if direct else []
         if direct and self.text[direct.start() : direct.end()].endswith(":"):
             lines = lines[:1]
-        self.cites.append(_Cite(begin=begin, close=direct.end() if direct else close, path=path, lines=lines, named=True))
+        self.cites.append(
+            _Cite(
+                begin=begin,
+                close=direct.end() if direct else close,
+                path=path,
+                lines=lines,
+                named=True,
+            )
+        )
         while direct and (direct := _NEXT.match(self.text, self.cites[-1].close)):
             begin = direct.start("list")
-            self.cites.append(_Cite(begin=begin, close=direct.end(), path=path, lines=intervals(direct["list"])))
+            self.cites.append(
+                _Cite(begin=begin, close=direct.end(), path=path, lines=intervals(direct["list"]))
+            )
         return self.cites[-1].close
 
     def _one_sentence(self, begin: int, end: int) -> bool:
@@ -331,10 +407,25 @@ class _Reader:
 
     def _take_lines(self, event: re.Match[str]) -> int:
         listed = event["list"]
-        between = bool(re.search(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z", self.text[max(0, event.start() - 16) : event.start()]))
-        cite = _Cite(begin=event.start(), close=event.end(), path="", lines=intervals(listed, between=between))
+        between = bool(
+            re.search(
+                r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z",
+                self.text[max(0, event.start() - 16) : event.start()],
+            )
+        )
+        cite = _Cite(
+            begin=event.start(),
+            close=event.end(),
+            path="",
+            lines=intervals(listed, between=between),
+        )
         last = self.cites[-1] if self.cites else None
-        if last and last.named and not last.lines and _ADJACENT.match(self.text[last.close : cite.begin]):
+        if (
+            last
+            and last.named
+            and not last.lines
+            and _ADJACENT.match(self.text[last.close : cite.begin])
+        ):
             last.lines, last.close = cite.lines, cite.close
             return event.end()
         following = self._path_after(event.end())
@@ -364,7 +455,10 @@ class _Reader:
         if path:
             cite.path = path
             near = self.path and self._one_sentence(self.path_end, cite.begin)
-            cite.tied, cite.others = ("sentence" if near else "context"), tuple(reversed(self.paths[-MOST_CANDIDATES:]))
+            cite.tied, cite.others = (
+                ("sentence" if near else "context"),
+                tuple(reversed(self.paths[-MOST_CANDIDATES:])),
+            )
             self.cites.append(cite)
         else:
             self.pending.append(cite)
@@ -373,7 +467,10 @@ class _Reader:
         """`:301` after a path. Never a port, and never inside a longer code span (a slice, a key)."""
         begin = event.start("bare") - 1
         before = self.text[max(0, begin - 24) : begin].lower()
-        if any(word in before for word in ("port", "listen", "addr", "localhost", "host", "run(", "serve ")):
+        if any(
+            word in before
+            for word in ("port", "listen", "addr", "localhost", "host", "run(", "serve ")
+        ):
             return event.end()
         if self._in_longer_span(begin, event.end()) or not (self.path or self.inherited):
             return event.end()
@@ -381,27 +478,53 @@ class _Reader:
         return event.end()
 
     def _in_longer_span(self, begin: int, close: int) -> bool:
-        return any(a < begin and close < b and (begin - a > 1 or b - close > 1) for a, b in self.spans)
+        return any(
+            a < begin and close < b and (begin - a > 1 or b - close > 1) for a, b in self.spans
+        )
 
     def _take_number(self, event: re.Match[str]) -> int:
         """A number alone goes on a list of lines ("`a.py:83`, `153`"), or may be the line of what it follows ("`f` (line 7), `g` (92)")."""
         if event["parens"]:
             return self._take_parens(event)
         last = next((cite for cite in reversed(self.cites) if cite.lines), None)
-        if last and self._one_sentence(last.close, event.start()) and _CHAIN.match(self.text[last.close : event.start()]):
+        if (
+            last
+            and self._one_sentence(last.close, event.start())
+            and _CHAIN.match(self.text[last.close : event.start()])
+        ):
             lines = intervals(event["ticked"])
-            self.cites.append(replace(last, begin=event.start(), close=event.end(), lines=lines, symbol=None, named=False))
+            self.cites.append(
+                replace(
+                    last,
+                    begin=event.start(),
+                    close=event.end(),
+                    lines=lines,
+                    symbol=None,
+                    named=False,
+                )
+            )
         return event.end()
 
     def _take_parens(self, event: re.Match[str]) -> int:
         path, listed = self.path or self.inherited, event["parens"]
         if path is None or int(re.split(r"\D", listed, maxsplit=1)[0]) in HTTP_CODES:
             return event.end()
-        if "," not in listed and not _NAMED_BEFORE.search(self.text[max(0, event.start() - 90) : event.start()]):
+        if "," not in listed and not _NAMED_BEFORE.search(
+            self.text[max(0, event.start() - 90) : event.start()]
+        ):
             return event.end()
         last = next((c for c in reversed(self.cites) if c.lines and not c.guess), None)
-        sure = last is not None and self._one_sentence(last.close, event.start()) and "," not in listed
-        cite = _Cite(begin=event.start(), close=event.end(), path=path, lines=intervals(listed), tied="context", guess=not sure)
+        sure = (
+            last is not None and self._one_sentence(last.close, event.start()) and "," not in listed
+        )
+        cite = _Cite(
+            begin=event.start(),
+            close=event.end(),
+            path=path,
+            lines=intervals(listed),
+            tied="context",
+            guess=not sure,
+        )
         cite.others = tuple(reversed(self.paths[-MOST_CANDIDATES:]))
         self.cites.append(cite)
         return event.end()
@@ -411,21 +534,29 @@ class _Reader:
     def _reading(self) -> Reading:
         reading = Reading(first_path=self.first, last_path=self.path, paths=self.paths)
         spans = spans_of(self.original) if self.cites else []
-        breaks = [m.end() for m in _SENTENCE.finditer(self.original)] if any(cite.lines for cite in self.cites) else []
+        breaks = (
+            [m.end() for m in _SENTENCE.finditer(self.original)]
+            if any(cite.lines for cite in self.cites)
+            else []
+        )
         for place, cite in enumerate(self.cites):
             low, high = self._sentence(place, breaks)
             symbol = cite.symbol
             if cite.lines and symbol is None and not self.strict:
-                symbol = symbol_before(self.original, low, cite.begin, spans) or symbol_after(self.original, cite.close, high, spans)
+                symbol = symbol_before(self.original, low, cite.begin, spans) or symbol_after(
+                    self.original, cite.close, high, spans
+                )
             reading.mentions.extend(_mentions(cite, self._written(cite), symbol))
         return reading
-
 
     def _sentence(self, place: int, breaks: list[int]) -> tuple[int, int]:
         """The part of a citation's sentence that is its own: from the citation before it to the one behind it."""
         cite = self.cites[place]
         at = bisect.bisect_right(breaks, cite.begin)
-        low = max(breaks[at - 1] if at else 0, self._own_words_end(self.cites[place - 1].close) if place else 0)
+        low = max(
+            breaks[at - 1] if at else 0,
+            self._own_words_end(self.cites[place - 1].close) if place else 0,
+        )
         after = bisect.bisect_left(breaks, cite.close)
         high = breaks[after] if after < len(breaks) else len(self.original)
         return low, min(high, self.cites[place + 1].begin) if place + 1 < len(self.cites) else high
@@ -440,7 +571,11 @@ class _Reader:
         written = self.original[cite.begin : cite.close]
         after = self.original[cite.close : cite.close + 2]
         for opening, closing in ("()", "[]", "``"):
-            odd = written.count(opening) > written.count(closing) if opening != closing else written.count(opening) % 2
+            odd = (
+                written.count(opening) > written.count(closing)
+                if opening != closing
+                else written.count(opening) % 2
+            )
             if odd and after.startswith(closing):
                 written += closing
         return written
@@ -452,16 +587,31 @@ def _mentions(cite: _Cite, written: str, symbol: str | None) -> Iterator[Mention
     pairs: list[tuple[int, int]] | list[tuple[None, None]] = list(distinct) or [(None, None)]
     for start, end in pairs:
         yield Mention(
-            written=written, path=cite.path, start=start, end=end, symbol=symbol if distinct else None, ref=cite.ref, tied=cite.tied,
-            others=cite.others, guess=cite.guess, group=max(0, len(distinct) - 1),
-        )  # fmt: skip
+            written=written,
+            path=cite.path,
+            start=start,
+            end=end,
+            symbol=symbol if distinct else None,
+            ref=cite.ref,
+            tied=cite.tied,
+            others=cite.others,
+            guess=cite.guess,
+            group=max(0, len(distinct) - 1),
+        )
 
 
 def _trimmed(written: str) -> str:
     written = written.strip("*_ \n\"'")
-    return written.strip("`") if written.count("`") % 2 or (written[:1] == written[-1:] == "`" and written.count("`") == 2) else written
+    return (
+        written.strip("`")
+        if written.count("`") % 2
+        or (written[:1] == written[-1:] == "`" and written.count("`") == 2)
+        else written
+    )
 
 
-def read_chunk(text: str, index: PathIndex, inherited: str | None = None, *, strict: bool = False) -> Reading:
+def read_chunk(
+    text: str, index: PathIndex, inherited: str | None = None, *, strict: bool = False
+) -> Reading:
     """The citations of one chunk. `inherited` is the file that lines without one belong to; `strict` takes `path:line` alone."""
     return _Reader(text, index, inherited, strict=strict).read()

@@ -38,11 +38,15 @@ _GLUE_WORD = (
 _GLUE = re.compile(rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
 _DENIED = re.compile(
     r"\b(?:(?:not|never|no|without|unlike|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
-    r"|(?:in|within|inside)\s(?:the|a|an|its|this|each|same))[\s`*_(]*\Z", re.I)
+    r"|(?:in|within|inside)\s(?:the|a|an|its|this|each|same))[\s`*_(]*\Z",
+    re.I,
+)
 """Before a symbol: it is denied, or it is where the thing is, not the thing."""
 _KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")
 _ELLIPSIS = re.compile(r"(?:/ ?|…|\*|\.\.)_\Z")
-_AFTER = re.compile(r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])")
+_AFTER = re.compile(
+    r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])"
+)
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 
 
@@ -61,10 +65,22 @@ def symbol_of(span: str) -> str | None:
 def _usable(receiver: str | None, name: str, *, plain: bool) -> str | None:
     name = name.lstrip("*&")
     last = re.split(r"::|->|[.#$\\]", name)[-1]
-    owned = last != name and name[:1].isupper()  # `QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb
-    if (last.lower() in LITERALS and not owned) or (len(last) < 2 and not receiver) or name.isdigit():
+    owned = (
+        last != name and name[:1].isupper()
+    )  # `QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb
+    if (
+        (last.lower() in LITERALS and not owned)
+        or (len(last) < 2 and not receiver)
+        or name.isdigit()
+    ):
         return None
-    if "." in name and last.lower() in EXTENSIONS and "(" not in name and len(last) <= 4 and last.islower():
+    if (
+        "." in name
+        and last.lower() in EXTENSIONS
+        and "(" not in name
+        and len(last) <= 4
+        and last.islower()
+    ):
         return None  # a file name
     if not plain and not _looks_like_code(name):
         return None
@@ -83,7 +99,9 @@ def _looks_like_code(name: str) -> bool:
     return any(a.islower() and b.isupper() for a, b in pairwise(inner)) and inner not in _PROPER
 
 
-_PROPER = frozenset("GitHub GitLab JavaScript TypeScript GraphQL PyPI MySQL PostgreSQL SQLite MongoDB YouTube OpenAI macOS DevOps".split())
+_PROPER = frozenset(
+    "GitHub GitLab JavaScript TypeScript GraphQL PyPI MySQL PostgreSQL SQLite MongoDB YouTube OpenAI macOS DevOps".split()
+)
 
 
 def spans_of(text: str) -> list[tuple[int, int]]:
@@ -96,7 +114,9 @@ def symbol_before(text: str, low: int, at: int, spans: list[tuple[int, int]]) ->
     low = max(low, at - 240)
     place = bisect.bisect_right(spans, (at, -1)) - 1
     inside = place >= 0 and spans[place][0] < at < spans[place][1]
-    if inside and not text[spans[place][0] + 1 : at].strip():  # the span is the citation's own: what names its symbol stands before it
+    if (
+        inside and not text[spans[place][0] + 1 : at].strip()
+    ):  # the span is the citation's own: what names its symbol stands before it
         at, place, inside = spans[place][0], place - 1, False
     begin, end = -1, low
     symbol: str | None = None
@@ -106,7 +126,9 @@ def symbol_before(text: str, low: int, at: int, spans: list[tuple[int, int]]) ->
         begin, end = spans[place]
         symbol = symbol_of(text[begin + 1 : end - 1])
     for word in _WORD.finditer(text, end, at):
-        kind = word["name"][0].isupper() and _KIND.search(text, max(low, word.start() - 12), word.start())
+        kind = word["name"][0].isupper() and _KIND.search(
+            text, max(low, word.start() - 12), word.start()
+        )
         name = _usable(word["receiver"], word["name"], plain=bool(word["call"] or kind))
         if name and not _ELLIPSIS.search(text[max(0, word.start() - 3) : word.start()] + name[:1]):
             begin, end, symbol = word.start(), word.end(), name

@@ -12,17 +12,27 @@ from runner.grounding.files import PathIndex
 from runner.grounding.inline import Mention, clean_path, intervals, read_chunk
 from runner.grounding.naming import symbol_of
 
-_FILE_KEYS = frozenset("file path filename filepath sourcefile relativepath location source module in where sourcepath".split())
-_LINE_KEY = re.compile(r"(?:^|_)(?:lines?|line_?(?:no|num|numbers?|range|start|end)|(?:start|end)_?line|ln|loc)$")
+_FILE_KEYS = frozenset(
+    "file path filename filepath sourcefile relativepath location source module in where sourcepath".split()
+)
+_LINE_KEY = re.compile(
+    r"(?:^|_)(?:lines?|line_?(?:no|num|numbers?|range|start|end)|(?:start|end)_?line|ln|loc)$"
+)
 _END_KEY = re.compile(r"(?:^|_)(?:line_?end|end_?line|end|stop_?line|to_line)$")
 _START_KEY = re.compile(r"(?:^|_)(?:line_?start|start_?line|start|begin_?line|from_line)$")
-_COUNT_KEY = re.compile(r"(?:^|_)(?:total|num|count|max|min|of_code|changed|added|removed|n)(?:_|$)")
-_SYMBOL_KEYS = tuple("symbol qualified_name enclosing function method class struct name caller callee fn func test type".split())
+_COUNT_KEY = re.compile(
+    r"(?:^|_)(?:total|num|count|max|min|of_code|changed|added|removed|n)(?:_|$)"
+)
+_SYMBOL_KEYS = tuple(
+    "symbol qualified_name enclosing function method class struct name caller callee fn func test type".split()
+)
 _PLACE_KEY = re.compile(
     r"(?:^|_)(?:location|file_?line|file|path|at|defined_?(?:at|in)?|lines?|definition|where|site|source|position|ref|reference|citation)$"
 )
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NUMBERS = re.compile(r"\s*(?:[Ll]ines?\s*)?([L~:]?\d{1,7}(?:\s?(?:-|–|,|and|to)\s?[L~]?\d{1,7}){0,40})\s*\Z")
+_NUMBERS = re.compile(
+    r"\s*(?:[Ll]ines?\s*)?([L~:]?\d{1,7}(?:\s?(?:-|–|,|and|to)\s?[L~]?\d{1,7}){0,40})\s*\Z"
+)
 _DEEPEST = 60
 
 Pairs = list[tuple[str, Any]]
@@ -76,7 +86,13 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 def _strings(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own. What its key or object names is the symbol of a string that begins with the citation."""
     found = read_chunk(value, here.tree, here.file).mentions
-    first = found[0] if found and found[0].start is not None and value.lstrip("`( ").startswith(found[0].written[:12]) else None
+    first = (
+        found[0]
+        if found
+        and found[0].start is not None
+        and value.lstrip("`( ").startswith(found[0].written[:12])
+        else None
+    )
     if here.named and first and first.symbol is None:
         found[0] = replace(first, symbol=here.named.symbol, weak=here.named.weak)
     return found
@@ -84,12 +100,24 @@ def _strings(value: str, here: _Here) -> list[Mention]:
 
 def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
     own = _own_file(pairs, here.tree)
-    here = here._replace(file=own or _place(pairs, here.tree) or here.file, named=_own_symbol(pairs) or here.named, depth=here.depth + 1)
+    here = here._replace(
+        file=own or _place(pairs, here.tree) or here.file,
+        named=_own_symbol(pairs) or here.named,
+        depth=here.depth + 1,
+    )
     lines, written = _own_lines(pairs) if here.file else ([], "")
     for start, end in lines:
         symbol, weak = here.named or (None, False)
         whole = f"{own}, {written}" if own else written
-        yield Mention(written=whole, path=here.file or "", start=start, end=end, symbol=symbol, weak=weak, group=len(lines) - 1)
+        yield Mention(
+            written=whole,
+            path=here.file or "",
+            start=start,
+            end=end,
+            symbol=symbol,
+            weak=weak,
+            group=len(lines) - 1,
+        )
     for key, value in pairs:
         if own and isinstance(value, str) and clean_path(value, here.tree, has_line=True) == own:
             if not lines:
@@ -104,10 +132,18 @@ def _entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
         yield from read_chunk(key, here.tree).mentions
     numbers = _as_lines(value) if path else []
     if path and numbers:
-        yield from (Mention(written=f"{key}: {value}", path=path, start=start, end=end) for start, end in numbers)
+        yield from (
+            Mention(written=f"{key}: {value}", path=path, start=start, end=end)
+            for start, end in numbers
+        )
         return
     named = _key_symbol(key) or (here.named if _PLACE_KEY.search(_snake(key)) else None)
-    yield from _walk(value, here._replace(file=path or here.file, named=named if isinstance(value, str | _Object) else None))
+    yield from _walk(
+        value,
+        here._replace(
+            file=path or here.file, named=named if isinstance(value, str | _Object) else None
+        ),
+    )
 
 
 def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
@@ -158,7 +194,11 @@ def _own_lines(pairs: Pairs) -> tuple[list[tuple[int, int]], str]:
 def _whole(value: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 8 else None
+    return (
+        int(value)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 8
+        else None
+    )
 
 
 def _as_lines(value: Any) -> list[tuple[int, int]]:
@@ -186,7 +226,11 @@ def _own_symbol(pairs: Pairs) -> _Named | None:
     """What the object says its symbol is; `name` and `type` count only where no word of English looks like their value."""
     values = {_snake(key): value for key, value in pairs if isinstance(value, str)}
     for key in _SYMBOL_KEYS:
-        symbol = symbol_of(values[key].strip("`")) if key in values and " " not in values[key].strip() else None
+        symbol = (
+            symbol_of(values[key].strip("`"))
+            if key in values and " " not in values[key].strip()
+            else None
+        )
         if symbol and (key in ("symbol", "qualified_name", "enclosing") or _unlike_a_word(symbol)):
             return _Named(symbol, key == "type")
     return None
@@ -198,27 +242,39 @@ def _unlike_a_word(symbol: str) -> bool:
 
 def _key_symbol(key: str) -> _Named | None:
     """A key that is a symbol (`Engine.ServeHTTP`, `wsgi_app()`): never a plain word, nor the snake or camel case that keys have."""
-    symbol = symbol_of(key) if re.search(r"[.#(]|::|[a-z][A-Z]", key) and key[:1] not in " /" else None
-    return _Named(symbol, True) if symbol and (re.search(r"[.#]|::", symbol) or "(" in key or key[0].isupper()) else None
+    symbol = (
+        symbol_of(key) if re.search(r"[.#(]|::|[a-z][A-Z]", key) and key[:1] not in " /" else None
+    )
+    return (
+        _Named(symbol, True)
+        if symbol and (re.search(r"[.#]|::", symbol) or "(" in key or key[0].isupper())
+        else None
+    )
 
 
 def _snake(key: str) -> str:
     return re.sub(r"[\s\-:.]+", "_", _SNAKE.sub("_", key.strip())).lower()
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------
 
 _CELL = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*\Z")
 _FILE_COLUMN = re.compile(r"\b(?:file|path|location|module|source|where)s?\b", re.I)
-_LINE_COLUMN = re.compile(r"\A\W*(?:lines?(?:\s?(?:\(s\)|no\.?|nos\.?|numbers?|ranges?|#))?|loc|ln|range|at|l)\W*\Z", re.I)
+_LINE_COLUMN = re.compile(
+    r"\A\W*(?:lines?(?:\s?(?:\(s\)|no\.?|nos\.?|numbers?|ranges?|#))?|loc|ln|range|at|l)\W*\Z", re.I
+)
 _SYMBOL_COLUMN = re.compile(
     r"\A\W*(?:symbol|function|method|class|struct|trait|identifier|test|handler|hook|helper|caller|callee|layer type|type|name)s?"
-    r"(?:\s*/\s*\w+|\s+name)?\W*\Z", re.I)
+    r"(?:\s*/\s*\w+|\s+name)?\W*\Z",
+    re.I,
+)
 _SURE_COLUMN = re.compile(r"\W*(?:symbol|identifier|class|struct|trait)s?\W*\Z", re.I)
 """A column whose title leaves no doubt: even an English word in it is a symbol."""
 _NUMBER = r"[L~:]?\d{1,7}(?:\s?[-–—]\s?L?\d{1,7})?"
-_NUMERIC = re.compile(rf"\W*(?:[Ll]ines?\W*)?({_NUMBER}(?:\s?(?:,|/|;|and|&)\s?{_NUMBER}){{0,60}})\W*\Z")
+_NUMERIC = re.compile(
+    rf"\W*(?:[Ll]ines?\W*)?({_NUMBER}(?:\s?(?:,|/|;|and|&)\s?{_NUMBER}){{0,60}})\W*\Z"
+)
 
 
 def cells_of(row: str) -> list[str]:
@@ -226,7 +282,9 @@ def cells_of(row: str) -> list[str]:
     if "`" in row:
         row = re.sub(r"`[^`]*`", lambda span: span[0].replace("|", "\x00"), row)
     cells = [cell.replace("\x00", "|").strip() for cell in _CELL.split(row.strip())]
-    return cells[1 if cells and not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1] else None]
+    return cells[
+        1 if cells and not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1] else None
+    ]
 
 
 def is_rule(row: str) -> bool:
@@ -246,20 +304,38 @@ def read_table(rows: Sequence[str], index: PathIndex, inherited: str | None) -> 
     return found
 
 
-def _read_row(cells: list[str], header: list[str], columns: list[str | None], index: PathIndex, inherited: str | None) -> Iterator[Mention]:
+def _read_row(
+    cells: list[str],
+    header: list[str],
+    columns: list[str | None],
+    index: PathIndex,
+    inherited: str | None,
+) -> Iterator[Mention]:
     titles = header + [""] * (len(cells) - len(header))
-    by_title = [cell for cell, title in zip(cells, titles, strict=False) if _FILE_COLUMN.search(title)]
+    by_title = [
+        cell for cell, title in zip(cells, titles, strict=False) if _FILE_COLUMN.search(title)
+    ]
     row_file = next((path for cell in [*by_title, *cells] for path in paths_in(cell, index)), None)
     symbol = _row_symbol(cells, titles)
     for place, (cell, title) in enumerate(zip(cells, titles, strict=False)):
         file = (columns[place] if place < len(columns) else None) or row_file or inherited
-        numeric = _NUMERIC.match(cell) if _LINE_COLUMN.match(title) or (place < len(columns) and columns[place]) else None
+        numeric = (
+            _NUMERIC.match(cell)
+            if _LINE_COLUMN.match(title) or (place < len(columns) and columns[place])
+            else None
+        )
         if numeric and file:
             for start, end in intervals(numeric[1].replace(":", "")):
-                yield Mention(written=cell.strip("`*_ "), path=file, start=start, end=end, symbol=symbol)
+                yield Mention(
+                    written=cell.strip("`*_ "), path=file, start=start, end=end, symbol=symbol
+                )
             continue
         for mention in read_chunk(cell, index, file).mentions:
-            bare = mention.start is not None and mention.symbol is None and len(cell.strip("`*_ ()")) <= len(mention.written) + 2
+            bare = (
+                mention.start is not None
+                and mention.symbol is None
+                and len(cell.strip("`*_ ()")) <= len(mention.written) + 2
+            )
             yield replace(mention, symbol=symbol) if bare and symbol else mention
 
 
@@ -268,7 +344,11 @@ def _row_symbol(cells: list[str], titles: list[str]) -> str | None:
     for cell, title in zip(cells, titles, strict=False):
         if _SYMBOL_COLUMN.match(title):
             symbol = symbol_of(cell.strip("`* "))
-            return symbol if symbol and ("`" in cell or _SURE_COLUMN.match(title) or _unlike_a_word(symbol)) else None
+            return (
+                symbol
+                if symbol and ("`" in cell or _SURE_COLUMN.match(title) or _unlike_a_word(symbol))
+                else None
+            )
     return None
 
 

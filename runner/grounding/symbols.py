@@ -52,7 +52,19 @@ _WHEELS: dict[str, tuple[str, str]] = {
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
 """Official grammar wheels: module, function."""
-_BUNDLED = ("elixir", "erlang", "haskell", "hcl", "julia", "lua", "objc", "ocaml", "perl", "r", "sql")
+_BUNDLED = (
+    "elixir",
+    "erlang",
+    "haskell",
+    "hcl",
+    "julia",
+    "lua",
+    "objc",
+    "ocaml",
+    "perl",
+    "r",
+    "sql",
+)
 """Loaded out of tree-sitter-languages' shared library, where it is installed."""
 LANGUAGES = (*_WHEELS, *_BUNDLED)
 
@@ -89,9 +101,18 @@ _BY_EXTENSION = {
     }.items()
     for extension in extensions.split()
 }
-_BY_NAME = {"Rakefile": "ruby", "Gemfile": "ruby", "Vagrantfile": "ruby", "Podfile": "ruby", "Fastfile": "ruby", "SConstruct": "python"}
+_BY_NAME = {
+    "Rakefile": "ruby",
+    "Gemfile": "ruby",
+    "Vagrantfile": "ruby",
+    "Podfile": "ruby",
+    "Fastfile": "ruby",
+    "SConstruct": "python",
+}
 _CPP_HEADER = re.compile(rb"^\s*(?:class|namespace|template\s*<|using\s)|\w::\w|\bpublic:", re.M)
-_SHEBANG = re.compile(rb"#!\S*?(?:/env\s+(?:-S\s+)?)?/?(?P<name>python|bash|zsh|sh|ruby|perl|node|lua)[\d.]*\s")
+_SHEBANG = re.compile(
+    rb"#!\S*?(?:/env\s+(?:-S\s+)?)?/?(?P<name>python|bash|zsh|sh|ruby|perl|node|lua)[\d.]*\s"
+)
 _SHELLS = {"sh": "bash", "zsh": "bash", "node": "javascript"}
 
 
@@ -113,7 +134,7 @@ _PRELUDE = {"lua": b"--[[]]"}
 """Put before a source: the bundled Lua scanner starts in the middle of a string (on this core) until a comment resets it."""
 
 
-# --- grammars ---------------------------------------------------------------------------------------------------------------------
+# --- grammars -------------------------------------------------------------------------------
 
 
 class Grammar(NamedTuple):
@@ -126,7 +147,9 @@ class Grammar(NamedTuple):
 
 def query_text(language: str) -> str:
     """The definition query of a language."""
-    return (_QUERIES / f"{'typescript' if language == 'tsx' else language}.scm").read_text(encoding="utf-8")
+    return (_QUERIES / f"{'typescript' if language == 'tsx' else language}.scm").read_text(
+        encoding="utf-8"
+    )
 
 
 @cache
@@ -139,7 +162,9 @@ def grammar(language: str) -> Grammar | None:
     text = query_text(language)
     parts = (_FORMAT, language, version, importlib.metadata.version("tree-sitter"), text)
     query, prelude = tree_sitter.Query(parser_language, text), _PRELUDE.get(language, b"")
-    return Grammar(parser_language, query, prelude, hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24])
+    return Grammar(
+        parser_language, query, prelude, hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    )
 
 
 def _from_wheel(language: str) -> tuple[tree_sitter.Language, str] | None:
@@ -160,11 +185,16 @@ def _from_bundle(language: str) -> tuple[tree_sitter.Language, str] | None:
     pointer = getattr(ctypes.CDLL(str(library)), f"tree_sitter_{language}")
     pointer.restype = ctypes.c_void_p
     capsule = ctypes.pythonapi.PyCapsule_New
-    capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return tree_sitter.Language(capsule(pointer(), b"tree_sitter.Language", None)), importlib.metadata.version("tree-sitter-languages")
+    capsule.restype, capsule.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
+    return tree_sitter.Language(
+        capsule(pointer(), b"tree_sitter.Language", None)
+    ), importlib.metadata.version("tree-sitter-languages")
 
 
-# --- outlines ---------------------------------------------------------------------------------------------------------------------
+# --- outlines -------------------------------------------------------------------------------
 
 
 class Definition(NamedTuple):
@@ -221,7 +251,10 @@ def _kept(data: bytes | None) -> Outline | None:
     """A cached outline; None where there is none or it is damaged."""
     try:
         definitions, mute, broken = json.loads(data or b"")
-        found = tuple(Definition(n, tuple(o), int(h), int(li), int(s), int(e), int(a)) for n, o, h, li, s, e, a in definitions)
+        found = tuple(
+            Definition(n, tuple(o), int(h), int(li), int(s), int(e), int(a))
+            for n, o, h, li, s, e, a in definitions
+        )
         return Outline(found, tuple(map(int, mute)), tuple((int(a), int(b)) for a, b in broken))
     except (ValueError, TypeError):
         return None
@@ -252,19 +285,33 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
 def _outline(source: bytes, root: tree_sitter.Node, loaded: Grammar) -> Outline:
     found: dict[int, _Found] = {}
     scopes: list[tuple[int, int, str]] = []
-    nodes: dict[str, list[tree_sitter.Node]] = {"comment": [], "string": [], "code": [], "header": []}
+    nodes: dict[str, list[tree_sitter.Node]] = {
+        "comment": [],
+        "string": [],
+        "code": [],
+        "header": [],
+    }
     for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
         if "definition" in match:
             _add_definition(source, match, found)
         elif "scope" in match:
-            scopes += [(match["scope"][0].start_byte, match["scope"][0].end_byte, _text(source, node)) for node in match["scope.name"]]
+            scopes += [
+                (match["scope"][0].start_byte, match["scope"][0].end_byte, _text(source, node))
+                for node in match["scope.name"]
+            ]
         else:
             for kind, list_ in match.items():
                 nodes[kind] += list_
-    above = _lines_above(source, (n for n in nodes["comment"] + nodes["header"] if n.start_byte or not loaded.prelude))
+    above = _lines_above(
+        source,
+        (n for n in nodes["comment"] + nodes["header"] if n.start_byte or not loaded.prelude),
+    )
     owners = _owners(found, scopes)
     definitions = [
-        Definition(f.name, (*f.scope, *owners[at]), _header(f.start, above), f.line, f.start, f.end, at) for at, f in sorted(found.items())
+        Definition(
+            f.name, (*f.scope, *owners[at]), _header(f.start, above), f.line, f.start, f.end, at
+        )
+        for at, f in sorted(found.items())
     ]
     mute = _mute(nodes["comment"] + nodes["string"], nodes["code"])
     return Outline(tuple(definitions), mute, tuple(_broken(root)) if root.has_error else ())
@@ -284,21 +331,31 @@ class _Found(NamedTuple):
     """Bytes of the whole node."""
 
 
-def _add_definition(source: bytes, match: dict[str, list[tree_sitter.Node]], found: dict[int, _Found]) -> None:
+def _add_definition(
+    source: bytes, match: dict[str, list[tree_sitter.Node]], found: dict[int, _Found]
+) -> None:
     """One name may match several patterns (a decorated function): its widest definition counts."""
     whole = match["definition"][0]
     for node in match.get("name", match.get("qualified", [])):
-        *scope, name = re.split(r"::|\.|:", _text(source, node)) if "qualified" in match else [_text(source, node)]
+        *scope, name = (
+            re.split(r"::|\.|:", _text(source, node))
+            if "qualified" in match
+            else [_text(source, node)]
+        )
         receiver = tuple(_text(source, r) for r in match.get("receiver", ()))
         known = found.get(node.start_byte)
         if known is None or whole.end_byte - whole.start_byte > known.close - known.begin:
             name = name.strip().strip("\"'").lstrip("$@:")
             lines = (node.end_point[0] + 1, whole.start_point[0] + 1, _last_line(whole))
-            found[node.start_byte] = _Found(name, (*scope, *receiver), *lines, whole.start_byte, whole.end_byte)
+            found[node.start_byte] = _Found(
+                name, (*scope, *receiver), *lines, whole.start_byte, whole.end_byte
+            )
 
 
 def _text(source: bytes, node: tree_sitter.Node) -> str:
-    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")  # node.text reads through the callback: 30 times slower
+    return source[node.start_byte : node.end_byte].decode(
+        "utf-8", "replace"
+    )  # node.text reads through the callback: 30 times slower
 
 
 def _last_line(node: tree_sitter.Node) -> int:
@@ -323,9 +380,13 @@ def _header(start: int, above: dict[int, int]) -> int:
     return start
 
 
-def _owners(found: dict[int, _Found], scopes: list[tuple[int, int, str]]) -> dict[int, tuple[str, ...]]:
+def _owners(
+    found: dict[int, _Found], scopes: list[tuple[int, int, str]]
+) -> dict[int, tuple[str, ...]]:
     """What encloses each definition, outermost first; names that share one node (`a, b = …`) do not enclose each other."""
-    spans: list[tuple[int, int, str, int | None]] = [(f.begin, f.close, f.name, at) for at, f in found.items()]
+    spans: list[tuple[int, int, str, int | None]] = [
+        (f.begin, f.close, f.name, at) for at, f in found.items()
+    ]
     spans += [(begin, close, name, None) for begin, close, name in scopes]
     owners: dict[int, tuple[str, ...]] = {}
     open_: list[tuple[int, int, str]] = []
@@ -339,7 +400,9 @@ def _owners(found: dict[int, _Found], scopes: list[tuple[int, int, str]]) -> dic
 
 def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -> tuple[int, ...]:
     """Bytes where the innermost of the nested nodes is a comment or a string."""
-    marks = [(n.start_byte, -n.end_byte, True) for n in quiet] + [(n.start_byte, -n.end_byte, False) for n in code]
+    marks = [(n.start_byte, -n.end_byte, True) for n in quiet] + [
+        (n.start_byte, -n.end_byte, False) for n in code
+    ]
     bounds: list[int] = []
     open_: list[tuple[int, bool]] = []
 
@@ -373,7 +436,7 @@ def _broken(root: tree_sitter.Node) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-# --- one file's answers -----------------------------------------------------------------------------------------------------------
+# --- one file's answers ---------------------------------------------------------------------
 
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
@@ -415,11 +478,16 @@ class SourceFile:
     def broken_near(self, start: int, end: int, reach: int) -> bool:
         """True where a parse error touches the lines or their surroundings."""
         outline = self.outline
-        return isinstance(outline, Outline) and any(low - reach <= end and start <= high + reach for low, high in outline.broken)
+        return isinstance(outline, Outline) and any(
+            low - reach <= end and start <= high + reach for low, high in outline.broken
+        )
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = _SEPARATOR.split(symbol)
-        found = [(hit.start(), self.source.count(b"\n", 0, hit.start()) + 1) for hit in _word(name).finditer(self.source)]
+        found = [
+            (hit.start(), self.source.count(b"\n", 0, hit.start()) + 1)
+            for hit in _word(name).finditer(self.source)
+        ]
         words = tuple(dict.fromkeys(line for _, line in found))
         outline = self.outline
         if isinstance(outline, TextOnly):
@@ -427,10 +495,16 @@ class SourceFile:
         named = [d for d in outline.definitions if d.name == name]
         kept = self._qualified(named, outline, qualifiers[-1] if qualifiers else "")
         names = {d.at for d in outline.definitions if d.name == name}
-        uses = (line for at, line in found if at not in names and bisect.bisect_right(outline.mute, at) % 2 == 0)
+        uses = (
+            line
+            for at, line in found
+            if at not in names and bisect.bisect_right(outline.mute, at) % 2 == 0
+        )
         return Places(tuple(kept), tuple(dict.fromkeys(uses)), words)
 
-    def _qualified(self, named: list[Definition], outline: Outline, qualifier: str) -> list[Definition]:
+    def _qualified(
+        self, named: list[Definition], outline: Outline, qualifier: str
+    ) -> list[Definition]:
         """Definitions that the qualifier owns. One that names nothing here (an instance, a module, a subclass elsewhere) filters nothing;
         one that is a type of this file, or that no word of this file and its path bears out, does."""
         if not qualifier or qualifier in _SELVES:
@@ -441,7 +515,11 @@ class SourceFile:
         types = [d for d in outline.definitions if d.name == qualifier and d.end > d.start]
         if types or any(qualifier in d.owners for d in outline.definitions):
             return [d for d in named if any(self._inherits(kind, d) for kind in types)]
-        known = qualifier[:1].islower() or _word(qualifier).search(self.source) or qualifier.lower() in re.split(r"[/.]", self.path.lower())
+        known = (
+            qualifier[:1].islower()
+            or _word(qualifier).search(self.source)
+            or qualifier.lower() in re.split(r"[/.]", self.path.lower())
+        )
         return named if known else []
 
     def _inherits(self, kind: Definition, member: Definition) -> bool:

@@ -26,7 +26,15 @@ from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Mention
-from runner.grounding.symbols import Places, SourceFile, TextOnly, any_of, apart, nearest, outline_of
+from runner.grounding.symbols import (
+    Places,
+    SourceFile,
+    TextOnly,
+    any_of,
+    apart,
+    nearest,
+    outline_of,
+)
 from runner.grounding.words import BUILTINS
 from runner.protocols import Files
 from runner.records import Citation, GroundingSummary, MustCite, Record, Resolution, Status
@@ -126,7 +134,9 @@ class _Entry:
 
 
 class _Verifier:
-    def __init__(self, files: Files, roots: Sequence[str], memory: Cache, repo_urls: Sequence[str]) -> None:
+    def __init__(
+        self, files: Files, roots: Sequence[str], memory: Cache, repo_urls: Sequence[str]
+    ) -> None:
         self.files, self.memory = files, memory
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
@@ -135,17 +145,37 @@ class _Verifier:
         entries: list[_Entry] = []
         by_step = []
         for text in texts:
-            found = [entry for group in _groups(self._sure(extract(text, self.index))) for entry in self._group(group)]
-            by_step.append(tuple(dict.fromkeys(e.citation.path for e in found if e.citation.resolution in ("exact", "suffix"))))
+            found = [
+                entry
+                for group in _groups(self._sure(extract(text, self.index)))
+                for entry in self._group(group)
+            ]
+            by_step.append(
+                tuple(
+                    dict.fromkeys(
+                        e.citation.path
+                        for e in found
+                        if e.citation.resolution in ("exact", "suffix")
+                    )
+                )
+            )
             entries += found
         kept = _once(entries)
-        return Grounding(citations=tuple(e.citation for e in kept), summary=summarise(kept), by_step=tuple(by_step))
+        return Grounding(
+            citations=tuple(e.citation for e in kept),
+            summary=summarise(kept),
+            by_step=tuple(by_step),
+        )
 
     def _sure(self, mentions: list[Mention]) -> list[Mention]:
         """Without the guesses, unless most of those that name a symbol hold: then this answer writes its lines so, and all count."""
         guesses = [m for m in mentions if m.guess and m.symbol]
         held = sum(self._entry(self._placed(m)).citation.held_by is not None for m in guesses)
-        return mentions if guesses and held * 2 > len(guesses) else [m for m in mentions if not m.guess]
+        return (
+            mentions
+            if guesses and held * 2 > len(guesses)
+            else [m for m in mentions if not m.guess]
+        )
 
     def _group(self, mentions: list[Mention]) -> list[_Entry]:
         """Lines of one list share a symbol: where it holds for one of them, the others are lines that name none."""
@@ -163,7 +193,11 @@ class _Verifier:
         symbol they come with is within reach has the next; lines with no symbol move only if no file stands in their sentence, and only
         to a file that has them. An invention holds nowhere, so it stays where it was, and shows.
         """
-        if mention.start is None or mention.tied == "own" or (mention.tied == "sentence" and mention.symbol is None):
+        if (
+            mention.start is None
+            or mention.tied == "own"
+            or (mention.tied == "sentence" and mention.symbol is None)
+        ):
             return mention
         first = self._entry(mention).citation
         if first.status != "hallucinated":
@@ -171,7 +205,9 @@ class _Verifier:
         for path in mention.others:
             moved = replace(mention, path=path)
             citation = self._entry(moved).citation
-            if citation.status == "grounded" and (citation.held_by is not None or mention.symbol is None):
+            if citation.status == "grounded" and (
+                citation.held_by is not None or mention.symbol is None
+            ):
                 return moved
         return mention
 
@@ -179,11 +215,15 @@ class _Verifier:
         resolved = self.index.resolve(mention.path)
         claim = _Claim(mention, resolved.path, resolved.resolution)
         if mention.ref is not None and not self.index.is_commit(mention.ref):
-            return claim._replace(resolution="other_commit").unresolved(f"the link is to {mention.ref}, not to this commit")
+            return claim._replace(resolution="other_commit").unresolved(
+                f"the link is to {mention.ref}, not to this commit"
+            )
         if resolved.resolution == "missing":
             return claim.unresolved("no such file at the commit")
         if resolved.resolution == "ambiguous":
-            return claim.unresolved(f"{self.index.count_ending_in(resolved.path)} files end in this path")
+            return claim.unresolved(
+                f"{self.index.count_ending_in(resolved.path)} files end in this path"
+            )
         if mention.start is None or mention.end is None:
             return _Entry(claim.verdict("grounded", "the file exists; no line is cited"), 0.0)
         file = self._source(resolved.path)
@@ -195,9 +235,15 @@ class _Verifier:
         """What looks like a symbol and is none: the file's own name, a module of the tree, a name of the language, a JSON key's word."""
         last = symbol.rpartition(".")[2]
         module = "." in symbol and symbol.islower() and last in self.index.stems
-        if weak and not file.places(symbol).words:  # `Context.handlers_slice`: a key made of a real name and a word of the answer's own
+        if (
+            weak and not file.places(symbol).words
+        ):  # `Context.handlers_slice`: a key made of a real name and a word of the answer's own
             parts = last.split("_")
-            return any(file.places("_".join(parts[:count])).words for count in range(1, len(parts)) if parts[0])
+            return any(
+                file.places("_".join(parts[:count])).words
+                for count in range(1, len(parts))
+                if parts[0]
+            )
         if symbol.lower() == _stem(file.path) or symbol in BUILTINS or module:
             return not file.places(symbol).definitions
         return False
@@ -206,7 +252,9 @@ class _Verifier:
         if path not in self.sources:
             source = self.files.read(path)
             sha = self.files.blob_sha(path)
-            self.sources[path] = SourceFile(path, source, lambda: outline_of(path, source, sha, self.memory))
+            self.sources[path] = SourceFile(
+                path, source, lambda: outline_of(path, source, sha, self.memory)
+            )
         return self.sources[path]
 
 
@@ -224,16 +272,27 @@ class _Claim(NamedTuple):
         parts = {"held_by": None, "definition_lines": (), "distance": None, **found}
         m = self.mention
         return Citation(
-            written=m.written, path=self.path, start=m.start, end=m.end, symbol=m.symbol, resolution=self.resolution, status=status,
-            reason=reason, **parts,
-        )  # fmt: skip
+            written=m.written,
+            path=self.path,
+            start=m.start,
+            end=m.end,
+            symbol=m.symbol,
+            resolution=self.resolution,
+            status=status,
+            reason=reason,
+            **parts,
+        )
 
 
 def _lines(claim: _Claim, file: SourceFile, start: int, end: int) -> _Entry:
     symbol = claim.mention.symbol
     chance = _chance(file, symbol, end - start + 1)
     if start < 1 or end > file.line_count:
-        wrong = "lines are counted from 1" if start < 1 else f"the file has {file.line_count} {'line' if file.line_count == 1 else 'lines'}"
+        wrong = (
+            "lines are counted from 1"
+            if start < 1
+            else f"the file has {file.line_count} {'line' if file.line_count == 1 else 'lines'}"
+        )
         really = tuple(d.line for d in file.places(symbol).definitions) if symbol else ()
         return _Entry(claim.verdict("hallucinated", wrong, definition_lines=really), chance)
     if symbol is None:
@@ -246,15 +305,24 @@ def _symbol(claim: _Claim, symbol: str, file: SourceFile, lines: tuple[int, int]
     wide = end - start + 1 > WIDE
     places = file.places(symbol)
     by_text = isinstance(file.outline, TextOnly) or file.broken_near(start, end, REACH)
-    distances = _nearest_of([_distances(places, low, high, by_text) for low, high in ([(start, start), (end, end)] if wide else [lines])])
+    distances = _nearest_of(
+        [
+            _distances(places, low, high, by_text)
+            for low, high in ([(start, start), (end, end)] if wide else [lines])
+        ]
+    )
     held = distances.held()
     near = held[1] if held else any_of((distances.definition, distances.use, distances.text))
     return claim.verdict(
         "grounded" if held else "hallucinated",
         _where(symbol, places, held) + (_WIDE_NOTE if wide else "") + _note(file, by_text),
-        held_by=held[0] if held else None, definition_lines=tuple(d.line for d in places.definitions), distance=near,
-        definition_distance=distances.definition, use_distance=distances.use, span_distance=distances.span,
-    )  # fmt: skip
+        held_by=held[0] if held else None,
+        definition_lines=tuple(d.line for d in places.definitions),
+        distance=near,
+        definition_distance=distances.definition,
+        use_distance=distances.use,
+        span_distance=distances.span,
+    )
 
 
 def _stem(path: str) -> str:
@@ -266,7 +334,11 @@ def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
     groups: list[list[Mention]] = []
     for mention in mentions:
         last = groups[-1][-1] if groups else None
-        if last and mention.group and replace(last, start=0, end=0) == replace(mention, start=0, end=0):
+        if (
+            last
+            and mention.group
+            and replace(last, start=0, end=0) == replace(mention, start=0, end=0)
+        ):
             groups[-1].append(mention)
         else:
             groups.append([mention])
@@ -287,15 +359,28 @@ def _nearest_of(found: Sequence[_Distances]) -> _Distances:
 
 
 _WIDE_NOTE = f" (a range of more than {WIDE} lines is measured from its ends)"
-_HELD_BY = {"definition": "its definition", "use": "a use of it", "span": "its definition's body", "text": "its name in the text"}
+_HELD_BY = {
+    "definition": "its definition",
+    "use": "a use of it",
+    "span": "its definition's body",
+    "text": "its name in the text",
+}
 
 
 def _where(symbol: str, places: Places, held: tuple[HeldBy, int] | None) -> str:
     if held:
-        near = "is here" if held[1] == 0 else f"is {held[1]} {'line' if held[1] == 1 else 'lines'} away"
+        near = (
+            "is here"
+            if held[1] == 0
+            else f"is {held[1]} {'line' if held[1] == 1 else 'lines'} away"
+        )
         return f"{symbol}: {_HELD_BY[held[0]]} {near}"
     lines = ", ".join(str(d.line) for d in places.definitions[:5])
-    really = f"defined at {lines}" if lines else ("named elsewhere in the file" if places.words else "not in the file")
+    really = (
+        f"defined at {lines}"
+        if lines
+        else ("named elsewhere in the file" if places.words else "not in the file")
+    )
     return f"{symbol} is not within {REACH} lines: {really}"
 
 
@@ -319,8 +404,13 @@ def _chance(file: SourceFile, symbol: str | None, width: int) -> float:
 
 def _share(file: SourceFile, symbol: str, width: int) -> float:
     places = file.places(symbol)
-    reached = [(d.header - REACH, d.line + REACH) for d in places.definitions] + [(d.start, d.end) for d in places.definitions]
-    reached += [(line - REACH, line + REACH) for line in (places.words if isinstance(file.outline, TextOnly) else places.uses)]
+    reached = [(d.header - REACH, d.line + REACH) for d in places.definitions] + [
+        (d.start, d.end) for d in places.definitions
+    ]
+    reached += [
+        (line - REACH, line + REACH)
+        for line in (places.words if isinstance(file.outline, TextOnly) else places.uses)
+    ]
     last = file.line_count - width + 1
     starts, upto = 0, 0
     for low, high in sorted(reached):
@@ -347,7 +437,9 @@ def _once(entries: Sequence[_Entry]) -> list[_Entry]:
     return [e for e in kept.values() if _stands(e.citation, named, cited)]
 
 
-def _stands(citation: Citation, named: set[tuple[str, int | None, int | None]], cited: set[str]) -> bool:
+def _stands(
+    citation: Citation, named: set[tuple[str, int | None, int | None]], cited: set[str]
+) -> bool:
     """False for a file named without a line that is cited with one too, and for bare lines that a failing symbol is claimed for."""
     if citation.start is None:
         return citation.path not in cited
@@ -361,25 +453,42 @@ def summarise(entries: Sequence[_Entry]) -> GroundingSummary:
     total = len(counted)
 
     def count(**wanted: str) -> int:
-        return sum(all(getattr(e.citation, key) == value for key, value in wanted.items()) for e in counted)
+        return sum(
+            all(getattr(e.citation, key) == value for key, value in wanted.items()) for e in counted
+        )
 
     def rate(part: float, whole: int) -> float | None:
         return part / whole if whole else None
 
     strict = count(status="grounded", resolution="exact")
     headline = strict + count(status="grounded", resolution="suffix")
-    named = sum(e.citation.symbol is not None and e.citation.resolution in ("exact", "suffix") for e in counted)
+    named = sum(
+        e.citation.symbol is not None and e.citation.resolution in ("exact", "suffix")
+        for e in counted
+    )
     definition = count(status="grounded", held_by="definition")
     return GroundingSummary(
-        total=total, grounded=count(status="grounded"), unresolved=count(status="unresolved"), hallucinated=count(status="hallucinated"),
-        exact=count(resolution="exact"), suffix=count(resolution="suffix"), ambiguous=count(resolution="ambiguous"),
-        missing=count(resolution="missing"), other_commit=count(resolution="other_commit"), definition_only=definition, with_symbol=named,
-        strict_rate=rate(strict, total), headline_rate=rate(headline, total), definition_rate=rate(definition, named),
+        total=total,
+        grounded=count(status="grounded"),
+        unresolved=count(status="unresolved"),
+        hallucinated=count(status="hallucinated"),
+        exact=count(resolution="exact"),
+        suffix=count(resolution="suffix"),
+        ambiguous=count(resolution="ambiguous"),
+        missing=count(resolution="missing"),
+        other_commit=count(resolution="other_commit"),
+        definition_only=definition,
+        with_symbol=named,
+        strict_rate=rate(strict, total),
+        headline_rate=rate(headline, total),
+        definition_rate=rate(definition, named),
         chance_rate=rate(sum(e.chance for e in counted), total),
-    )  # fmt: skip
+    )
 
 
-def must_cite_recall(citations: Iterable[Citation], must_cite: Sequence[MustCite]) -> tuple[bool, ...]:
+def must_cite_recall(
+    citations: Iterable[Citation], must_cite: Sequence[MustCite]
+) -> tuple[bool, ...]:
     """Per location: does a citation with exactly one file touch it, within ±5 lines of the interval?
 
     A citation whose lines do not exist, or whose range is wider than WIDE, finds nothing: it would find everything. A symbol that is
@@ -387,13 +496,21 @@ def must_cite_recall(citations: Iterable[Citation], must_cite: Sequence[MustCite
     """
     places: dict[str, list[tuple[int, int]]] = {}
     for citation in citations:
-        if citation.start is None or citation.end is None or citation.resolution not in ("exact", "suffix"):
+        if (
+            citation.start is None
+            or citation.end is None
+            or citation.resolution not in ("exact", "suffix")
+        ):
             continue
         exists = citation.status == "grounded" or citation.distance is not None
         if exists and citation.end - citation.start < WIDE:
             places.setdefault(citation.path, []).append((citation.start, citation.end))
     return tuple(
-        any(apart(low, high, must.line, must.end or must.line) <= REACH for low, high in places.get(must.path, ())) for must in must_cite
+        any(
+            apart(low, high, must.line, must.end or must.line) <= REACH
+            for low, high in places.get(must.path, ())
+        )
+        for must in must_cite
     )
 
 

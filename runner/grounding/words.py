@@ -16,23 +16,69 @@ EXTENSIONS = frozenset(
 )
 """Lower case. A path that is not in the tree must end in one of these (or in an extension of the tree) to be a path at all."""
 
-NAMES = ("Makefile", "Dockerfile", "Justfile", "justfile", "Rakefile", "Gemfile", "Procfile", "Jenkinsfile", "Vagrantfile", "Brewfile",
-         "Podfile", "Fastfile", "Containerfile", "GNUmakefile", "CODEOWNERS", "LICENSE", "BUILD", "WORKSPACE")  # fmt: skip
+NAMES = (
+    "Makefile",
+    "Dockerfile",
+    "Justfile",
+    "justfile",
+    "Rakefile",
+    "Gemfile",
+    "Procfile",
+    "Jenkinsfile",
+    "Vagrantfile",
+    "Brewfile",
+    "Podfile",
+    "Fastfile",
+    "Containerfile",
+    "GNUmakefile",
+    "CODEOWNERS",
+    "LICENSE",
+    "BUILD",
+    "WORKSPACE",
+)
 """Files without an extension that are one anywhere."""
 
-FOREIGN_ROOTS = ("/usr/", "/lib/", "/lib64/", "/opt/", "/etc/", "/proc/", "/sys/", "/dev/", "/bin/", "/sbin/", "/var/", "/tmp/", "/root/.",  # noqa: S108 - told apart, never written
-                 "~/", "$")  # fmt: skip
+FOREIGN_ROOTS = (
+    "/usr/",
+    "/lib/",
+    "/lib64/",
+    "/opt/",
+    "/etc/",
+    "/proc/",
+    "/sys/",
+    "/dev/",
+    "/bin/",
+    "/sbin/",
+    "/var/",
+    "/tmp/",
+    "/root/.",  # noqa: S108 - told apart, never written
+    "~/",
+    "$",
+)
 """Somebody else's files: a traceback's, an installation's."""
 
-FOREIGN_PARTS = ("site-packages/", "dist-packages/", "node_modules/", "/.cargo/", "/go/pkg/mod/", "/.venv/", "/.m2/", "/.rustup/")
+FOREIGN_PARTS = (
+    "site-packages/",
+    "dist-packages/",
+    "node_modules/",
+    "/.cargo/",
+    "/go/pkg/mod/",
+    "/.venv/",
+    "/.m2/",
+    "/.rustup/",
+)
 
 SUFFIX_TLDS = frozenset("com org net io dev ai co uk de edu gov app sh rs in me info".split())
 """A first segment such as `example.com` makes the rest a web address or a Go module path."""
 
-MUTE_FENCES = frozenset("bash sh shell zsh fish console shell-session shellsession terminal powershell ps1 cmd bat diff patch".split())
+MUTE_FENCES = frozenset(
+    "bash sh shell zsh fish console shell-session shellsession terminal powershell ps1 cmd bat diff patch".split()
+)
 """What stands in these is a command, its output or a change: quoted, not claimed."""
 
-PROSE_FENCES = frozenset("text txt plain plaintext markdown md ascii tree none mermaid yaml yml".split())
+PROSE_FENCES = frozenset(
+    "text txt plain plaintext markdown md ascii tree none mermaid yaml yml".split()
+)
 """Read as prose, line by line; a fence with no language is too. Any other language is a code sample."""
 
 COMMANDS = frozenset(
@@ -45,15 +91,57 @@ COMMANDS = frozenset(
 """A code span that starts with one of these and goes on is a command the agent quotes."""
 
 HTTP_CODES = frozenset(
-    (200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414, 415, 417, 418,
-     422, 425, 426, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505)
-)  # fmt: skip
+    (
+        200,
+        201,
+        202,
+        204,
+        206,
+        301,
+        302,
+        303,
+        304,
+        307,
+        308,
+        400,
+        401,
+        403,
+        404,
+        405,
+        406,
+        408,
+        409,
+        410,
+        411,
+        412,
+        413,
+        414,
+        415,
+        417,
+        418,
+        422,
+        425,
+        426,
+        428,
+        429,
+        431,
+        451,
+        500,
+        501,
+        502,
+        503,
+        504,
+        505,
+    )
+)
 
 BUILTINS = frozenset(
     {name for name in dir(builtins) if not name.startswith("_")}
-    | set("Error TypeError RangeError Promise Map Set Array Object String Number Symbol console process Exception RuntimeException panic "
-          "append make recover fmt Vec Option Result Box Arc Rc Some None Ok Err String puts".split())
-)  # fmt: skip
+    | set(
+        "Error TypeError RangeError Promise Map Set Array Object String Number Symbol console process Exception RuntimeException panic "
+        "append make recover fmt Vec Option Result Box Arc Rc Some None Ok Err String puts".split()
+    )
+)
 """Names of languages. Where a file defines none of its own, a sentence that names one speaks of the language."""
 
 LITERALS = frozenset(

@@ -13,12 +13,49 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from runner.errors import FairtrialError
-from runner.records import Event, Note, Prompt, Prose, StepEnd, Thinking, ToolCall, ToolResult, Usage
+from runner.records import (
+    Event,
+    Note,
+    Prompt,
+    Prose,
+    StepEnd,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from runner.transcript import iter_transcript
 
-_TYPES = frozenset({"system", "assistant", "user", "result", "summary", "stream_event", "rate_limit_event", "queue-operation"})
-_OURS = frozenset({"system", "prompt", "prose", "thinking", "tool_call", "tool_result", "usage", "step_end", "note"})
-_STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {"end_turn": "end", "max_tokens": "max_tokens", "refusal": "refusal"}
+_TYPES = frozenset(
+    {
+        "system",
+        "assistant",
+        "user",
+        "result",
+        "summary",
+        "stream_event",
+        "rate_limit_event",
+        "queue-operation",
+    }
+)
+_OURS = frozenset(
+    {
+        "system",
+        "prompt",
+        "prose",
+        "thinking",
+        "tool_call",
+        "tool_result",
+        "usage",
+        "step_end",
+        "note",
+    }
+)
+_STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
+    "end_turn": "end",
+    "max_tokens": "max_tokens",
+    "refusal": "refusal",
+}
 
 
 class Text(NamedTuple):
@@ -40,14 +77,18 @@ def read_text(path: Path) -> Text:
         data = path.read_bytes()
     except OSError as error:
         hint = "give the path of a text or transcript"
-        raise FairtrialError(f"cannot be read: {error.strerror or error}", where=str(path), hint=hint) from error
+        raise FairtrialError(
+            f"cannot be read: {error.strerror or error}", where=str(path), hint=hint
+        ) from error
     kind = _kind_of(data)
     if kind == "transcript":
         return Text(kind, _prose_by_step(iter_transcript(path)), ())
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FairtrialError("not UTF-8 text", where=str(path), hint="convert it first, for example with iconv") from error
+        raise FairtrialError(
+            "not UTF-8 text", where=str(path), hint="convert it first, for example with iconv"
+        ) from error
     if kind == "claude_code":
         lines = list(_lines(text))
         return Text(kind, _prose_by_step(_events(lines)), _roots(lines))
@@ -71,7 +112,12 @@ def _kind_of(data: bytes) -> Literal["text", "transcript", "claude_code"]:
         kind = line.get("type")
         if kind in _OURS and not {"message", "session_id", "sessionId", "subtype"} & line.keys():
             return "transcript"
-        return "claude_code" if kind in _TYPES and {"message", "session_id", "sessionId", "subtype", "summary"} & line.keys() else "text"
+        return (
+            "claude_code"
+            if kind in _TYPES
+            and {"message", "session_id", "sessionId", "subtype", "summary"} & line.keys()
+            else "text"
+        )
     return "text"
 
 
@@ -134,7 +180,13 @@ class _Reader:
 
     def _begin(self) -> None:
         if self.ended:
-            self.step, self.turn, self.ended, self.message, self.said = self.step + 1, -1, False, "", []
+            self.step, self.turn, self.ended, self.message, self.said = (
+                self.step + 1,
+                -1,
+                False,
+                "",
+                [],
+            )
 
     def _assistant(self, message: dict[str, Any]) -> Iterator[Event]:
         self._begin()
@@ -158,26 +210,43 @@ class _Reader:
         elif kind == "tool_use":
             name, given = str(block.get("name")), block.get("input")
             yield ToolCall(
-                step=self.step, turn=self.turn, call_id=str(block.get("id")), origin="server" if name.startswith("mcp__") else "shell",
-                tool=name, arguments=given if isinstance(given, dict) else {},
-            )  # fmt: skip
+                step=self.step,
+                turn=self.turn,
+                call_id=str(block.get("id")),
+                origin="server" if name.startswith("mcp__") else "shell",
+                tool=name,
+                arguments=given if isinstance(given, dict) else {},
+            )
 
     def _usage(self, usage: dict[str, Any]) -> Usage:
         def count(key: str) -> int:
             return max(0, int(usage.get(key) or 0))
 
         return Usage(
-            step=self.step, turn=self.turn, input_tokens=count("input_tokens"), output_tokens=count("output_tokens"),
-            cache_read_tokens=count("cache_read_input_tokens"), cache_write_tokens=count("cache_creation_input_tokens"), wall_sec=0.0,
-        )  # fmt: skip
+            step=self.step,
+            turn=self.turn,
+            input_tokens=count("input_tokens"),
+            output_tokens=count("output_tokens"),
+            cache_read_tokens=count("cache_read_input_tokens"),
+            cache_write_tokens=count("cache_creation_input_tokens"),
+            wall_sec=0.0,
+        )
 
     def _user(self, line: dict[str, Any]) -> Iterator[Event]:
         content = (line.get("message") or {}).get("content")
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        results = [
+            block
+            for block in blocks
+            if isinstance(block, dict) and block.get("type") == "tool_result"
+        ]
         for block in results:
             yield self._tool_result(block)
-        spoken = "\n".join(str(b.get("text")) for b in blocks if isinstance(b, dict) and b.get("type") == "text" and b.get("text"))
+        spoken = "\n".join(
+            str(b.get("text"))
+            for b in blocks
+            if isinstance(b, dict) and b.get("type") == "text" and b.get("text")
+        )
         if not spoken or results or line.get("isMeta") or line.get("isSynthetic"):
             return
         if self.turn >= 0 and not self.ended:
@@ -189,12 +258,21 @@ class _Reader:
     def _tool_result(self, block: dict[str, Any]) -> ToolResult:
         content = block.get("content")
         if isinstance(content, list):
-            content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+            content = "\n".join(
+                str(part.get("text", "")) for part in content if isinstance(part, dict)
+            )
         text = content if isinstance(content, str) else ""
         return ToolResult(
-            step=self.step, turn=max(0, self.turn), call_id=str(block.get("tool_use_id")), text=text, is_error=bool(block.get("is_error")),
-            size_chars=len(text), digest=hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), truncated=False, wall_sec=0.0,
-        )  # fmt: skip
+            step=self.step,
+            turn=max(0, self.turn),
+            call_id=str(block.get("tool_use_id")),
+            text=text,
+            is_error=bool(block.get("is_error")),
+            size_chars=len(text),
+            digest=hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+            truncated=False,
+            wall_sec=0.0,
+        )
 
     def _result(self, line: dict[str, Any]) -> Iterator[Event]:
         final = line.get("result")
@@ -204,7 +282,12 @@ class _Reader:
         if line.get("is_error"):
             yield Note(text=f"Claude Code ended with {line.get('subtype')}")
         if not self.ended:
-            yield StepEnd(step=self.step, stop="cut" if line.get("is_error") else _STOPS.get(str(line.get("stop_reason")), "end"))
+            yield StepEnd(
+                step=self.step,
+                stop="cut"
+                if line.get("is_error")
+                else _STOPS.get(str(line.get("stop_reason")), "end"),
+            )
         self.ended = True
 
     def _already(self, final: str) -> bool:

@@ -30,19 +30,47 @@ DEFINES = re.compile(
     r"(?:def|class|func|fn|function|interface|type|struct|enum|trait|module|#\s*define|const|let|var|object|namespace|macro_rules!)\b"
 )
 PATH = r"(?:[\w@.+\-]+/)*[\w@.+\-]+\.[A-Za-z][A-Za-z0-9]{0,7}"
-LOCATED = re.compile(rf"(?P<path>/?{PATH})[:#]L?(?P<line>\d+)(?:[:\-]\d+)?(?:[:\-](?P<text>[^\n]*))?")
-NAMES_FILE = re.compile(rf"(?:^|[\s\"'`(\[:*#])(?P<path>/?(?:[\w@.+\-]+/)+[\w@.+\-]+\.[A-Za-z]\w{{0,7}}|{PATH})(?=$|[\s\"'`)\],:*(])")
-NUMBERED = re.compile(r"^\s*(?:[Ll]ine\s+|L)?(?P<line>\d{1,6})(?:\s*[:|│→\t]|,? column|\s{2,})(?P<text>.*)$")
-FILE_KEYS = ("file", "path", "file_path", "filepath", "relative_path", "relativePath", "uri", "filename")
-LINE_KEYS = ("line", "start_line", "startLine", "line_number", "lineNumber", "lineno", "row", "start")
+LOCATED = re.compile(
+    rf"(?P<path>/?{PATH})[:#]L?(?P<line>\d+)(?:[:\-]\d+)?(?:[:\-](?P<text>[^\n]*))?"
+)
+NAMES_FILE = re.compile(
+    rf"(?:^|[\s\"'`(\[:*#])(?P<path>/?(?:[\w@.+\-]+/)+[\w@.+\-]+\.[A-Za-z]\w{{0,7}}|{PATH})(?=$|[\s\"'`)\],:*(])"
+)
+NUMBERED = re.compile(
+    r"^\s*(?:[Ll]ine\s+|L)?(?P<line>\d{1,6})(?:\s*[:|│→\t]|,? column|\s{2,})(?P<text>.*)$"
+)
+FILE_KEYS = (
+    "file",
+    "path",
+    "file_path",
+    "filepath",
+    "relative_path",
+    "relativePath",
+    "uri",
+    "filename",
+)
+LINE_KEYS = (
+    "line",
+    "start_line",
+    "startLine",
+    "line_number",
+    "lineNumber",
+    "lineno",
+    "row",
+    "start",
+)
 AVOID = frozenset(
     "delete rename replace insert write edit memory clear configure create refresh set register restart remove onboarding safe "
     "watcher temp rebuild build index settings diagnose diagnostics metadata move initial".split()
 )
 ROLES = {
     "definition": frozenset({"definition", "symbol", "symbols", "declaration", "body", "node"}),
-    "references": frozenset({"references", "referencing", "usage", "usages", "callers", "incoming", "find_usage"}),
-    "search": frozenset({"search", "grep", "find", "query", "text", "explore", "locate", "pattern"}),
+    "references": frozenset(
+        {"references", "referencing", "usage", "usages", "callers", "incoming", "find_usage"}
+    ),
+    "search": frozenset(
+        {"search", "grep", "find", "query", "text", "explore", "locate", "pattern"}
+    ),
 }
 
 
@@ -60,7 +88,13 @@ class Finding:
 
     @property
     def in_prose(self) -> bool:
-        return re.search(r"\.(md|rst|txt|html?|json|lock|ya?ml|toml)$|(^|/)(docs?|changelog)/", self.path.lower()) is not None
+        return (
+            re.search(
+                r"\.(md|rst|txt|html?|json|lock|ya?ml|toml)$|(^|/)(docs?|changelog)/",
+                self.path.lower(),
+            )
+            is not None
+        )
 
     def defines(self, name: str) -> bool:
         """A keyword that defines, and this name next after it, or a C function's head."""
@@ -76,8 +110,14 @@ class Finding:
 
 def names_in(prompt: str) -> list[str]:
     """The names a prompt asks about, most telling first: quoted code, then dotted, snake_case and CamelCase words, else plain words."""
-    quoted = [part for text in re.findall(r"`([^`\n]{2,80})`", prompt) for part in reversed(re.findall(r"[A-Za-z_]\w{2,}", text))]
-    shaped = re.findall(r"\b(?:[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w*|\w+(?=\(\)))", prompt)
+    quoted = [
+        part
+        for text in re.findall(r"`([^`\n]{2,80})`", prompt)
+        for part in reversed(re.findall(r"[A-Za-z_]\w{2,}", text))
+    ]
+    shaped = re.findall(
+        r"\b(?:[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w*|\w+(?=\(\)))", prompt
+    )
     names = [name for name in dict.fromkeys([*quoted, *shaped]) if name.lower() not in COMMON]
     plain = [word for word in re.findall(r"\b[a-z]{5,}\b", prompt.lower()) if word not in COMMON]
     spare = sorted(set(plain), key=lambda word: (-plain.count(word), -len(word), word))
@@ -95,13 +135,25 @@ def findings_in(text: str) -> list[Finding]:
 
 def _in_json(value: Any, path: str) -> Iterator[Finding]:
     if isinstance(value, dict):
-        path = next((_relative(str(value[key])) for key in FILE_KEYS if isinstance(value.get(key), str)), path)
+        path = next(
+            (_relative(str(value[key])) for key in FILE_KEYS if isinstance(value.get(key), str)),
+            path,
+        )
         line = next((value[key] for key in LINE_KEYS if isinstance(value.get(key), int)), None)
-        shown = next((value[key] for key in ("text", "content", "snippet", "signature", "name") if isinstance(value.get(key), str)), "")
+        shown = next(
+            (
+                value[key]
+                for key in ("text", "content", "snippet", "signature", "name")
+                if isinstance(value.get(key), str)
+            ),
+            "",
+        )
         if path and line is not None:
             yield Finding(path=path, line=line, text=shown.split("\n")[0][:200])
         for key, item in value.items():
-            yield from _in_json(item, _relative(key) if re.fullmatch(PATH, _relative(key)) else path)
+            yield from _in_json(
+                item, _relative(key) if re.fullmatch(PATH, _relative(key)) else path
+            )
     elif isinstance(value, list):
         for item in value:
             yield from _in_json(item, path)
@@ -113,7 +165,11 @@ def _in_text(text: str, path: str = "") -> Iterator[Finding]:
     for line in text.splitlines():
         located = list(LOCATED.finditer(line))
         for match in located:
-            yield Finding(path=_relative(match["path"]), line=int(match["line"]), text=(match["text"] or line).strip("\r")[:200])
+            yield Finding(
+                path=_relative(match["path"]),
+                line=int(match["line"]),
+                text=(match["text"] or line).strip("\r")[:200],
+            )
         if located:
             continue
         numbered = NUMBERED.match(line)
@@ -127,7 +183,7 @@ def _relative(path: str) -> str:
     return path.removeprefix("file://").removeprefix(WORKSPACE).removeprefix("./")
 
 
-# --- hands: how an arm's tools are used -------------------------------------------------------------------------------------------
+# --- hands: how an arm's tools are used -----------------------------------------------------
 
 
 def _shell(command: str) -> tuple[str, dict[str, Any]]:
@@ -135,18 +191,24 @@ def _shell(command: str) -> tuple[str, dict[str, Any]]:
 
 
 def grep(name: str) -> tuple[str, dict[str, Any]]:
-    return _shell(f"rg -n --no-heading --sort path -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80")
+    return _shell(
+        f"rg -n --no-heading --sort path -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80"
+    )
 
 
 def grep_definition(name: str) -> tuple[str, dict[str, Any]]:
     words = "def|class|func|fn|function|interface|type|struct|enum|trait|const|let|var|static|impl|#define"
     pattern = rf"\b({words})\b[^=;]{{0,60}}\b{name}\b|^[A-Za-z_][\w \*]*\b{name}\s*\("
-    return _shell(f"rg -n --no-heading --sort path -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30")
+    return _shell(
+        f"rg -n --no-heading --sort path -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30"
+    )
 
 
 def grep_tests(name: str) -> tuple[str, dict[str, Any]]:
     where = "-g '*test*' -g '**/test*/**'"
-    return _shell(f"rg -n --no-heading --sort path -w -m 6 --max-columns 180 {where} -e {_quoted(name)} . | head -n 60")
+    return _shell(
+        f"rg -n --no-heading --sort path -w -m 6 --max-columns 180 {where} -e {_quoted(name)} . | head -n 60"
+    )
 
 
 def read(path: str, line: int) -> tuple[str, dict[str, Any]]:
@@ -172,7 +234,19 @@ def choose(tools: Sequence[ToolSpec], role: str) -> list[ToolSpec]:
     return [tool for *_, tool in sorted(scored, key=lambda item: item[:3])]
 
 
-NAME_KEYS = ("pattern", "query", "symbol_name", "symbol", "name_path_pattern", "name_path", "text", "search", "identifier", "name", "regex")
+NAME_KEYS = (
+    "pattern",
+    "query",
+    "symbol_name",
+    "symbol",
+    "name_path_pattern",
+    "name_path",
+    "text",
+    "search",
+    "identifier",
+    "name",
+    "regex",
+)
 """Keys that take the name looked for, the most usual first."""
 
 
@@ -197,7 +271,9 @@ def _snake(key: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).lower()
 
 
-def _argument(key: str, schema: dict[str, Any], name: str, place: Finding | None, description: str) -> Any:
+def _argument(
+    key: str, schema: dict[str, Any], name: str, place: Finding | None, description: str
+) -> Any:
     value: Any = name
     kind = schema.get("type")
     if "default" in schema:
@@ -207,7 +283,9 @@ def _argument(key: str, schema: dict[str, Any], name: str, place: Finding | None
     elif kind in ("boolean", "array", "object"):
         value = {"boolean": False, "array": [], "object": {}}[kind]
     elif kind in ("integer", "number"):
-        value = place.line if place and "line" in key else 1 if "char" in key or "col" in key else 20
+        value = (
+            place.line if place and "line" in key else 1 if "char" in key or "col" in key else 20
+        )
     elif "project" in key:
         value = "workspace"
     elif "kind" in key or "language" in key or "glob" in key:
@@ -219,11 +297,15 @@ def _argument(key: str, schema: dict[str, Any], name: str, place: Finding | None
 
 def _place_argument(key: str, place: Finding | None, described: str) -> str | None:
     if "file" in key and "dir" not in described.lower():
-        return None if place is None else (WORKSPACE + place.path if "absolute" in described.lower() else place.path)
+        return (
+            None
+            if place is None
+            else (WORKSPACE + place.path if "absolute" in described.lower() else place.path)
+        )
     return WORKSPACE.rstrip("/") if "absolute" in described.lower() or "dir" in key else "."
 
 
-# --- the model --------------------------------------------------------------------------------------------------------------------
+# --- the model ------------------------------------------------------------------------------
 
 
 @dataclass
@@ -248,7 +330,11 @@ class Search:
 
     def place_of(self, name: str) -> Finding | None:
         hits = [item for item in self.found if item.names(name)]
-        return min(hits, key=lambda item: (not item.defines(name), item.in_prose, item.in_tests), default=None)
+        return min(
+            hits,
+            key=lambda item: (not item.defines(name), item.in_prose, item.in_tests),
+            default=None,
+        )
 
     @property
     def about_tests(self) -> bool:
@@ -265,7 +351,14 @@ class Offline:
         self._search: Search | None = None
         self._ids = 0
 
-    async def turn(self, system: str, conversation: Sequence[Message], tools: Sequence[ToolSpec], *, timeout_sec: float) -> Turn:  # noqa: ARG002 - it never waits
+    async def turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        timeout_sec: float,
+    ) -> Turn:  # noqa: ARG002 - it never waits
         """Looks at the newest message only; its tokens are estimated as characters / 4."""
         last = conversation[-1]
         seen = len(system) if len(conversation) == 1 else 0
@@ -281,10 +374,24 @@ class Offline:
         search.turns += 1
         if not batch or search.turns > TURNS:
             text = write_answer(search)
-            return Turn(text=text, calls=(), stop="end", input_tokens=seen // 4, output_tokens=len(text) // 4, estimated=True)
+            return Turn(
+                text=text,
+                calls=(),
+                stop="end",
+                input_tokens=seen // 4,
+                output_tokens=len(text) // 4,
+                estimated=True,
+            )
         calls = tuple(self._call(*item) for item in batch)
         wrote = sum(len(json.dumps(call.arguments)) + len(call.tool) for call in calls)
-        return Turn(text="", calls=calls, stop="tool_use", input_tokens=seen // 4, output_tokens=wrote // 4, estimated=True)
+        return Turn(
+            text="",
+            calls=calls,
+            stop="tool_use",
+            input_tokens=seen // 4,
+            output_tokens=wrote // 4,
+            estimated=True,
+        )
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Call:
         self._ids += 1
@@ -297,7 +404,11 @@ class Offline:
         return search
 
     def _look_up(self, search: Search, name: str, tools: Sequence[ToolSpec]) -> None:
-        wanted = [call for role in ROLES if (call := _server_call(tools, role, name, search.place_of(name)))]
+        wanted = [
+            call
+            for role in ROLES
+            if (call := _server_call(tools, role, name, search.place_of(name)))
+        ]
         if wanted:
             search.push(*wanted[:2])
         else:
@@ -311,7 +422,10 @@ class Offline:
         search.found += [item for item in dict.fromkeys(fresh) if item not in known]
         if not fresh:
             # A server that answers nothing must not leave its arm without an answer: a real agent would fall back to the shell.
-            search.push(*(grep_definition(name) for name in search.names), *(grep(name) for name in search.names[:2]))
+            search.push(
+                *(grep_definition(name) for name in search.names),
+                *(grep(name) for name in search.names[:2]),
+            )
         for name in [*search.names, *search.trail]:
             place = search.place_of(name)
             if place is not None and place.defines(name):
@@ -323,7 +437,9 @@ class Offline:
             self._look_up(search, name, tools)
 
 
-def _server_call(tools: Sequence[ToolSpec], role: str, name: str, place: Finding | None) -> tuple[str, dict[str, Any]] | None:
+def _server_call(
+    tools: Sequence[ToolSpec], role: str, name: str, place: Finding | None
+) -> tuple[str, dict[str, Any]] | None:
     for tool in choose(tools, role):
         arguments = fill(tool, name, place)
         if arguments is not None:
@@ -333,10 +449,24 @@ def _server_call(tools: Sequence[ToolSpec], role: str, name: str, place: Finding
 
 def _called(search: Search) -> list[str]:
     """Names called in the bodies read so far, in order, which nobody has followed yet."""
-    bodies = {(place.path, place.line) for name in search.names if (place := search.place_of(name)) is not None and place.defines(name)}
-    inside = [item for item in search.found if any(item.path == path and line < item.line <= line + 45 for path, line in bodies)]
-    called = [name for item in inside for name in re.findall(r"\b([A-Za-z_]\w{3,})\s*\(", item.text)]
-    return [n for n in dict.fromkeys(called) if n.lower() not in COMMON and n not in search.names and n not in search.trail]
+    bodies = {
+        (place.path, place.line)
+        for name in search.names
+        if (place := search.place_of(name)) is not None and place.defines(name)
+    }
+    inside = [
+        item
+        for item in search.found
+        if any(item.path == path and line < item.line <= line + 45 for path, line in bodies)
+    ]
+    called = [
+        name for item in inside for name in re.findall(r"\b([A-Za-z_]\w{3,})\s*\(", item.text)
+    ]
+    return [
+        n
+        for n in dict.fromkeys(called)
+        if n.lower() not in COMMON and n not in search.names and n not in search.trail
+    ]
 
 
 def write_answer(search: Search) -> str:
@@ -345,13 +475,23 @@ def write_answer(search: Search) -> str:
     placed = {name: place for name in names if (place := search.place_of(name)) is not None}
     defined = [(name, place) for name, place in placed.items() if place.defines(name)]
     out = ["What I found, in the order I followed it.", ""]
-    out += [f"- `{place.path}:{place.line}` defines `{name}`: `{_code(place.text)}`" for name, place in defined]
+    out += [
+        f"- `{place.path}:{place.line}` defines `{name}`: `{_code(place.text)}`"
+        for name, place in defined
+    ]
     listed = {(place.path, place.line) for _, place in defined}
-    others = [item for item in search.found if (item.path, item.line) not in listed and item.text.strip()]
+    others = [
+        item for item in search.found if (item.path, item.line) not in listed and item.text.strip()
+    ]
     uses = [item for item in others if any(item.names(name) for name in search.names)]
     for title, in_tests in (("Where these names are used", False), ("In the tests", True)):
         if items := [item for item in uses if item.in_tests == in_tests]:
-            out += ["", f"{title}:", "", *(f"- `{i.path}:{i.line}` has `{_code(i.text)}`" for i in _spread(items))]
+            out += [
+                "",
+                f"{title}:",
+                "",
+                *(f"- `{i.path}:{i.line}` has `{_code(i.text)}`" for i in _spread(items)),
+            ]
     missing = [name for name in search.names if name not in placed]
     out += ["", _doubt(missing, len(uses))]
     return "\n".join(out)
@@ -369,7 +509,9 @@ def _spread(items: list[Finding]) -> list[Finding]:
     for item in items:
         order[item.path] = order.get(item.path, 0) + 1
         ranked.append((order[item.path], item))
-    return [item for _, item in sorted(ranked, key=lambda pair: (pair[1].in_prose, pair[0]))[:SHOWN]]
+    return [
+        item for _, item in sorted(ranked, key=lambda pair: (pair[1].in_prose, pair[0]))[:SHOWN]
+    ]
 
 
 def _code(text: str) -> str:

@@ -13,7 +13,19 @@ from pathlib import Path
 
 from runner.errors import FairtrialError, ProviderError
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
-from runner.records import Event, Prompt, Prose, Record, StepEnd, Thinking, ToolCall, ToolResult, Usage, digest_of, parse_json
+from runner.records import (
+    Event,
+    Prompt,
+    Prose,
+    Record,
+    StepEnd,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    digest_of,
+    parse_json,
+)
 from runner.transcript import read_transcript
 
 
@@ -51,9 +63,15 @@ class Replay:
         """`path` is a transcript.jsonl, or the folder of an attempt. Raises FairtrialError where there is none."""
         file = Path(path) / "transcript.jsonl" if Path(path).is_dir() else Path(path)
         if not file.is_file():
-            raise FairtrialError("there is no recording", where=str(file), hint="give the transcript.jsonl of a finished attempt")
+            raise FairtrialError(
+                "there is no recording",
+                where=str(file),
+                hint="give the transcript.jsonl of a finished attempt",
+            )
         self.name = f"replay:{path}"
-        self.identity = digest_of({"model": "replay", "recording": hashlib.sha256(file.read_bytes()).hexdigest()})
+        self.identity = digest_of(
+            {"model": "replay", "recording": hashlib.sha256(file.read_bytes()).hexdigest()}
+        )
         self.differences: list[Difference] = []
         self.compared = 0
         self._where = str(file)
@@ -62,7 +80,14 @@ class Replay:
         self._ended = {event.step for event in events if isinstance(event, StepEnd)}
         self._at: tuple[int, int] = (-1, 0)
 
-    async def turn(self, system: str, conversation: Sequence[Message], tools: Sequence[ToolSpec], *, timeout_sec: float) -> Turn:  # noqa: ARG002
+    async def turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        timeout_sec: float,
+    ) -> Turn:  # noqa: ARG002
         """The recorded turn. Raises ProviderError where the recording is of another scenario, or ends before the scenario does."""
         last = conversation[-1]
         step, number = self._at
@@ -78,7 +103,11 @@ class Replay:
         turn = _as_turn(self._turns.get((step, number), []))
         # A turn cut between its prose and its calls would pass for the model's own end of the step.
         if not turn.calls and step not in self._ended:
-            raise ProviderError(f"the recording ends at step {step + 1}, turn {number}", where=self._where, hint="it was cut off")
+            raise ProviderError(
+                f"the recording ends at step {step + 1}, turn {number}",
+                where=self._where,
+                hint="it was cut off",
+            )
         return turn
 
     def _compare(self, step: int, number: int, now: ToolMessage) -> None:
@@ -88,14 +117,22 @@ class Replay:
         for call, result in zip(calls, now.results, strict=True):
             recorded = then.get(call.call_id)
             self.compared += 1
-            if recorded is not None and (recorded.text, recorded.is_error) != (result.text, result.is_error):
+            if recorded is not None and (recorded.text, recorded.is_error) != (
+                result.text,
+                result.is_error,
+            ):
                 before, after = _first_difference(recorded.text, result.text)
                 self.differences.append(
                     Difference(
-                        step=step, turn=number, tool=call.tool, recorded=before, now=after,
-                        recorded_is_error=recorded.is_error, now_is_error=result.is_error,
+                        step=step,
+                        turn=number,
+                        tool=call.tool,
+                        recorded=before,
+                        now=after,
+                        recorded_is_error=recorded.is_error,
+                        now_is_error=result.is_error,
                     )
-                )  # fmt: skip
+                )
 
 
 def _by_turn(events: Sequence[Event]) -> tuple[dict[int, str], dict[tuple[int, int], list[Event]]]:
@@ -108,7 +145,11 @@ def _by_turn(events: Sequence[Event]) -> tuple[dict[int, str], dict[tuple[int, i
 
 
 def _as_turn(events: Sequence[Event]) -> Turn:
-    calls = tuple(Call(id=e.call_id, tool=e.tool, arguments=e.arguments) for e in events if isinstance(e, ToolCall))
+    calls = tuple(
+        Call(id=e.call_id, tool=e.tool, arguments=e.arguments)
+        for e in events
+        if isinstance(e, ToolCall)
+    )
     usage = next((e for e in events if isinstance(e, Usage)), None)
     return Turn(
         text="\n".join(e.text for e in events if isinstance(e, Prose)),

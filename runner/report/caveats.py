@@ -81,7 +81,9 @@ def _size(report: Report) -> Iterator[str]:
             f"Small differences: {n} scenarios give wide intervals, and at n = {MIN_SCENARIOS} a 95 % one holds the truth about 93 % of "
             "the time."
         )
-    compared = [arm for arm in report.arms if arm.delta.judgement in ("higher", "lower", "no_difference")]
+    compared = [
+        arm for arm in report.arms if arm.delta.judgement in ("higher", "lower", "no_difference")
+    ]
     if len(compared) > 1:
         chance = 1 - 0.95 ** len(compared)
         yield (
@@ -112,7 +114,11 @@ def _slants(report: Report) -> Iterator[str]:
 def _chance(report: Report) -> Iterator[str]:
     for arm in report.arms:
         parts = arm.grounding
-        if parts.headline_rate is not None and parts.chance_rate is not None and parts.headline_rate - parts.chance_rate < CHANCE_MARGIN:
+        if (
+            parts.headline_rate is not None
+            and parts.chance_rate is not None
+            and parts.headline_rate - parts.chance_rate < CHANCE_MARGIN
+        ):
             yield (
                 f"That {arm.label}'s citations point where they mean to: {parts.headline_rate:.3f} are grounded, and random lines of the "
                 f"same files would reach {parts.chance_rate:.3f}."
@@ -137,5 +143,17 @@ def _always(report: Report) -> Iterator[str]:
 
 
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
-    _model, _gate, _broken, _unscored, _incomparable, _size, _noise, _judge, _chance, _slants, _versions, _estimates, _always,
-)  # fmt: skip
+    _model,
+    _gate,
+    _broken,
+    _unscored,
+    _incomparable,
+    _size,
+    _noise,
+    _judge,
+    _chance,
+    _slants,
+    _versions,
+    _estimates,
+    _always,
+)

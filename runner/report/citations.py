@@ -7,7 +7,9 @@ from runner.records import Citation, GroundingSummary
 MARKS = {"grounded": "ok  ", "unresolved": "????", "hallucinated": "FAIL"}
 
 
-def citations_text(file: str, commit: str, citations: tuple[Citation, ...], summary: GroundingSummary) -> str:
+def citations_text(
+    file: str, commit: str, citations: tuple[Citation, ...], summary: GroundingSummary
+) -> str:
     """One line a citation: its verdict, how it was written, and why; then the parts of the rates."""
     lines = [f"{file} at {commit[:12]}"]
     lines += [_line(citation) for citation in citations]
@@ -26,16 +28,22 @@ def _line(citation: Citation) -> str:
 def _interval(citation: Citation) -> str:
     if citation.start is None:
         return ""
-    return f":{citation.start}" if citation.end in (None, citation.start) else f":{citation.start}-{citation.end}"
+    return (
+        f":{citation.start}"
+        if citation.end in (None, citation.start)
+        else f":{citation.start}-{citation.end}"
+    )
 
 
 def _summary(summary: GroundingSummary) -> list[str]:
     if not summary.total:
         return ["  no citations with a line: nothing to verify"]
     rates = {
-        "strict": summary.strict_rate, "headline": summary.headline_rate, "by definition": summary.definition_rate,
+        "strict": summary.strict_rate,
+        "headline": summary.headline_rate,
+        "by definition": summary.definition_rate,
         "by chance": summary.chance_rate,
-    }  # fmt: skip
+    }
     noun = "citation" if summary.total == 1 else "citations"
     shown = ", ".join(f"{name} {value:.1%}" for name, value in rates.items() if value is not None)
     return [

@@ -58,12 +58,20 @@ FAILED_SHOWN = 10
 """Failed citations listed per cell; the rest are counted."""
 CHARS_PER_TOKEN = 4
 OFFLINE = "Made with the offline model: it checks plumbing and servers, and ranks nobody."
-REPLAY = "Made from a replayed recording: it shows where tools answer differently now, and ranks nobody."
-UNGATED = "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
+REPLAY = (
+    "Made from a replayed recording: it shows where tools answer differently now, and ranks nobody."
+)
+UNGATED = (
+    "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
+)
 
 
 def build_report(
-    run: LoadedRun, scenarios: Mapping[str, Scenario], servers: Mapping[str, ServerSpec], *, gate: Gate | None = None
+    run: LoadedRun,
+    scenarios: Mapping[str, Scenario],
+    servers: Mapping[str, ServerSpec],
+    *,
+    gate: Gate | None = None,
 ) -> Report:
     """What `runs/<run>` shows. A scenario or server that has left the catalog is reported by its name alone.
 
@@ -82,13 +90,17 @@ def build_report(
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=models,
-        judges=_unique(fair.verdict.judge for seen in view.cells if (fair := _fairness(seen)) and fair.verdict),
+        judges=_unique(
+            fair.verdict.judge for seen in view.cells if (fair := _fairness(seen)) and fair.verdict
+        ),
         scenarios=view.scenarios,
         servers=_unique(server for _, server in view.arms),
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         arms=arms,
         faults=tuple(_fault(view, seen) for seen in view.cells if _is_fault(seen)),
-        incomparable=tuple(_incomparable(view, seen) for seen in view.cells if view.differs.get(seen.cell.id)),
+        incomparable=tuple(
+            _incomparable(view, seen) for seen in view.cells if view.differs.get(seen.cell.id)
+        ),
         noise=_noise(view),
         sections=sections,
         not_concluded=(),
@@ -97,7 +109,7 @@ def build_report(
     return report.model_copy(update={"not_concluded": not_concluded(report)})
 
 
-# --- which cells count ------------------------------------------------------------------------------------------------------------
+# --- which cells count ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +127,8 @@ class _View:
     def of(cls, run: LoadedRun) -> _View:
         found = {seen.cell.id: seen for seen in run.cells}
         cells = tuple(
-            found.get(cell.id) or LoadedCell(cell=cell, result=None, attempts=0, scorecard=None) for cell in run.plan.cells
+            found.get(cell.id) or LoadedCell(cell=cell, result=None, attempts=0, scorecard=None)
+            for cell in run.plan.cells
         )
         arms = _unique((cell.model, cell.server) for cell in run.plan.cells)
         models = _unique(model for model, _ in arms)
@@ -135,14 +148,19 @@ class _View:
                 places.setdefault((seen.cell.model, seen.cell.server, scenario), []).append(seen)
         return places
 
-    def of_arm(self, model: str, server: str, scenario: str | None = None) -> tuple[LoadedCell, ...]:
+    def of_arm(
+        self, model: str, server: str, scenario: str | None = None
+    ) -> tuple[LoadedCell, ...]:
         return tuple(self._by_place.get((model, server, scenario), ()))
 
     @cached_property
     def fairness_noise(self) -> Mapping[str, stats.Repeatability | None]:
         """Model -> how far the fairness of its duplicates lies apart."""
         return {
-            model: stats.repeatability(list(_values(self, group, FAIRNESS["score"]).values()) for group in _duplicates(self, model))
+            model: stats.repeatability(
+                list(_values(self, group, FAIRNESS["score"]).values())
+                for group in _duplicates(self, model)
+            )
             for model, _ in self.arms
         }
 
@@ -150,7 +168,9 @@ class _View:
         return tuple(seen for seen in cells if seen.measured and not self.differs.get(seen.cell.id))
 
     def label(self, cell: Cell) -> str:
-        return arm_label(cell.model, cell.server, several=len({model for model, _ in self.arms}) > 1)
+        return arm_label(
+            cell.model, cell.server, several=len({model for model, _ in self.arms}) > 1
+        )
 
 
 def arm_label(model: str, server: str, *, several: bool) -> str:
@@ -164,7 +184,10 @@ def _what_differs(cells: Sequence[LoadedCell]) -> dict[str, tuple[str, ...]]:
     def comparison(seen: LoadedCell) -> tuple[str, str]:
         return (seen.cell.scenario, seen.cell.model)
 
-    measured = sorted((seen for seen in cells if seen.measured), key=lambda seen: (comparison(seen), seen.cell.server != SHELL))
+    measured = sorted(
+        (seen for seen in cells if seen.measured),
+        key=lambda seen: (comparison(seen), seen.cell.server != SHELL),
+    )
     for _, group in groupby(measured, key=comparison):
         members = list(group)
         reference = next((print_ for seen in members if (print_ := _fingerprint(seen))), None)
@@ -184,7 +207,7 @@ def _against(reference: Fingerprint | None, seen: LoadedCell) -> tuple[str, ...]
     return ("no fingerprint was recorded, so nothing shows that it ran as the others did",)
 
 
-# --- figures ----------------------------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------
 
 
 def _score_of(part: Callable[[Fairness], Score]) -> Callable[[LoadedCell], Score | None]:
@@ -210,12 +233,20 @@ ADOPTION: Mapping[str, Callable[[LoadedCell], Score | None]] = {
 }
 
 
-def _values(view: _View, cells: Iterable[LoadedCell], part: Callable[[LoadedCell], Score | None]) -> dict[tuple[str, int], float]:
+def _values(
+    view: _View, cells: Iterable[LoadedCell], part: Callable[[LoadedCell], Score | None]
+) -> dict[tuple[str, int], float]:
     scores = ((seen, part(seen)) for seen in view.usable(cells))
-    return {(seen.cell.scenario, seen.cell.trial): score.value for seen, score in scores if isinstance(score, Scored)}
+    return {
+        (seen.cell.scenario, seen.cell.trial): score.value
+        for seen, score in scores
+        if isinstance(score, Scored)
+    }
 
 
-def _figure(view: _View, cells: Sequence[LoadedCell], part: Callable[[LoadedCell], Score | None]) -> Figure:
+def _figure(
+    view: _View, cells: Sequence[LoadedCell], part: Callable[[LoadedCell], Score | None]
+) -> Figure:
     values = _values(view, cells, part)
     means = list(stats.scenario_means(values).values())
     interval = stats.bootstrap_interval(means) if len(means) >= stats.MIN_SCENARIOS else None
@@ -261,7 +292,9 @@ def _delta(view: _View, model: str, server: str, scenario: str | None = None) ->
     return _judge(list(shared.values()), pairs=pairs, noise=noise, ranks=_ranks(model))
 
 
-def _judge(by_scenario: Sequence[float], *, pairs: int, noise: stats.Repeatability | None, ranks: bool) -> Delta:
+def _judge(
+    by_scenario: Sequence[float], *, pairs: int, noise: stats.Repeatability | None, ranks: bool
+) -> Delta:
     value, n = stats.mean(by_scenario), len(by_scenario)
     floor = noise.limit(pairs) if noise else None
     interval = stats.bootstrap_interval(by_scenario) if n >= stats.MIN_SCENARIOS else None
@@ -296,7 +329,7 @@ def _ranks(model: str) -> bool:
     return model != "offline" and not model.startswith("replay:")
 
 
-# --- arms -------------------------------------------------------------------------------------------------------------------------
+# --- arms -----------------------------------------------------------------------------------
 
 
 def _arm(view: _View, model: str, server: str, servers: Mapping[str, ServerSpec]) -> Arm:
@@ -305,13 +338,17 @@ def _arm(view: _View, model: str, server: str, servers: Mapping[str, ServerSpec]
         label=view.label(cells[0].cell),
         model=model,
         server=server,
-        title=spec.title if spec else ("the baseline: a shell and no server" if server == SHELL else server),
+        title=spec.title
+        if spec
+        else ("the baseline: a shell and no server" if server == SHELL else server),
         version=_version(cells, spec),
         tally=_tally(cells),
         fairness=_fairness_figures(view, cells),
         delta=_delta(view, model, server),
         adoption=None if server == SHELL else _adoption(view, cells),
-        grounding=_grounding([fair.grounding for seen in view.usable(cells) if (fair := _fairness(seen))]),
+        grounding=_grounding(
+            [fair.grounding for seen in view.usable(cells) if (fair := _fairness(seen))]
+        ),
         costs=_costs(view, model, server),
     )
 
@@ -346,9 +383,18 @@ def _adoption(view: _View, cells: Sequence[LoadedCell]) -> AdoptionFigures:
 
 
 _COUNTS = (
-    "total", "grounded", "unresolved", "hallucinated", "exact", "suffix", "ambiguous", "missing", "other_commit", "with_symbol",
+    "total",
+    "grounded",
+    "unresolved",
+    "hallucinated",
+    "exact",
+    "suffix",
+    "ambiguous",
+    "missing",
+    "other_commit",
+    "with_symbol",
     "definition_only",
-)  # fmt: skip
+)
 
 
 def _grounding(parts: Sequence[GroundingSummary]) -> GroundingParts:
@@ -410,7 +456,9 @@ def _agent_sec(seen: LoadedCell) -> float | None:
     return seen.result.timings.agent_sec if seen.result else None
 
 
-def _ratio(view: _View, model: str, server: str, cost: Callable[[LoadedCell], float | None]) -> float | None:
+def _ratio(
+    view: _View, model: str, server: str, cost: Callable[[LoadedCell], float | None]
+) -> float | None:
     """Sum over the trials that both arms have, the arm's over the shell's."""
     if server == SHELL:
         return None
@@ -420,15 +468,23 @@ def _ratio(view: _View, model: str, server: str, cost: Callable[[LoadedCell], fl
     return round(sum(own[key] for key in shared) / below, 2) if below else None
 
 
-def _spent(cells: Iterable[LoadedCell], cost: Callable[[LoadedCell], float | None]) -> dict[tuple[str, int], float]:
-    return {(seen.cell.scenario, seen.cell.trial): spent for seen in cells if (spent := cost(seen)) is not None}
+def _spent(
+    cells: Iterable[LoadedCell], cost: Callable[[LoadedCell], float | None]
+) -> dict[tuple[str, int], float]:
+    return {
+        (seen.cell.scenario, seen.cell.trial): spent
+        for seen in cells
+        if (spent := cost(seen)) is not None
+    }
 
 
-# --- cells that ended badly, or stand apart ---------------------------------------------------------------------------------------
+# --- cells that ended badly, or stand apart -------------------------------------------------
 
 
 def _is_fault(seen: LoadedCell) -> bool:
-    return seen.result is not None and (not seen.measured or seen.result.outcome.kind == "server_crashed")
+    return seen.result is not None and (
+        not seen.measured or seen.result.outcome.kind == "server_crashed"
+    )
 
 
 def _fault(view: _View, seen: LoadedCell) -> Fault:
@@ -455,7 +511,7 @@ def _incomparable(view: _View, seen: LoadedCell) -> Incomparable:
     )
 
 
-# --- noise ------------------------------------------------------------------------------------------------------------------------
+# --- noise ----------------------------------------------------------------------------------
 
 
 def _duplicates(view: _View, model: str | None = None) -> list[tuple[LoadedCell, ...]]:
@@ -465,24 +521,35 @@ def _duplicates(view: _View, model: str | None = None) -> list[tuple[LoadedCell,
 
 
 def _noise(view: _View) -> tuple[NoiseLayer, ...]:
-    verdicts = ([fair.verdict for seen in group if (fair := _fairness(seen)) and fair.verdict] for group in _duplicates(view))
+    verdicts = (
+        [fair.verdict for seen in group if (fair := _fairness(seen)) and fair.verdict]
+        for group in _duplicates(view)
+    )
     judged = stats.noise_floor(verdicts)
     layers = {
         "criterion": judged.criterion if judged else None,
         "step": judged.step if judged else None,
         "scenario": judged.scenario if judged else None,
-        "fairness": stats.repeatability(list(_values(view, group, FAIRNESS["score"]).values()) for group in _duplicates(view)),
+        "fairness": stats.repeatability(
+            list(_values(view, group, FAIRNESS["score"]).values()) for group in _duplicates(view)
+        ),
     }
     return tuple(
         NoiseLayer.model_validate(
-            {"layer": name, "sd": _score(seen.sd), "limit": _score(seen.limit()), "groups": seen.groups, "figures": seen.figures}
+            {
+                "layer": name,
+                "sd": _score(seen.sd),
+                "limit": _score(seen.limit()),
+                "groups": seen.groups,
+                "figures": seen.figures,
+            }
         )
         for name, seen in layers.items()
         if seen
     )
 
 
-# --- scenarios --------------------------------------------------------------------------------------------------------------------
+# --- scenarios ------------------------------------------------------------------------------
 
 
 def _section(view: _View, name: str, scenario: Scenario | None) -> ScenarioReport:
@@ -510,7 +577,15 @@ def _section(view: _View, name: str, scenario: Scenario | None) -> ScenarioRepor
 def _cell(view: _View, seen: LoadedCell) -> CellReport:
     fair = _fairness(seen)
     verdict = fair.verdict if fair else None
-    failed = [cited for cited in fair.citations if cited.status != "grounded" and cited.start is not None] if fair else []
+    failed = (
+        [
+            cited
+            for cited in fair.citations
+            if cited.status != "grounded" and cited.start is not None
+        ]
+        if fair
+        else []
+    )
     value = fair.score if fair else None
     return CellReport(
         cell_id=seen.cell.id,
@@ -521,7 +596,12 @@ def _cell(view: _View, seen: LoadedCell) -> CellReport:
         unscored=_why_missing(view, seen, FAIRNESS["score"]),
         judge=verdict.judge if verdict else "",
         commentary=tuple(
-            Commentary(step=step.name, criterion=name, score=_score(criterion.score), reason=criterion.reason)
+            Commentary(
+                step=step.name,
+                criterion=name,
+                score=_score(criterion.score),
+                reason=criterion.reason,
+            )
             for step in (verdict.steps if verdict else ())
             for name, criterion in step.criteria.items()
         ),
@@ -531,7 +611,7 @@ def _cell(view: _View, seen: LoadedCell) -> CellReport:
     )
 
 
-# --- head and foot ----------------------------------------------------------------------------------------------------------------
+# --- head and foot --------------------------------------------------------------------------
 
 
 def _notices(models: Sequence[str], *, ungated: bool) -> tuple[str, ...]:
@@ -548,22 +628,42 @@ def _question(servers: Iterable[str]) -> str:
     return f"Does attaching {listed} make the agent's answers better than a shell alone does, or does it only burn tokens?"
 
 
-_SHARED = ("harness", "base_image", "limits", "container", "engine", "kernel", "model", "model_identity")
+_SHARED = (
+    "harness",
+    "base_image",
+    "limits",
+    "container",
+    "engine",
+    "kernel",
+    "model",
+    "model_identity",
+)
 _PER_SCENARIO = ("commit", "tree", "workspace_image", "prompts")
 
 
-def _repeat(run: LoadedRun, view: _View, scenarios: Mapping[str, Scenario], servers: Mapping[str, ServerSpec]) -> Repeat:
+def _repeat(
+    run: LoadedRun,
+    view: _View,
+    scenarios: Mapping[str, Scenario],
+    servers: Mapping[str, ServerSpec],
+) -> Repeat:
     prints = [(seen.cell, print_) for seen in view.cells if (print_ := _fingerprint(seen))]
     return Repeat(
         command=_command(run, view),
         plan_digest=digest_of(run.plan),
-        versions={name: _unique(str(getattr(print_, name)) for _, print_ in prints) for name in _SHARED},
+        versions={
+            name: _unique(str(getattr(print_, name)) for _, print_ in prints) for name in _SHARED
+        },
         servers={
-            name: _server_facts(servers.get(name), [print_ for cell, print_ in prints if cell.server == name])
+            name: _server_facts(
+                servers.get(name), [print_ for cell, print_ in prints if cell.server == name]
+            )
             for name in _unique(server for _, server in view.arms)
         },
         scenarios={
-            name: {"repository": scenarios[name].repository.label if name in scenarios else "unknown"}
+            name: {
+                "repository": scenarios[name].repository.label if name in scenarios else "unknown"
+            }
             | _joined(_PER_SCENARIO, [print_ for cell, print_ in prints if cell.scenario == name])
             for name in view.scenarios
         },
@@ -576,12 +676,21 @@ def _server_facts(spec: ServerSpec | None, prints: Sequence[Fingerprint]) -> dic
     tools = [print_.tools for print_ in prints if print_.tools]
     for name in ("digest", "server_info", "protocol"):
         values = _unique(str(getattr(seen, name)) for seen in tools)
-        facts |= {f"tools_{name}" if name == "digest" else name: ", ".join(values)} if values else {}
+        facts |= (
+            {f"tools_{name}" if name == "digest" else name: ", ".join(values)} if values else {}
+        )
     return facts
 
 
 def _joined(names: Iterable[str], prints: Sequence[Fingerprint]) -> dict[str, str]:
-    return {name: ", ".join(_unique(str(getattr(print_, name)) for print_ in prints)) for name in names} if prints else {}
+    return (
+        {
+            name: ", ".join(_unique(str(getattr(print_, name)) for print_ in prints))
+            for name in names
+        }
+        if prints
+        else {}
+    )
 
 
 def _command(run: LoadedRun, view: _View) -> str:
@@ -594,7 +703,7 @@ def _command(run: LoadedRun, view: _View) -> str:
     return " ".join([*words, "--ungated"] if run.plan.ungated else words)
 
 
-# --- small ------------------------------------------------------------------------------------------------------------------------
+# --- small ----------------------------------------------------------------------------------
 
 
 def _fairness(seen: LoadedCell) -> Fairness | None:

@@ -13,7 +13,16 @@ from runner.store import write_whole
 
 def render_json(report: Report) -> str:
     """Sorted keys, no NaN: equal reports are equal bytes."""
-    return json.dumps(report.model_dump(mode="json"), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(
+            report.model_dump(mode="json"),
+            sort_keys=True,
+            indent=1,
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+        + "\n"
+    )
 
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {

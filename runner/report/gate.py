@@ -45,7 +45,11 @@ def proposal_text(proposal: Proposal) -> str:
 
 
 def _proposal_lines(proposal: Proposal) -> Iterator[str]:
-    yield "changed since the last generation:" if proposal.changes else "nothing changed since the last generation"
+    yield (
+        "changed since the last generation:"
+        if proposal.changes
+        else "nothing changed since the last generation"
+    )
     for change in proposal.changes:
         yield f"  {change}"
     after = proposal.verdict.transcripts.rho

@@ -24,12 +24,28 @@ def escape(text: str) -> str:
 def _lines(report: Report) -> Iterator[str]:
     for notice in report.notices:
         yield from (f"**{escape(notice)}**", "")
-    yield from (f"# {_gated(report, escape(clean(report.run)))}", "", escape(report.question), "", *_facts(report), "")
+    yield from (
+        f"# {_gated(report, escape(clean(report.run)))}",
+        "",
+        escape(report.question),
+        "",
+        *_facts(report),
+        "",
+    )
     for table in tables.of_run(report):
         yield from (f"## {_gated(report, escape(table.title))}", "", *_table(table), "")
-    yield from (f"## {_gated(report, 'What may not be concluded')}", "", *(f"- {escape(line)}" for line in report.not_concluded), "")
+    yield from (
+        f"## {_gated(report, 'What may not be concluded')}",
+        "",
+        *(f"- {escape(line)}" for line in report.not_concluded),
+        "",
+    )
     for section in report.sections:
-        yield from (f"## {_gated(report, 'Scenario ' + escape(clean(section.id)))}", "", *_section(section))
+        yield from (
+            f"## {_gated(report, 'Scenario ' + escape(clean(section.id)))}",
+            "",
+            *_section(section),
+        )
     yield from (f"## {_gated(report, 'How to repeat it')}", "", *_repeat(report))
 
 
@@ -54,14 +70,19 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _section(section: ScenarioReport) -> Iterator[str]:
-    yield from (f"**{escape(clean(section.title))}.** {escape(clean(section.description, 1000))}", "")
+    yield from (
+        f"**{escape(clean(section.title))}.** {escape(clean(section.description, 1000))}",
+        "",
+    )
     yield from (f"- slant: {escape(clean(section.slant))}", f"- {_where(section)}", "")
     for table in tables.of_scenario(section):
         yield from (f"### {escape(table.title)}", "", *_table(table), "")
 
 
 def _where(section: ScenarioReport) -> str:
-    return escape(clean(f"repository: {section.repository}; {section.language}; {section.steps} steps"))
+    return escape(
+        clean(f"repository: {section.repository}; {section.language}; {section.steps} steps")
+    )
 
 
 def _repeat(report: Report) -> Iterator[str]:

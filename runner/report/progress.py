@@ -8,7 +8,13 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import Progress as Bars
 
 from runner.records import Cell, CellResult
@@ -42,18 +48,28 @@ def _log(cells: int, stream: TextIO) -> Iterator[Progress]:
         line(f"[{done}/{cells}] {_label(result.cell)}: {_ending(result)}")
 
     yield Progress(
-        started=lambda cell: line(f"{_label(cell)}: starts"), says=lambda cell, text: line(f"{_label(cell)}: {text}"), ended=ended
+        started=lambda cell: line(f"{_label(cell)}: starts"),
+        says=lambda cell, text: line(f"{_label(cell)}: {text}"),
+        ended=ended,
     )
 
 
 def _ending(result: CellResult) -> str:
-    reason = "" if result.outcome.kind == "answered" else f" ({result.outcome.reason.splitlines()[0]})"
+    reason = (
+        "" if result.outcome.kind == "answered" else f" ({result.outcome.reason.splitlines()[0]})"
+    )
     return f"{result.outcome.kind} in {result.timings.total_sec:.1f} s{reason}"
 
 
 @contextmanager
 def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Bars(*columns, console=Console(file=stream), transient=True) as bars:
         whole = bars.add_task("cells", total=cells)
         under_way = {}
@@ -66,7 +82,9 @@ def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
 
         def ended(result: CellResult) -> None:
             bars.remove_task(under_way.pop(result.cell.id))
-            bars.console.print(f"{_label(result.cell)}: {_ending(result)}", markup=False, highlight=False)
+            bars.console.print(
+                f"{_label(result.cell)}: {_ending(result)}", markup=False, highlight=False
+            )
             bars.advance(whole)
 
         yield Progress(started=started, says=says, ended=ended)

@@ -13,7 +13,9 @@ from runner.records import Citation, Count, Gate, OutcomeKind, Record
 
 SCHEMA_VERSION = 1
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Judgement = Literal["baseline", "higher", "lower", "no_difference", "too_few", "not_ranked", "not_compared"]
+Judgement = Literal[
+    "baseline", "higher", "lower", "no_difference", "too_few", "not_ranked", "not_compared"
+]
 
 
 class Figure(Record):

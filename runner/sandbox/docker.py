@@ -54,7 +54,9 @@ def connect(url: str | None = None) -> docker.DockerClient:
     hint = "`./justw demo` starts one on Debian and Ubuntu; elsewhere start Docker yourself"
     client: docker.DockerClient | None = None
     try:
-        client = docker.DockerClient(base_url=url, timeout=600) if url else docker.from_env(timeout=600)
+        client = (
+            docker.DockerClient(base_url=url, timeout=600) if url else docker.from_env(timeout=600)
+        )
         client.ping()
     except (docker.errors.DockerException, requests.RequestException) as error:
         if client is not None:
@@ -98,14 +100,18 @@ def settings(spec: ContainerSpec) -> dict[str, Any]:
         "working_dir": WORKSPACE,
         "tmpfs": {
             "/tmp": f"rw,exec,nosuid,nodev,size={limits.tmp_mb}m,mode=1777",  # noqa: S108 - the container's own
-            HOMES[AGENT]: f"rw,exec,nosuid,nodev,size={limits.tmp_mb}m,mode=0700,uid={AGENT_UID},gid={AGENT_UID}",
+            HOMES[
+                AGENT
+            ]: f"rw,exec,nosuid,nodev,size={limits.tmp_mb}m,mode=0700,uid={AGENT_UID},gid={AGENT_UID}",
             STATE: _private_tmpfs(limits),
         },
     }
 
 
 def _private_tmpfs(limits: Limits) -> str:
-    return f"rw,exec,nosuid,nodev,size={limits.state_mb}m,mode=0700,uid={SERVER_UID},gid={SERVER_UID}"
+    return (
+        f"rw,exec,nosuid,nodev,size={limits.state_mb}m,mode=0700,uid={SERVER_UID},gid={SERVER_UID}"
+    )
 
 
 def settings_digest(spec: ContainerSpec) -> Sha256:
@@ -117,15 +123,33 @@ def _create(client: docker.DockerClient, spec: ContainerSpec) -> str:
     wanted = settings(spec)
     api, tmpfs = client.api, dict(wanted["tmpfs"])
     tmpfs |= {f"{WORKSPACE}/{path}": _private_tmpfs(spec.limits) for path in spec.private}
-    mounts = [Mount(INSTALL, spec.server_volume, type="volume", read_only=True, no_copy=True)] if spec.server_volume else []
+    mounts = (
+        [Mount(INSTALL, spec.server_volume, type="volume", read_only=True, no_copy=True)]
+        if spec.server_volume
+        else []
+    )
     host = api.create_host_config(
-        tmpfs=tmpfs, mounts=mounts, auto_remove=True, log_config=LogConfig(type="none"),
-        **{key: wanted[key] for key in wanted if key not in ("user", "environment", "working_dir", "tmpfs")},
-    )  # fmt: skip
+        tmpfs=tmpfs,
+        mounts=mounts,
+        auto_remove=True,
+        log_config=LogConfig(type="none"),
+        **{
+            key: wanted[key]
+            for key in wanted
+            if key not in ("user", "environment", "working_dir", "tmpfs")
+        },
+    )
     made = api.create_container(
-        spec.image, command=["sleep", str(spec.deadline_sec)], entrypoint=[], user=wanted["user"], environment=wanted["environment"],
-        working_dir=WORKSPACE, host_config=host, labels={LABEL: "cell", **_owner(), **spec.labels}, hostname="cell",
-    )  # fmt: skip
+        spec.image,
+        command=["sleep", str(spec.deadline_sec)],
+        entrypoint=[],
+        user=wanted["user"],
+        environment=wanted["environment"],
+        working_dir=WORKSPACE,
+        host_config=host,
+        labels={LABEL: "cell", **_owner(), **spec.labels},
+        hostname="cell",
+    )
     return str(made["Id"])
 
 
@@ -152,7 +176,9 @@ def sweep(client: docker.DockerClient, *, run: str | None = None) -> int:
     removed = 0
     for item in client.api.containers(all=True, filters={"label": f"{LABEL}=cell"}):
         labels = item.get("Labels") or {}
-        if (run is not None and labels.get(f"{LABEL}.run") == run) or _orphaned(labels.get(f"{LABEL}.owner", "")):
+        if (run is not None and labels.get(f"{LABEL}.run") == run) or _orphaned(
+            labels.get(f"{LABEL}.owner", "")
+        ):
             _remove(client, item["Id"])
             removed += 1
     return removed
@@ -185,7 +211,12 @@ def _remove(client: docker.DockerClient, container_id: str) -> None:
 class HeldStream:
     """One `exec` whose stdin, stdout and stderr stay open: messages cost a socket write, not an engine round trip."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, on_stderr: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        on_stderr: Callable[[bytes], None],
+    ) -> None:
         self._reader, self._writer, self._on_stderr = reader, writer, on_stderr
 
     async def write(self, data: bytes) -> None:
@@ -217,10 +248,15 @@ async def _dial(client: docker.DockerClient) -> tuple[asyncio.StreamReader, asyn
         return await asyncio.open_unix_connection(adapter.socket_path)
     if parts.scheme == "http" and parts.hostname:
         return await asyncio.open_connection(parts.hostname, parts.port or 2375)
-    raise EngineError(f"cannot hold a stream to an engine at {parts.scheme}://", hint="use the engine's unix socket")
+    raise EngineError(
+        f"cannot hold a stream to an engine at {parts.scheme}://",
+        hint="use the engine's unix socket",
+    )
 
 
-async def _upgrade(client: docker.DockerClient, exec_id: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _upgrade(
+    client: docker.DockerClient, exec_id: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Start an exec and take its connection over.
 
     The SDK's own socket may lose the first bytes to its read buffer, and the framing with them.
@@ -230,19 +266,25 @@ async def _upgrade(client: docker.DockerClient, exec_id: str) -> tuple[asyncio.S
     path = f"/v{client.api.api_version}/exec/{exec_id}/start"
     writer.write(
         f"POST {path} HTTP/1.1\r\nHost: engine\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
     )
     head = await reader.readuntil(b"\r\n\r\n")
     status = head.split(b" ", 2)[1]
     if status not in (b"101", b"200"):
         writer.close()
-        raise SandboxError(f"the engine refused to start a process in the cell: {head.splitlines()[0].decode(errors='replace')}")
+        raise SandboxError(
+            f"the engine refused to start a process in the cell: {head.splitlines()[0].decode(errors='replace')}"
+        )
     return reader, writer
 
 
 def _engine_fault(action: str, error: Exception) -> SandboxError:
     detail = getattr(error, "explanation", None) or error
-    return SandboxError(f"{action}: {detail}", hint="`docker info` and the engine's log say more; `fairtrial run` tries the cell again")
+    return SandboxError(
+        f"{action}: {detail}",
+        hint="`docker info` and the engine's log say more; `fairtrial run` tries the cell again",
+    )
 
 
 class ShellHost:
@@ -273,7 +315,9 @@ class ShellHost:
                 async with asyncio.timeout(HOST_GRACE_SEC):
                     await self._exchange({"read": "/proc/self/status"})
             except (ConnectionError, TimeoutError, ValueError) as error:
-                raise SandboxError(f"the cell's shell is gone: {error or 'no answer in time'}") from error
+                raise SandboxError(
+                    f"the cell's shell is gone: {error or 'no answer in time'}"
+                ) from error
             return {"error": "the shell was killed while this command ran"}
 
     async def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -294,11 +338,17 @@ class ShellHost:
         answer = await self.ask(request, timeout_sec + HOST_GRACE_SEC)
         if "error" in answer:
             return _no_output(answer["error"], time.monotonic() - started)
-        text, truncated = join_cut(answer["head"], answer["tail"], answer["size_chars"], limit_chars)
+        text, truncated = join_cut(
+            answer["head"], answer["tail"], answer["size_chars"], limit_chars
+        )
         return ShellResult(
-            output=text, truncated=truncated,
-            **{key: answer[key] for key in ("exit_code", "timed_out", "size_chars", "digest", "wall_sec")},
-        )  # fmt: skip
+            output=text,
+            truncated=truncated,
+            **{
+                key: answer[key]
+                for key in ("exit_code", "timed_out", "size_chars", "digest", "wall_sec")
+            },
+        )
 
     async def close(self) -> None:
         if self._stream is not None:
@@ -309,8 +359,14 @@ class ShellHost:
 def _no_output(error: str, wall_sec: float) -> ShellResult:
     digest = hashlib.sha256(error.encode()).hexdigest()
     return ShellResult(
-        output=error, exit_code=-1, timed_out=False, size_chars=len(error), digest=digest, truncated=False, wall_sec=wall_sec
-    )  # fmt: skip
+        output=error,
+        exit_code=-1,
+        timed_out=False,
+        size_chars=len(error),
+        digest=digest,
+        truncated=False,
+        wall_sec=wall_sec,
+    )
 
 
 async def _nothing() -> AsyncIterator[bytes]:
@@ -318,7 +374,9 @@ async def _nothing() -> AsyncIterator[bytes]:
     yield b""
 
 
-async def lines(chunks: AsyncIterator[bytes], limit_bytes: int = LINE_LIMIT_BYTES) -> AsyncIterator[bytes]:
+async def lines(
+    chunks: AsyncIterator[bytes], limit_bytes: int = LINE_LIMIT_BYTES
+) -> AsyncIterator[bytes]:
     """Whole lines of a stream. Raises ValueError past `limit_bytes` without a newline: an endless line would fill the host's memory."""
     parts: list[bytes] = []
     size = 0
@@ -343,7 +401,10 @@ def join_cut(head: str, tail: str, size_chars: int, limit_chars: int) -> tuple[s
     keep = limit_chars // 2
     first, last = _to_line_end(head[:keep]), _from_line_start((head[keep:] + tail)[-keep:])
     left_out = size_chars - len(first) - len(last)
-    return f"{first}\n[... {left_out:,} of {size_chars:,} characters left out here ...]\n{last}", True
+    return (
+        f"{first}\n[... {left_out:,} of {size_chars:,} characters left out here ...]\n{last}",
+        True,
+    )
 
 
 def _to_line_end(text: str) -> str:
@@ -385,7 +446,9 @@ class Container:
         self._hosts = {user: ShellHost(self._host_starter(user)) for user in (AGENT, SERVER)}
 
     def _host_starter(self, user: str) -> Callable[[], Awaitable[HeldStream]]:
-        source = resources.files("runner.sandbox").joinpath("shell_host.py").read_text(encoding="utf-8")
+        source = (
+            resources.files("runner.sandbox").joinpath("shell_host.py").read_text(encoding="utf-8")
+        )
 
         async def start() -> HeldStream:
             return await self.hold(["python3", "-I", "-c", source], user=user)
@@ -393,24 +456,43 @@ class Container:
         return start
 
     async def hold(
-        self, argv: list[str], *, user: str, env: Mapping[str, str] | None = None, on_stderr: Callable[[bytes], None] | None = None
+        self,
+        argv: list[str],
+        *,
+        user: str,
+        env: Mapping[str, str] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
     ) -> HeldStream:
         """Start a process as `user` at the repository root and hold its streams. Raises SandboxError where the engine will not."""
         environment = {"HOME": HOMES[user], "USER": user, **(env or {})}
         try:
             made = await asyncio.to_thread(
-                self._client.api.exec_create, self.id, argv, stdin=True, stdout=True, stderr=True, user=user,
-                environment=environment, workdir=WORKSPACE,
-            )  # fmt: skip
+                self._client.api.exec_create,
+                self.id,
+                argv,
+                stdin=True,
+                stdout=True,
+                stderr=True,
+                user=user,
+                environment=environment,
+                workdir=WORKSPACE,
+            )
             reader, writer = await _upgrade(self._client, made["Id"])
-        except (docker.errors.APIError, requests.RequestException, OSError, asyncio.IncompleteReadError) as error:
+        except (
+            docker.errors.APIError,
+            requests.RequestException,
+            OSError,
+            asyncio.IncompleteReadError,
+        ) as error:
             raise _engine_fault("cannot start a process in the cell", error) from error
         self._held.append(HeldStream(reader, writer, on_stderr or (lambda _: None)))
         return self._held[-1]
 
     async def shell(self, command: str, *, timeout_sec: float, user: str = AGENT) -> ShellResult:
         """Run one command at the repository root. Raises SandboxError where the container is gone."""
-        return await self._hosts[user].run(command, timeout_sec=timeout_sec, limit_chars=self.spec.limits.result_chars)
+        return await self._hosts[user].run(
+            command, timeout_sec=timeout_sec, limit_chars=self.spec.limits.result_chars
+        )
 
     async def read(self, path: str, *, user: str = AGENT) -> str | None:
         """The first 64 KiB of a file as `user` sees it, None where it cannot be read. Costs no engine round trip."""
@@ -419,7 +501,10 @@ class Container:
 
     async def peak_memory_mb(self) -> float | None:
         """Of the whole container, tmpfs included, from its cgroup (v1 or v2)."""
-        for path in ("/sys/fs/cgroup/memory.peak", "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"):
+        for path in (
+            "/sys/fs/cgroup/memory.peak",
+            "/sys/fs/cgroup/memory/memory.max_usage_in_bytes",
+        ):
             text = await self.read(path)
             if text is not None and text.strip().isdigit():
                 return int(text) / 1e6
@@ -435,7 +520,9 @@ class Container:
 
 
 @asynccontextmanager
-async def open_container(client: docker.DockerClient, spec: ContainerSpec) -> AsyncIterator[Container]:
+async def open_container(
+    client: docker.DockerClient, spec: ContainerSpec
+) -> AsyncIterator[Container]:
     """A running container, removed on the way out whatever happened inside. Raises SandboxError where the engine will not make one."""
     container_id = ""
     try:

@@ -32,7 +32,13 @@ class McpResult:
 class ServerSession:
     """An initialised server."""
 
-    def __init__(self, client: mcp.Client, tools: tuple[mcp_types.Tool, ...], log: ServerLog, initialize_sec: float) -> None:
+    def __init__(
+        self,
+        client: mcp.Client,
+        tools: tuple[mcp_types.Tool, ...],
+        log: ServerLog,
+        initialize_sec: float,
+    ) -> None:
         self._client, self.tools, self.log, self.initialize_sec = client, tools, log, initialize_sec
 
     @property
@@ -42,7 +48,10 @@ class ServerSession:
     @property
     def seen(self) -> ToolsSeen:
         """What the server told of itself, for the fingerprint."""
-        shown = [{"name": t.name, "description": t.description or "", "inputSchema": t.input_schema} for t in self.tools]
+        shown = [
+            {"name": t.name, "description": t.description or "", "inputSchema": t.input_schema}
+            for t in self.tools
+        ]
         info = self._client.server_info
         return ToolsSeen(
             names=tuple(t.name for t in self.tools),
@@ -53,17 +62,26 @@ class ServerSession:
             protocol=self._client.protocol_version,
         )
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], *, timeout_sec: float) -> McpResult:
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], *, timeout_sec: float
+    ) -> McpResult:
         """Call one tool. A time-out or a refusal is an error result; raises ServerError where the server is gone."""
         started = time.monotonic()
         try:
-            result = await self._client.call_tool(tool, dict(arguments), read_timeout_seconds=timeout_sec)
+            result = await self._client.call_tool(
+                tool, dict(arguments), read_timeout_seconds=timeout_sec
+            )
             text, is_error = as_text(result), bool(result.is_error)
         except MCPError as error:
             if error.code == LOST:
                 raise gone(self.log, f"while it answered {tool}") from error
             timed_out = error.code == TIMED_OUT
-            text, is_error = f"{tool} gave no answer in {timeout_sec:g} s" if timed_out else f"error {error.code}: {error.message}", True
+            text, is_error = (
+                f"{tool} gave no answer in {timeout_sec:g} s"
+                if timed_out
+                else f"error {error.code}: {error.message}",
+                True,
+            )
         except (ValidationError, RuntimeError) as error:
             text, is_error = f"the server's result breaks the protocol: {str(error)[:500]}", True
         return McpResult(text=text, is_error=is_error, wall_sec=time.monotonic() - started)
@@ -72,7 +90,10 @@ class ServerSession:
 def gone(log: ServerLog, when: str) -> ServerError:
     last = log.stderr.tail.decode(errors="replace").strip().splitlines()[-3:]
     said = f"; it last said: {' | '.join(last)}" if last else ""
-    return ServerError(f"the server ended {when} ({log.ended or 'connection lost'}){said}", hint="`fairtrial server check` shows more")
+    return ServerError(
+        f"the server ended {when} ({log.ended or 'connection lost'}){said}",
+        hint="`fairtrial server check` shows more",
+    )
 
 
 def as_text(result: mcp_types.CallToolResult) -> str:
@@ -81,7 +102,9 @@ def as_text(result: mcp_types.CallToolResult) -> str:
     for block in result.content:
         if isinstance(block, mcp_types.TextContent):
             parts.append(block.text)
-        elif isinstance(block, mcp_types.EmbeddedResource) and isinstance(block.resource, mcp_types.TextResourceContents):
+        elif isinstance(block, mcp_types.EmbeddedResource) and isinstance(
+            block.resource, mcp_types.TextResourceContents
+        ):
             parts.append(block.resource.text)
         else:
             parts.append(f"[{block.type}]")
@@ -104,14 +127,22 @@ async def _list_tools(client: mcp.Client) -> tuple[mcp_types.Tool, ...]:
 
 @asynccontextmanager
 async def open_session(
-    container: Container, argv: list[str], env: Mapping[str, str], log: ServerLog, *, initialize_timeout_sec: float
+    container: Container,
+    argv: list[str],
+    env: Mapping[str, str],
+    log: ServerLog,
+    *,
+    initialize_timeout_sec: float,
 ) -> AsyncIterator[ServerSession]:
     """Start the server in the container and initialise it. Raises ServerError where it dies, or never answers."""
     started = time.monotonic()
     # "legacy": a server that ignores unknown methods would cost its arm ten seconds for the newer handshake's probe.
     client = mcp.Client(
-        server_streams(container, argv, env, log), mode="legacy", cache=None, read_timeout_seconds=initialize_timeout_sec
-    )  # fmt: skip
+        server_streams(container, argv, env, log),
+        mode="legacy",
+        cache=None,
+        read_timeout_seconds=initialize_timeout_sec,
+    )
     entered = False
     try:
         async with client:
@@ -127,8 +158,15 @@ async def open_session(
 
 def _never_started(error: MCPError, log: ServerLog, timeout_sec: float) -> ServerError:
     if error.code == TIMED_OUT:
-        said = f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})" if log.stray else ""
-        return ServerError(f"the server did not initialise in {timeout_sec:g} s{said}", hint="raise initialize_timeout_sec in server.yaml?")
+        said = (
+            f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
+            if log.stray
+            else ""
+        )
+        return ServerError(
+            f"the server did not initialise in {timeout_sec:g} s{said}",
+            hint="raise initialize_timeout_sec in server.yaml?",
+        )
     if error.code == LOST:
         return gone(log, "before it was initialised")
     return ServerError(f"the server refused to initialise: error {error.code}: {error.message}")

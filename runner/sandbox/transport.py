@@ -15,7 +15,10 @@ from runner.sandbox.docker import SERVER, Container, HeldStream, StderrFile, lin
 
 STRAY_KEPT = 20
 STRAY_LIMIT = 10_000
-Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+Streams = tuple[
+    MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
+]
+
 
 @dataclass
 class ServerLog:
@@ -36,7 +39,9 @@ class ServerLog:
             raise ValueError(f"more than {STRAY_LIMIT:,} lines on stdout that are not JSON-RPC")
 
 
-async def _read(stream: HeldStream, out: MemoryObjectSendStream[SessionMessage | Exception], log: ServerLog) -> None:
+async def _read(
+    stream: HeldStream, out: MemoryObjectSendStream[SessionMessage | Exception], log: ServerLog
+) -> None:
     async with out:
         try:
             async for line in lines(stream.stdout()):
@@ -59,11 +64,15 @@ async def _write(stream: HeldStream, messages: MemoryObjectReceiveStream[Session
     with suppress(ConnectionError, anyio.ClosedResourceError):
         async with messages:
             async for item in messages:
-                await stream.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                await stream.write(
+                    item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                )
 
 
 @asynccontextmanager
-async def server_streams(container: Container, argv: list[str], env: Mapping[str, str], log: ServerLog) -> AsyncIterator[Streams]:
+async def server_streams(
+    container: Container, argv: list[str], env: Mapping[str, str], log: ServerLog
+) -> AsyncIterator[Streams]:
     """Start the server as user `server` and yield the streams an `mcp.Client` takes. The process ends with the container."""
     stream = await container.hold(argv, user=SERVER, env=env, on_stderr=log.stderr.feed)
     to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)

@@ -22,7 +22,11 @@ SERVER_UID = 10002
 
 def entries(root: Path) -> list[Path]:
     """Every file, link and folder under `root`, the marker apart, in one order on every machine."""
-    found = [Path(folder, name) for folder, folders, files in os.walk(root) for name in (*folders, *files)]
+    found = [
+        Path(folder, name)
+        for folder, folders, files in os.walk(root)
+        for name in (*folders, *files)
+    ]
     return sorted(path for path in found if path != root / MARKER)
 
 
@@ -36,7 +40,13 @@ def content(root: Path) -> tuple[str, int]:
             with path.open("rb") as file:
                 what = hashlib.file_digest(file, "sha256").hexdigest()
             size += status.st_size
-        line = (os.fsdecode(path.relative_to(root)), status.st_mode, status.st_uid, status.st_gid, what)
+        line = (
+            os.fsdecode(path.relative_to(root)),
+            status.st_mode,
+            status.st_uid,
+            status.st_gid,
+            what,
+        )
         digest.update(json.dumps(line).encode() + b"\n")
     return digest.hexdigest(), size
 
@@ -54,19 +64,53 @@ def install_python(root: Path, job: Path) -> None:
     # --no-deps: the lock is complete, and a package that is not in it must not slip in. Nor may a build's tools: without isolation the few
     # source archives are built with what the base image holds, and fail where that does not do.
     run(
-        str(venv / "bin/python"), "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check",
-        "--root-user-action=ignore", "--require-hashes", "--no-deps", "--prefer-binary", "--no-build-isolation",
-        "--no-compile", "--target", target, "-r", "requirements.txt", cwd=job,
-    )  # fmt: skip
+        str(venv / "bin/python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-cache-dir",
+        "--disable-pip-version-check",
+        "--root-user-action=ignore",
+        "--require-hashes",
+        "--no-deps",
+        "--prefer-binary",
+        "--no-build-isolation",
+        "--no-compile",
+        "--target",
+        target,
+        "-r",
+        "requirements.txt",
+        cwd=job,
+    )
     # Without byte code every start would compile the server's packages again: the volume is read-only in a cell.
-    compileall = ("python3", "-m", "compileall", "-q", "-j0", "--invalidation-mode", "unchecked-hash", target)
+    compileall = (
+        "python3",
+        "-m",
+        "compileall",
+        "-q",
+        "-j0",
+        "--invalidation-mode",
+        "unchecked-hash",
+        target,
+    )
     subprocess.run(compileall, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 - some packages ship files that no Python compiles
 
 
 def install_node(root: Path, job: Path) -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(job / name, root / name)
-    run("npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", cwd=root)
+    run(
+        "npm",
+        "ci",
+        "--ignore-scripts",
+        "--omit=dev",
+        "--no-audit",
+        "--no-fund",
+        "--no-update-notifier",
+        "--loglevel=error",
+        cwd=root,
+    )
     for name in ("package.json", "package-lock.json", "node_modules/.package-lock.json"):
         (root / name).unlink(missing_ok=True)
 
@@ -104,7 +148,11 @@ def build(root: Path, job: Path) -> None:
 def inspect(root: Path) -> dict[str, Any]:
     marker = root / MARKER
     digest, size = content(root)
-    return {"content": digest, "bytes": size, "marker": json.loads(marker.read_text(encoding="utf-8")) if marker.exists() else None}
+    return {
+        "content": digest,
+        "bytes": size,
+        "marker": json.loads(marker.read_text(encoding="utf-8")) if marker.exists() else None,
+    }
 
 
 def main(argv: list[str]) -> None:

@@ -33,6 +33,8 @@ def score_cell(  # noqa: PLR0913 - six different things make a scorecard, and ea
     answer, trace, effort = split(events, scenario)
     return Scorecard(
         cell_id=cell_id,
-        fairness=score_fairness(scenario, rubric, answer, effort, files=files, judge=judge, cache_dir=cache_dir),
+        fairness=score_fairness(
+            scenario, rubric, answer, effort, files=files, judge=judge, cache_dir=cache_dir
+        ),
         adoption=score_adoption(trace, server=server),
     )

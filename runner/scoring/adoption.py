@@ -20,12 +20,44 @@ WEIGHTS = {"tool_fluency": 0.60, "discoverability": 0.40}
 
 STRUCTURAL = Unscored(reason="structural: the shell arm has no server to adopt")
 
-SEARCH_COMMANDS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rgrep", "rg", "ag", "ack", "ack-grep", "find", "fd", "fdfind", "locate"})
+SEARCH_COMMANDS = frozenset(
+    {
+        "grep",
+        "egrep",
+        "fgrep",
+        "zgrep",
+        "rgrep",
+        "rg",
+        "ag",
+        "ack",
+        "ack-grep",
+        "find",
+        "fd",
+        "fdfind",
+        "locate",
+    }
+)
 _GIT_SEARCHES = frozenset({"grep", "ls-files"})
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ash"})
-_PREFIXES = frozenset({"sudo", "env", "time", "timeout", "nice", "nohup", "command", "exec", "xargs", "stdbuf", "builtin"})
+_PREFIXES = frozenset(
+    {
+        "sudo",
+        "env",
+        "time",
+        "timeout",
+        "nice",
+        "nohup",
+        "command",
+        "exec",
+        "xargs",
+        "stdbuf",
+        "builtin",
+    }
+)
 _SEPARATORS = frozenset({";", "&", "&&", "|", "|&", "||", "(", ")", ";;", "\n"})
-_KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "fi", "done", "time"})
+_KEYWORDS = frozenset(
+    {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "fi", "done", "time"}
+)
 _HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?\n\s*\2[ \t]*(?=\n|\Z)", re.DOTALL)
 _FED_TO_A_SHELL = re.compile(r"\b(?:bash|sh|dash|zsh)\b[^\n|;]*<<")
 _MAX_DEPTH = 4
@@ -44,15 +76,24 @@ def tool_fluency(trace: ToolTrace) -> Score:
 def discoverability(trace: ToolTrace) -> Score:
     """Steps in which a server call succeeded / steps."""
     found = {call.step for call in trace.calls if call.origin == "server" and not call.is_error}
-    return Scored(value=len(found) / trace.steps if trace.steps else 0.0, detail=f"{len(found)} of {trace.steps} steps")
+    return Scored(
+        value=len(found) / trace.steps if trace.steps else 0.0,
+        detail=f"{len(found)} of {trace.steps} steps",
+    )
 
 
-ADOPTION: dict[str, AdoptionScorer] = {"tool_fluency": tool_fluency, "discoverability": discoverability}
+ADOPTION: dict[str, AdoptionScorer] = {
+    "tool_fluency": tool_fluency,
+    "discoverability": discoverability,
+}
 
 
 def score_adoption(trace: ToolTrace, *, server: str) -> Adoption:
     """The adoption half of a scorecard. For `shell` every score is structurally unscored: a dash in a report, 0 in no average."""
-    parts: dict[str, Score] = {name: STRUCTURAL if server == "shell" else scorer(trace) for name, scorer in ADOPTION.items()}
+    parts: dict[str, Score] = {
+        name: STRUCTURAL if server == "shell" else scorer(trace)
+        for name, scorer in ADOPTION.items()
+    }
     calls = [call for call in trace.calls if call.origin == "server"]
     return Adoption(
         score=weighted(parts, WEIGHTS),
@@ -77,8 +118,12 @@ def runs_search(command: str, depth: int = 0) -> bool:
         return False
     if not _FED_TO_A_SHELL.search(command):  # a script written to a file is text, not a search
         command = _HERE_DOCUMENT.sub(r" \3 ", command)
-    inner = [text for pair in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", command) for text in pair if text]
-    return any(runs_search(text, depth + 1) for text in inner) or any(_is_search(words, depth) for words in _commands(command))
+    inner = [
+        text for pair in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", command) for text in pair if text
+    ]
+    return any(runs_search(text, depth + 1) for text in inner) or any(
+        _is_search(words, depth) for words in _commands(command)
+    )
 
 
 def _commands(line: str) -> list[list[str]]:
@@ -93,12 +138,16 @@ def _commands(line: str) -> list[list[str]]:
 
 
 def _tokens(line: str) -> list[str]:
-    lexer = shlex.shlex(line.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
+    lexer = shlex.shlex(
+        line.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()"
+    )
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:
         return list(lexer)
-    except ValueError:  # an unbalanced quote: the shell would refuse it too, but a here-document may hold one
+    except (
+        ValueError
+    ):  # an unbalanced quote: the shell would refuse it too, but a here-document may hold one
         return re.findall(r"[;&|()]+|[^\s;&|()]+", line)
 
 
@@ -108,7 +157,9 @@ def _is_search(words: list[str], depth: int) -> bool:
         return False
     name = words[0].rsplit("/", 1)[-1]
     if name in _SHELLS:
-        scripts = [after for flag, after in itertools.pairwise(words) if re.fullmatch(r"-[a-z]*c", flag)]
+        scripts = [
+            after for flag, after in itertools.pairwise(words) if re.fullmatch(r"-[a-z]*c", flag)
+        ]
         return any(runs_search(script, depth + 1) for script in scripts)
     if name == "git":
         return any(word in _GIT_SEARCHES for word in _git_verb(words))
@@ -122,7 +173,9 @@ def _without_prefixes(words: list[str]) -> list[str]:
         first = words[0].rsplit("/", 1)[-1]
         if first in _PREFIXES:
             prefixed = True
-        elif not (re.match(r"\w+=", first) or (prefixed and re.match(r"-|\d+[smh]?$|\{\}$", first))):
+        elif not (
+            re.match(r"\w+=", first) or (prefixed and re.match(r"-|\d+[smh]?$|\{\}$", first))
+        ):
             return words
         words = words[1:]
     return words

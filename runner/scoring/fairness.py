@@ -43,7 +43,12 @@ from runner.scoring.judge import spray_share
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import weighted
 
-WEIGHTS = {"keyword_coverage": 0.10, "llm_quality": 0.55, "citation_grounding": 0.15, "efficiency": 0.20}
+WEIGHTS = {
+    "keyword_coverage": 0.10,
+    "llm_quality": 0.55,
+    "citation_grounding": 0.15,
+    "efficiency": 0.20,
+}
 """DESIGN.md, Scores: the published weights of the harness that seed 002 describes."""
 
 
@@ -69,7 +74,11 @@ def _keywords(evidence: Evidence) -> Score:
 
 def _quality(evidence: Evidence) -> Score:
     verdict = evidence.verdict
-    return verdict if isinstance(verdict, Unscored) else Scored(value=verdict.quality, detail=f"judged by {verdict.judge}")
+    return (
+        verdict
+        if isinstance(verdict, Unscored)
+        else Scored(value=verdict.quality, detail=f"judged by {verdict.judge}")
+    )
 
 
 def _efficiency(evidence: Evidence) -> Score:
@@ -98,16 +107,30 @@ FAIRNESS: dict[str, Callable[[Evidence], Score]] = {
 
 def precision_of(evidence: Evidence) -> float | None:
     """The headline rate, times what is left of it in steps that spray. None where there are no citations."""
-    counts = [sum(citation.start is not None for citation in citations) for citations in evidence.citations]
+    counts = [
+        sum(citation.start is not None for citation in citations)
+        for citations in evidence.citations
+    ]
     if not any(counts) or evidence.grounding.headline_rate is None:
         return None
-    shares = [spray_share(count, len(step.must_cite)) for count, step in zip(counts, evidence.scenario.steps, strict=True)]
-    return evidence.grounding.headline_rate * math.fsum(count * share for count, share in zip(counts, shares, strict=True)) / sum(counts)
+    shares = [
+        spray_share(count, len(step.must_cite))
+        for count, step in zip(counts, evidence.scenario.steps, strict=True)
+    ]
+    return (
+        evidence.grounding.headline_rate
+        * math.fsum(count * share for count, share in zip(counts, shares, strict=True))
+        / sum(counts)
+    )
 
 
 def must_cite_recall(evidence: Evidence) -> Score:
     """Share of the scenario's `must_cite` places that a citation of the same step points at (±5 lines)."""
-    found = [hit for step, said in zip(evidence.scenario.steps, evidence.citations, strict=True) for hit in recalled(said, step.must_cite)]
+    found = [
+        hit
+        for step, said in zip(evidence.scenario.steps, evidence.citations, strict=True)
+        for hit in recalled(said, step.must_cite)
+    ]
     if not found:
         return Unscored(reason="the scenario lists no must_cite places")
     return Scored(value=sum(found) / len(found), detail=f"{sum(found)} of {len(found)} places")
@@ -129,9 +152,14 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     """
     whole, steps = verified(answer, files, cache_dir)
     evidence = Evidence(
-        scenario=scenario, answer=answer, effort=effort, citations=steps, grounding=whole.summary,
-        files_cited=cited_files(whole), verdict=_judged(judge, scenario, rubric, answer),
-    )  # fmt: skip
+        scenario=scenario,
+        answer=answer,
+        effort=effort,
+        citations=steps,
+        grounding=whole.summary,
+        files_cited=cited_files(whole),
+        verdict=_judged(judge, scenario, rubric, answer),
+    )
     parts = {name: scorer(evidence) for name, scorer in FAIRNESS.items()}
     return Fairness(
         score=weighted(parts, WEIGHTS),
@@ -147,14 +175,20 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     )
 
 
-def verified(answer: Answer, files: Files, cache_dir: Path | None) -> tuple[Grounding, tuple[tuple[Citation, ...], ...]]:
+def verified(
+    answer: Answer, files: Files, cache_dir: Path | None
+) -> tuple[Grounding, tuple[tuple[Citation, ...], ...]]:
     """The answer's citations, each once; and those of each step alone, since a place counts in the step that asks for it."""
     texts = [step.text for step in answer.steps]
     whole = ground(texts, files, cache_dir=cache_dir)
-    return whole, tuple(ground(text, files, cache_dir=cache_dir).citations if text else () for text in texts)
+    return whole, tuple(
+        ground(text, files, cache_dir=cache_dir).citations if text else () for text in texts
+    )
 
 
-def _judged(judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Answer) -> Verdict | Unscored:
+def _judged(
+    judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Answer
+) -> Verdict | Unscored:
     if judge is None:
         return Unscored(reason="not judged yet")
     try:

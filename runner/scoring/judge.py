@@ -100,13 +100,22 @@ class Checklist:
 
     def __init__(self) -> None:
         """The identity digests the semantics version and the code's own bytes: a change of either makes every stored verdict stale."""
-        sources = [Path(file).read_bytes().replace(b"\r\n", b"\n") for file in (__file__, passages.__file__, keywords.__file__)]
+        sources = [
+            Path(file).read_bytes().replace(b"\r\n", b"\n")
+            for file in (__file__, passages.__file__, keywords.__file__)
+        ]
         self.name = "checklist"
-        self.identity = digest_of([self.name, SEMANTICS, *(hashlib.sha256(source).hexdigest() for source in sources)])
+        self.identity = digest_of(
+            [self.name, SEMANTICS, *(hashlib.sha256(source).hexdigest() for source in sources)]
+        )
 
-    def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
+    def judge(
+        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+    ) -> Verdict:
         """`answer` and `must_find`: one per step of the scenario, in its order. A rubric step without an answer scores 0."""
-        said = {step.name: (step, tuple(places)) for step, places in zip(answer, must_find, strict=True)}
+        said = {
+            step.name: (step, tuple(places)) for step, places in zip(answer, must_find, strict=True)
+        }
         steps = tuple(_judge_step(step, *said.get(step.name, (None, ()))) for step in rubric.steps)
         return Verdict(
             judge=self.name,
@@ -120,34 +129,54 @@ class Checklist:
 JUDGES: dict[str, Callable[[], Judge]] = {"checklist": Checklist}
 
 
-def verdict_inputs(rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> str:
+def verdict_inputs(
+    rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+) -> str:
     """Digest of everything a judge is given, and of nothing else."""
     return digest_of(
         {
             "rubric": rubric.model_dump(mode="json"),
             "answer": [step.model_dump(mode="json") for step in answer],
-            "must_find": [[place.model_dump(mode="json") for place in places] for places in must_find],
+            "must_find": [
+                [place.model_dump(mode="json") for place in places] for places in must_find
+            ],
         }
     )
 
 
-def _judge_step(step: RubricStep, answer: AnswerStep | None, must_find: Sequence[MustCite]) -> StepVerdict:
+def _judge_step(
+    step: RubricStep, answer: AnswerStep | None, must_find: Sequence[MustCite]
+) -> StepVerdict:
     if answer is None or not answer.text.strip():
-        nothing = {name: CriterionVerdict(score=0.0, reason="the step has no answer") for name in step.criteria}
+        nothing = {
+            name: CriterionVerdict(score=0.0, reason="the step has no answer")
+            for name in step.criteria
+        }
         return StepVerdict(name=step.name, quality=0.0, criteria=nothing)
     found = _Reading(step, answer, must_find).credits()
-    criteria = {name: _judge_criterion(criterion, found) for name, criterion in step.criteria.items()}
+    criteria = {
+        name: _judge_criterion(criterion, found) for name, criterion in step.criteria.items()
+    }
     # fsum: plain sums round otherwise from one Python to the next, and the gate compares verdicts by their bytes.
-    quality = math.fsum(step.criteria[name].weight * verdict.score for name, verdict in criteria.items())
+    quality = math.fsum(
+        step.criteria[name].weight * verdict.score for name, verdict in criteria.items()
+    )
     return StepVerdict(name=step.name, quality=min(1.0, quality), criteria=criteria)
 
 
 def _judge_criterion(criterion: Criterion, earned: dict[int, _Credit]) -> CriterionVerdict:
     found = [(fact, earned[id(fact)]) for fact in criterion.facts]
-    score = math.fsum(fact.weight * credit.worth for fact, credit in found) / math.fsum(fact.weight for fact in criterion.facts)
+    score = math.fsum(fact.weight * credit.worth for fact, credit in found) / math.fsum(
+        fact.weight for fact in criterion.facts
+    )
     met = sum(credit.worth == CITED for _, credit in found)
-    short = "; ".join(f"{credit.why}: {fact.says}" for fact, credit in found if credit.worth < CITED)
-    return CriterionVerdict(score=min(1.0, score), reason=f"{met} of {len(found)} facts" + (f"; {short}" if short else ""))
+    short = "; ".join(
+        f"{credit.why}: {fact.says}" for fact, credit in found if credit.worth < CITED
+    )
+    return CriterionVerdict(
+        score=min(1.0, score),
+        reason=f"{met} of {len(found)} facts" + (f"; {short}" if short else ""),
+    )
 
 
 @dataclass(frozen=True)
@@ -171,19 +200,37 @@ class _Reading:
     """One step's answer, cut into passages, and what is left of each sentence's capacity for facts."""
 
     def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
-        self.facts = facts = [fact for criterion in step.criteria.values() for fact in criterion.facts]
-        given = _shingles([answer.prompt, *(criterion.question for criterion in step.criteria.values())])
-        blocks = [[unit for unit in block if not _is_given(unit, given)] for block in blocks_of(answer.text)]
+        self.facts = facts = [
+            fact for criterion in step.criteria.values() for fact in criterion.facts
+        ]
+        given = _shingles(
+            [answer.prompt, *(criterion.question for criterion in step.criteria.values())]
+        )
+        blocks = [
+            [unit for unit in block if not _is_given(unit, given)]
+            for block in blocks_of(answer.text)
+        ]
         self.units = [unit for block in blocks for unit in block]
         self.own = _Text([unit.text for unit in self.units])
         self.above = _Text([unit.context.text for unit in self.units])
         crowded = _crowded(self.units)
         self.passages = list(_passages(blocks, crowded))
-        self.places = {place for unit in self.units if _wording(unit) not in crowded for place in unit.places}
-        gold = {(place.path, place.line) for place in (*must_find, *(cite for fact in facts for cite in fact.cites))}
+        self.places = {
+            place for unit in self.units if _wording(unit) not in crowded for place in unit.places
+        }
+        gold = {
+            (place.path, place.line)
+            for place in (*must_find, *(cite for fact in facts for cite in fact.cites))
+        }
         cited = len({place for unit in self.units for place in unit.places})
         self.trust = spray_share(cited, len(gold))
-        vocabulary = {word for fact in facts for group in fact.terms for term in group for word in _words(plain(fold(term)))}
+        vocabulary = {
+            word
+            for fact in facts
+            for group in fact.terms
+            for term in group
+            for word in _words(plain(fold(term)))
+        }
         self.own_words = [_own_words(unit, vocabulary, given) for unit in self.units]
         self.capacity = [_capacity(unit) for unit in self.units]
 
@@ -200,19 +247,31 @@ class _Reading:
             if not fact.cites:
                 credit = self._credit(fact)
                 doubted = credit.worth and wrong > right
-                found[id(fact)] = _Credit(credit.worth * DISTRUST, "said beside wrong places") if doubted else credit
+                found[id(fact)] = (
+                    _Credit(credit.worth * DISTRUST, "said beside wrong places")
+                    if doubted
+                    else credit
+                )
         return found
 
     def _credit(self, fact: Fact) -> _Credit:
         """The best passage's credit. Takes from the capacity of the sentences that say it."""
         hits = _Hits(fact, self)
-        options = [(self._option(fact, passage), passage.units) for passage in self.passages if hits.says(passage)]
+        options = [
+            (self._option(fact, passage), passage.units)
+            for passage in self.passages
+            if hits.says(passage)
+        ]
         options.sort(key=lambda option: (-option[0].worth, len(option[1])))
         for credit, units in options:
             if credit.worth and all(self.capacity[unit] for unit in units):
                 for unit in units:
                     self.capacity[unit] -= 1
-                return _Credit(credit.worth * CONTRADICTED, "said and denied") if hits.denied else credit
+                return (
+                    _Credit(credit.worth * CONTRADICTED, "said and denied")
+                    if hits.denied
+                    else credit
+                )
         if options:
             return _Credit(0.0, "said among too many" if options[0][0].worth else options[0][0].why)
         return _Credit(0.0, "denied" if hits.denied else "missing")
@@ -245,7 +304,11 @@ class _Reading:
 
 
 def _cited(fact: Fact, places: frozenset[Place] | set[Place]) -> bool:
-    return any(points_at(place.path, place.start, place.end, cite) for cite in fact.cites for place in places)
+    return any(
+        points_at(place.path, place.start, place.end, cite)
+        for cite in fact.cites
+        for place in places
+    )
 
 
 def _capacity(unit: Unit) -> int:
@@ -265,7 +328,10 @@ def _passages(blocks: Sequence[Block], crowded: frozenset[str]) -> Iterator[_Pas
                     break
                 own = set() if _wording(unit) in crowded else set(unit.places)
                 places |= own
-                yield _Passage(tuple(range(first + start, first + end + 1)), frozenset(places if len(places) <= MAX_PLACES else ()))
+                yield _Passage(
+                    tuple(range(first + start, first + end + 1)),
+                    frozenset(places if len(places) <= MAX_PLACES else ()),
+                )
         first += len(block)
 
 
@@ -284,10 +350,12 @@ def _crowded(units: Sequence[Unit]) -> frozenset[str]:
     places: dict[str, set[Place]] = defaultdict(set)
     for unit in units:
         places[_wording(unit)].update(unit.places)
-    return frozenset(wording for wording, cited in places.items() if len(cited) > MAX_PLACES and wording.strip())
+    return frozenset(
+        wording for wording, cited in places.items() if len(cited) > MAX_PLACES and wording.strip()
+    )
 
 
-# --- terms ------------------------------------------------------------------------------------------------------------------------
+# --- terms ----------------------------------------------------------------------------------
 
 _GAP = "\n\x00\n"
 
@@ -322,7 +390,11 @@ class _Hits:
         self.above = [set(_spans(reading.above, group)) for group in fact.terms]
         self.own = [set(spans) for spans in own]
         everywhere = set.intersection(*self.own)
-        self.denied = {unit for unit in everywhere if not _NEGATION.search(fact.says.lower()) and _is_negated(unit, own, reading)}
+        self.denied = {
+            unit
+            for unit in everywhere
+            if not _NEGATION.search(fact.says.lower()) and _is_negated(unit, own, reading)
+        }
         never = set(_spans(reading.own, fact.never)) if fact.never else set()
         self.denied |= never & (self.own[0] | self.above[0])
 
@@ -332,7 +404,8 @@ class _Hits:
             return False
         in_own = [any(unit in group for unit in units) for group in self.own]
         return any(in_own) and all(
-            found or any(unit in group for unit in units) for found, group in zip(in_own, self.above, strict=True)
+            found or any(unit in group for unit in units)
+            for found, group in zip(in_own, self.above, strict=True)
         )
 
 
@@ -374,7 +447,9 @@ _REACH = re.compile(r"(?:\s*\S+){0,5}")
 """The words after a negation that it can deny."""
 
 
-def _is_negated(unit: int, own: Sequence[dict[int, list[tuple[int, int]]]], reading: _Reading) -> bool:
+def _is_negated(
+    unit: int, own: Sequence[dict[int, list[tuple[int, int]]]], reading: _Reading
+) -> bool:
     """Is every match of some group within reach of a negation that is not itself part of a term?"""
     text = reading.own.texts[unit]
     terms = [span for group in own for span in group[unit]]
@@ -383,7 +458,10 @@ def _is_negated(unit: int, own: Sequence[dict[int, list[tuple[int, int]]]], read
         if any(start <= cue.start() < end for start, end in terms):
             continue
         zones.append((cue.end(), _reach(text, cue.end())))
-    return any(all(any(low <= start < high for low, high in zones) for start, _ in group[unit]) for group in own)
+    return any(
+        all(any(low <= start < high for low, high in zones) for start, _ in group[unit])
+        for group in own
+    )
 
 
 def _reach(text: str, start: int) -> int:
@@ -391,7 +469,7 @@ def _reach(text: str, start: int) -> int:
     return min(words.end() if words else len(text), clause.start() if clause else len(text))
 
 
-# --- words ------------------------------------------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------
 
 _FUNCTION_WORDS = frozenset(
     "a an the this that these those it its they their which who whose what where when while if then than so as because since "

@@ -19,7 +19,9 @@ SEMANTICS = "1"
 BONUS_WEIGHT = 0.5
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
-_TYPOGRAPHIC = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "\u00a0": " "})
+_TYPOGRAPHIC = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "\u00a0": " "}
+)
 _LINE_MARKS = re.compile(r"^[ \t]*(?:(?:[-*+>#|]+|\d{1,3}[.)])[ \t]+)*")
 _UNDERSCORE_EMPHASIS = re.compile(r"(?<!\w)_(?=[^_\s])([^\n]{0,80}?[^_\s])_(?!\w)")
 
@@ -35,10 +37,14 @@ def keyword_coverage(scenario: Scenario, answer: Answer, files_cited: Sequence[i
             if passes(check, said.text, files):
                 hit += weight
             else:
-                missing.append(f"{check.value}" if check.kind != "min_files" else f"{check.value} files cited")
+                missing.append(
+                    f"{check.value}" if check.kind != "min_files" else f"{check.value} files cited"
+                )
     if not total:
         return Unscored(reason="the scenario has no keyword checks")
-    return Scored(value=hit / total, detail=f"missing: {', '.join(missing)}" if missing else "every check hit")
+    return Scored(
+        value=hit / total, detail=f"missing: {', '.join(missing)}" if missing else "every check hit"
+    )
 
 
 def passes(check: Check, text: str, files_cited: int) -> bool:

@@ -82,13 +82,15 @@ def blocks_of(text: str) -> list[Block]:
     return [block for block in blocks if block]
 
 
-# --- Markdown ---------------------------------------------------------------------------------------------------------------------
+# --- Markdown -------------------------------------------------------------------------------
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _BOLD_LINE = re.compile(r"^\s{0,8}(?:\*\*|__)[^*]{1,200}(?:\*\*|__)[^a-z]{0,40}$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)[\"')\]]?\s+(?=[\"'(\[`*]*[A-Z0-9`_])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)[\"')\]]?\s+(?=[\"'(\[`*]*[A-Z0-9`_])"
+)
 _EMPHASIS = re.compile(r"[*`]+|~~")
 
 
@@ -119,13 +121,17 @@ def _segments(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     while index < len(lines):
         line = lines[index]
         if _FENCE.match(line):
-            end = next((at for at in range(index + 1, len(lines)) if _FENCE.match(lines[at])), len(lines))
+            end = next(
+                (at for at in range(index + 1, len(lines)) if _FENCE.match(lines[at])), len(lines)
+            )
             yield "fence", list(lines[index + 1 : end])
             index = end + 1
             continue
         kind = _kind(line)
         end = index + 1
-        while kind not in ("heading", "blank") and end < len(lines) and _continues(kind, lines[end]):
+        while (
+            kind not in ("heading", "blank") and end < len(lines) and _continues(kind, lines[end])
+        ):
             end += 1
         if kind != "blank":
             yield kind, list(lines[index:end])
@@ -185,7 +191,9 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         if match or (after_blank and line.strip() and not line.startswith((" ", "\t"))):
             if parts[0]:
                 yield indent, " ".join(parts)
-            indent, parts = (len(match[1].expandtabs(4)), [match[2]]) if match else (0, [line.strip()])
+            indent, parts = (
+                (len(match[1].expandtabs(4)), [match[2]]) if match else (0, [line.strip()])
+            )
         elif line.strip():
             parts.append(line.strip())
         after_blank = not line.strip()
@@ -200,7 +208,9 @@ def _table(lines: Sequence[str], context: Context) -> list[Block]:
     heads = rows[0] if has_head else []
     blocks = []
     for row in rows[2:] if has_head else rows:
-        cells = [_with_head(cell, heads[at] if at < len(heads) else "") for at, cell in enumerate(row)]
+        cells = [
+            _with_head(cell, heads[at] if at < len(heads) else "") for at, cell in enumerate(row)
+        ]
         blocks.append(_units(" ; ".join(cell for cell in cells if cell), context))
     return blocks
 
@@ -248,7 +258,7 @@ def plain(text: str) -> str:
     return _EMPHASIS.sub("", text).lower()
 
 
-# --- JSON: coding agents often answer with it -------------------------------------------------------------------------------------
+# --- JSON: coding agents often answer with it -----------------------------------------------
 
 _SHORT_WORDS = 12
 
@@ -272,12 +282,21 @@ def _json_blocks(value: Any, context: Context, name: str, depth: int = 0) -> lis
         return _json_list(value, context.under(_label(name)) if name else context, depth)
     if not isinstance(value, dict):
         return [_units(f"{_label(name)}: {value}", context)]
-    short = {key: item for key, item in value.items() if _is_scalar(item) and len(str(item).split()) <= _SHORT_WORDS}
-    card = " ; ".join([_label(name)] * bool(name) + [f"{_label(key)}: {item}" for key, item in short.items()])
+    short = {
+        key: item
+        for key, item in value.items()
+        if _is_scalar(item) and len(str(item).split()) <= _SHORT_WORDS
+    }
+    card = " ; ".join(
+        [_label(name)] * bool(name) + [f"{_label(key)}: {item}" for key, item in short.items()]
+    )
     below = context.under(plain(card)) if card else context
     card_units = _units(card, context) if short else []
     long = {key: item for key, item in value.items() if _is_scalar(item) and key not in short}
-    blocks = [card_units + [unit for key, item in long.items() for unit in _units(f"{_label(key)}: {item}", below)]]
+    blocks = [
+        card_units
+        + [unit for key, item in long.items() for unit in _units(f"{_label(key)}: {item}", below)]
+    ]
     for key, item in value.items():
         if not _is_scalar(item):
             blocks += _json_blocks(item, below, key, depth + 1)
@@ -287,7 +306,11 @@ def _json_blocks(value: Any, context: Context, name: str, depth: int = 0) -> lis
 def _json_list(values: Sequence[Any], context: Context, depth: int) -> list[Block]:
     blocks: list[Block] = []
     for value in values:
-        blocks += [_units(str(value), context)] if _is_scalar(value) else _json_blocks(value, context, "", depth + 1)
+        blocks += (
+            [_units(str(value), context)]
+            if _is_scalar(value)
+            else _json_blocks(value, context, "", depth + 1)
+        )
     return blocks
 
 
@@ -300,7 +323,7 @@ def _label(key: str) -> str:
     return f"{key} {key.replace('_', ' ')}" if "_" in key else key
 
 
-# --- places -----------------------------------------------------------------------------------------------------------------------
+# --- places ---------------------------------------------------------------------------------
 
 _NUMBERS = r"\d{1,7}(?:\s*(?:-|–|—|\.\.|to)\s*l?\d{1,7})?"
 _TOKEN = re.compile(
@@ -343,7 +366,9 @@ def places_in(text: str, path: str | None) -> tuple[tuple[Place, ...], str | Non
 
 def _clean_path(written: str) -> str:
     """`[a/b.py` is a path in a bracket; in `app/[id]/page.tsx` the brackets belong to it."""
-    return (written if "]" in written else written.lstrip("[")).replace("\\", "/").removeprefix("./")
+    return (
+        (written if "]" in written else written.lstrip("[")).replace("\\", "/").removeprefix("./")
+    )
 
 
 def _interval(written: str) -> tuple[int, int]:

@@ -15,4 +15,13 @@ def weighted(parts: Mapping[str, Score], weights: Mapping[str, float]) -> Score:
         return Unscored(reason=next(iter(missing.values())))
     if missing:
         return Unscored(reason="; ".join(f"{name}: {reason}" for name, reason in missing.items()))
-    return Scored(value=min(1.0, math.fsum(weights[name] * part.value for name, part in parts.items() if isinstance(part, Scored))))
+    return Scored(
+        value=min(
+            1.0,
+            math.fsum(
+                weights[name] * part.value
+                for name, part in parts.items()
+                if isinstance(part, Scored)
+            ),
+        )
+    )

@@ -70,9 +70,18 @@ def transcript(texts: Sequence[str]) -> str:
 
 
 def grades(scores: tuple[float, float, float]) -> list[dict[str, Any]]:
-    steps = {"trace": {"map_quality": scores[0], "justification": scores[1]}, "impact": {"map_quality": scores[2]}}
+    steps = {
+        "trace": {"map_quality": scores[0], "justification": scores[1]},
+        "impact": {"map_quality": scores[2]},
+    }
     return [
-        {"name": name, "criteria": {criterion: {"score": score, "reason": "as read"} for criterion, score in criteria.items()}}
+        {
+            "name": name,
+            "criteria": {
+                criterion: {"score": score, "reason": "as read"}
+                for criterion, score in criteria.items()
+            },
+        }
         for name, criteria in steps.items()
     ]
 
@@ -91,7 +100,9 @@ class Tree:
             self.write_scenario(f"held-out/{name}")
             for file, (texts, _) in ANSWERS[name].items():
                 self.write(f"scenarios/held-out/{name}/transcripts/{file}", transcript(texts))
-            self.write_gold(name, [graded(file, scores) for file, (_, scores) in ANSWERS[name].items()])
+            self.write_gold(
+                name, [graded(file, scores) for file, (_, scores) in ANSWERS[name].items()]
+            )
         self.write_scenario(f"core/{CORE}")
 
     def write(self, path: str, text: str) -> None:
@@ -109,13 +120,18 @@ class Tree:
     def write_scenario(self, folder: str) -> None:
         scenario = {**SCENARIO.model_dump(mode="json"), "id": folder.rpartition("/")[2]}
         self.write(f"scenarios/{folder}/scenario.yaml", yaml.safe_dump(scenario, sort_keys=False))
-        self.write(f"scenarios/{folder}/rubric.yaml", yaml.safe_dump(RUBRIC.model_dump(mode="json"), sort_keys=False))
+        self.write(
+            f"scenarios/{folder}/rubric.yaml",
+            yaml.safe_dump(RUBRIC.model_dump(mode="json"), sort_keys=False),
+        )
         for number, text in enumerate(GOOD, start=1):
             self.write(f"scenarios/{folder}/reference/{number}.md", text + "\n")
 
     def write_gold(self, scenario: str, transcripts: list[dict[str, Any]]) -> None:
         gold = {"scenario": scenario, "transcripts": transcripts}
-        self.write(f"scenarios/held-out/{scenario}/gold_scores.json", json.dumps(gold, indent=1) + "\n")
+        self.write(
+            f"scenarios/held-out/{scenario}/gold_scores.json", json.dumps(gold, indent=1) + "\n"
+        )
 
     def rubric(self, folder: str) -> Any:
         return yaml.safe_load(self.read(f"scenarios/{folder}/rubric.yaml"))
@@ -124,7 +140,11 @@ class Tree:
         self.write(f"scenarios/{folder}/rubric.yaml", yaml.safe_dump(rubric, sort_keys=False))
 
     def snapshot(self) -> dict[str, bytes]:
-        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in self.root.rglob("*")
+            if path.is_file()
+        }
 
 
 def locked(root: Path) -> Tree:
@@ -137,22 +157,41 @@ def locked(root: Path) -> Tree:
 class Judging:
     """A judge that scores every step by one function of its text; `deterministic` or not, reachable or not."""
 
-    def __init__(self, score: Callable[[str], float], *, name: str = "cheat", identity: str = "1" * 64, deterministic: bool = True) -> None:
-        self.score, self.name, self.identity, self.deterministic = score, name, identity, deterministic
+    def __init__(
+        self,
+        score: Callable[[str], float],
+        *,
+        name: str = "cheat",
+        identity: str = "1" * 64,
+        deterministic: bool = True,
+    ) -> None:
+        self.score, self.name, self.identity, self.deterministic = (
+            score,
+            name,
+            identity,
+            deterministic,
+        )
         self.asked = 0
 
-    def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
+    def judge(
+        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+    ) -> Verdict:
         self.asked += 1
         steps = []
         for asked, said in zip(rubric.steps, answer, strict=True):
             score = self.score(said.text)
             criteria = {name: CriterionVerdict(score=score, reason="so") for name in asked.criteria}
-            quality = min(1.0, sum(criterion.weight * score for criterion in asked.criteria.values()))
+            quality = min(
+                1.0, sum(criterion.weight * score for criterion in asked.criteria.values())
+            )
             steps.append(StepVerdict(name=asked.name, quality=quality, criteria=criteria))
         return Verdict(
-            judge=self.name, identity=self.identity, inputs=verdict_inputs(rubric, answer, must_find),
-            quality=sum(step.quality for step in steps) / len(steps), steps=tuple(steps),
-        )  # fmt: skip
+            judge=self.name,
+            identity=self.identity,
+            inputs=verdict_inputs(rubric, answer, must_find),
+            quality=sum(step.quality for step in steps) / len(steps),
+            steps=tuple(steps),
+        )
 
 
 class FarAway:
@@ -164,8 +203,14 @@ class FarAway:
     def __init__(self, *, reachable: bool, identity: str = "2" * 64) -> None:
         self.reachable, self.identity, self.asked = reachable, identity, 0
 
-    def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
+    def judge(
+        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+    ) -> Verdict:
         if not self.reachable:
             raise NoVerdict("no API key")
         self.asked += 1
-        return Checklist().judge(rubric, answer, must_find).model_copy(update={"judge": self.name, "identity": self.identity})
+        return (
+            Checklist()
+            .judge(rubric, answer, must_find)
+            .model_copy(update={"judge": self.name, "identity": self.identity})
+        )

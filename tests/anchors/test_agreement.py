@@ -26,12 +26,17 @@ def test_every_resample_has_the_rho_that_scipy_gives_it() -> None:
     random = np.random.default_rng(7)
     x, y = random.integers(0, 5, 14).astype(float), random.random(14)
     times = random.multinomial(14, [1 / 14] * 14, size=50).astype(float)
-    expected = [spearmanr(np.repeat(x, row.astype(int)), np.repeat(y, row.astype(int))).statistic for row in times]
+    expected = [
+        spearmanr(np.repeat(x, row.astype(int)), np.repeat(y, row.astype(int))).statistic
+        for row in times
+    ]
     assert resampled_rhos(x, y, times) == pytest.approx(expected)
 
 
 def test_a_resample_without_spread_has_no_rho() -> None:
-    assert math.isnan(resampled_rhos(np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([[2.0, 0.0]]))[0])
+    assert math.isnan(
+        resampled_rhos(np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([[2.0, 0.0]]))[0]
+    )
 
 
 def test_the_interval_is_the_same_every_time_and_holds_the_estimate() -> None:
@@ -49,7 +54,12 @@ def test_steps_of_one_transcript_are_no_independent_evidence() -> None:
     repeated_gold, repeated_judged = np.repeat(gold, 4).tolist(), np.repeat(judged, 4).tolist()
     clustered = correlate(repeated_gold, repeated_judged, np.repeat(np.arange(12), 4).tolist())
     plain = correlate(repeated_gold, repeated_judged)
-    assert clustered.low is not None and clustered.high is not None and plain.low is not None and plain.high is not None
+    assert (
+        clustered.low is not None
+        and clustered.high is not None
+        and plain.low is not None
+        and plain.high is not None
+    )
     assert clustered.high - clustered.low > 1.5 * (plain.high - plain.low)
 
 
@@ -67,15 +77,25 @@ def test_too_few_for_an_interval_have_none() -> None:
         ([], [], "fewer than two items"),
     ],
 )
-def test_no_rho_is_a_reason_and_never_a_number(gold: list[float], judged: list[float], reason: str) -> None:
+def test_no_rho_is_a_reason_and_never_a_number(
+    gold: list[float], judged: list[float], reason: str
+) -> None:
     found = correlate(gold, judged)
     assert (found.rho, found.reason) == (None, reason)
 
 
-def test_the_pairs_that_disagree_most_come_first_and_only_those_ranked_the_other_way_round() -> None:
+def test_the_pairs_that_disagree_most_come_first_and_only_those_ranked_the_other_way_round() -> (
+    None
+):
     scores = [
         AnchorScore(transcript=name, gold=gold, judged=judged)
-        for name, gold, judged in (("a", 0.9, 0.2), ("b", 0.5, 0.6), ("c", 0.4, 0.5), ("d", 0.1, 0.3), ("e", 0.1, 0.9))
+        for name, gold, judged in (
+            ("a", 0.9, 0.2),
+            ("b", 0.5, 0.6),
+            ("c", 0.4, 0.5),
+            ("d", 0.1, 0.3),
+            ("e", 0.1, 0.9),
+        )
     ]
     found = [(pair.better.transcript, pair.worse.transcript) for pair in disagreements(scores)]
     assert found == [("a", "e"), ("a", "d"), ("a", "b")]

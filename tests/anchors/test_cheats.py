@@ -48,7 +48,7 @@ def not_accepted(tree: Tree, judge: Any = None) -> GateError:
     return caught.value
 
 
-# --- the rubric -------------------------------------------------------------------------------------------------------------------
+# --- the rubric -----------------------------------------------------------------------------
 
 
 def test_editing_a_rubric_to_favour_one_arm_loses(tree: Tree) -> None:
@@ -58,7 +58,9 @@ def test_editing_a_rubric_to_favour_one_arm_loses(tree: Tree) -> None:
         rubric = tree.rubric(folder)
         for step in rubric["steps"]:
             for criterion in step["criteria"].values():
-                criterion["facts"] = [{"says": "it reads well", "terms": [["pattern", "design", "FailureJournal"]]}]
+                criterion["facts"] = [
+                    {"says": "it reads well", "terms": [["pattern", "design", "FailureJournal"]]}
+                ]
         tree.write_rubric(folder, rubric)
 
     favour(f"core/{CORE}")
@@ -96,15 +98,19 @@ def test_a_rubric_that_gives_a_key_twice_loses(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(("name", "where"), [(CORE, f"aaa/{CORE}"), ("queue-one", "aaa/queue-one")])
-def test_a_scenario_that_stands_in_for_a_locked_one_from_another_folder_loses(tree: Tree, name: str, where: str) -> None:
+def test_a_scenario_that_stands_in_for_a_locked_one_from_another_folder_loses(
+    tree: Tree, name: str, where: str
+) -> None:
     """The catalog goes by id: the first folder of that name is the one a run would be judged with."""
     tree.write_scenario(where)
-    with pytest.raises(AnchorsDrifted, match=rf"scenarios/{where}/rubric\.yaml: is not in the lock"):
+    with pytest.raises(
+        AnchorsDrifted, match=rf"scenarios/{where}/rubric\.yaml: is not in the lock"
+    ):
         gate.verify(tree.root, Checklist(), scenarios=[CORE])
     assert all(found.startswith(f"scenarios/{where}/") for found in drifted(tree)) and name in where
 
 
-# --- gold and transcripts ---------------------------------------------------------------------------------------------------------
+# --- gold and transcripts -------------------------------------------------------------------
 
 
 def test_editing_gold_alone_loses(tree: Tree) -> None:
@@ -125,7 +131,9 @@ def test_swapping_two_transcripts_loses(tree: Tree) -> None:
 def test_deleting_the_worst_anchor_loses(tree: Tree) -> None:
     (tree.root / ONE / "transcripts/invented.jsonl").unlink()
     gold = json.loads(tree.read(GOLD))
-    gold["transcripts"] = [item for item in gold["transcripts"] if item["transcript"] != "invented.jsonl"]
+    gold["transcripts"] = [
+        item for item in gold["transcripts"] if item["transcript"] != "invented.jsonl"
+    ]
     tree.write(GOLD, json.dumps(gold))
     assert drifted(tree) == [GOLD, f"{ONE}/transcripts/invented.jsonl"]
     assert not_accepted(tree).exit_code == 3
@@ -134,11 +142,17 @@ def test_deleting_the_worst_anchor_loses(tree: Tree) -> None:
 def test_adding_easy_anchors_loses(tree: Tree) -> None:
     gold = json.loads(tree.read(GOLD))
     for number in range(5):
-        tree.write(f"{ONE}/transcripts/easy-{number}.jsonl", tree.read("scenarios/held-out/queue-three/transcripts/silent.jsonl"))
+        tree.write(
+            f"{ONE}/transcripts/easy-{number}.jsonl",
+            tree.read("scenarios/held-out/queue-three/transcripts/silent.jsonl"),
+        )
         silent = json.loads(json.dumps(gold["transcripts"][0]).replace("invented", "silent"))
         gold["transcripts"].append({**silent, "transcript": f"easy-{number}.jsonl"})
     tree.write(GOLD, json.dumps(gold))
-    assert drifted(tree) == [GOLD, *(f"{ONE}/transcripts/easy-{number}.jsonl" for number in range(5))]
+    assert drifted(tree) == [
+        GOLD,
+        *(f"{ONE}/transcripts/easy-{number}.jsonl" for number in range(5)),
+    ]
     assert not_accepted(tree).exit_code == 3
 
 
@@ -146,12 +160,17 @@ def test_a_whole_easy_held_out_scenario_loses(tree: Tree) -> None:
     for path in sorted((tree.root / ONE).rglob("*")):
         if path.is_file():
             name = path.relative_to(tree.root / ONE).as_posix()
-            tree.write(f"scenarios/held-out/queue-easy/{name}", path.read_text().replace("queue-one", "queue-easy"))
+            tree.write(
+                f"scenarios/held-out/queue-easy/{name}",
+                path.read_text().replace("queue-one", "queue-easy"),
+            )
     assert all(where.startswith("scenarios/held-out/queue-easy/") for where in drifted(tree))
     assert not_accepted(tree).exit_code == 3
 
 
-@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", '"0.5"', "null", "true"])
+@pytest.mark.parametrize(
+    "value", ["NaN", "Infinity", "-Infinity", "1e999", '"0.5"', "null", "true"]
+)
 def test_a_grade_that_is_no_number_from_0_to_1_loses(tmp_path: Path, value: str) -> None:
     tree = Tree(tmp_path)
     tree.write(GOLD, re.sub(r'"score": 0\.35', f'"score": {value}', tree.read(GOLD), count=1))
@@ -163,17 +182,27 @@ def test_a_grade_that_is_no_number_from_0_to_1_loses(tmp_path: Path, value: str)
 
 def test_a_grade_given_twice_loses(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
-    tree.write(GOLD, re.sub(r'"score": 0\.35', '"score": 0.9, "score": 0.35', tree.read(GOLD), count=1))
+    tree.write(
+        GOLD, re.sub(r'"score": 0\.35', '"score": 0.9, "score": 0.35', tree.read(GOLD), count=1)
+    )
     with pytest.raises(CatalogError, match="given twice"):
         gate.accept(tree.root, Checklist(), reason="first", date=DATE)
 
 
-# --- links ------------------------------------------------------------------------------------------------------------------------
+# --- links ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "path",
-    [f"{ONE}/rubric.yaml", f"{ONE}/transcripts/thin.jsonl", f"{ONE}/transcripts", ONE, "scenarios/held-out", "scenarios", chain.LOCK],
+    [
+        f"{ONE}/rubric.yaml",
+        f"{ONE}/transcripts/thin.jsonl",
+        f"{ONE}/transcripts",
+        ONE,
+        "scenarios/held-out",
+        "scenarios",
+        chain.LOCK,
+    ],
 )
 def test_a_symlink_loses_even_where_it_leads_to_the_same_text(tree: Tree, path: str) -> None:
     target = tree.root / path
@@ -193,11 +222,15 @@ def test_a_linked_generation_of_the_chain_loses(tree: Tree) -> None:
     assert "locks/anchors/1.lock" in drifted(tree)
 
 
-# --- verdicts ---------------------------------------------------------------------------------------------------------------------
+# --- verdicts -------------------------------------------------------------------------------
 
 
 def store(tree: Tree, judge: str) -> list[Path]:
-    return [path for path in sorted((tree.root / "locks/verdicts").iterdir()) if json.loads(path.read_text())["judge"] == judge]
+    return [
+        path
+        for path in sorted((tree.root / "locks/verdicts").iterdir())
+        if json.loads(path.read_text())["judge"] == judge
+    ]
 
 
 @pytest.mark.parametrize("judge", [Checklist(), FarAway(reachable=False)])
@@ -221,7 +254,9 @@ def test_a_stale_verdict_from_another_rubric_prompt_or_model_loses(tree: Tree, w
     gate.accept(root, FarAway(reachable=True), reason="another judge", date=DATE)
     judge = FarAway(reachable=False, identity="5" * 64 if what == "judge" else "2" * 64)
     if what == "rubric":
-        tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?")
+        tree.edit(
+            f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
+        )
     assert refused(tree, judge).exit_code == 3
     from runner.anchors.material import load_anchors
     from runner.anchors.verdicts import key_of
@@ -242,12 +277,16 @@ def test_a_stale_verdict_put_in_the_lock_as_well_is_still_of_another_answer(tree
     one.write_text(other.read_text())
     lock = chain.read_chain(tree.root)[-1]
     held = lock.judges["far-away"]
-    forged = held.model_copy(update={"verdicts": {**held.verdicts, one.stem: held.verdicts[other.stem]}})
-    chain.write_generation(tree.root, lock.model_copy(update={"judges": {**lock.judges, "far-away": forged}}))
+    forged = held.model_copy(
+        update={"verdicts": {**held.verdicts, one.stem: held.verdicts[other.stem]}}
+    )
+    chain.write_generation(
+        tree.root, lock.model_copy(update={"judges": {**lock.judges, "far-away": forged}})
+    )
     assert isinstance(refused(tree, FarAway(reachable=False)), NoVerdict)
 
 
-# --- judges that do not read ------------------------------------------------------------------------------------------------------
+# --- judges that do not read ----------------------------------------------------------------
 
 
 def _same(_: str) -> float:
@@ -268,10 +307,24 @@ def _chance(text: str) -> float:
 
 @pytest.mark.parametrize(
     ("score", "reason"),
-    [(_same, "are all the same"), *((score, "below 0.85") for score in (_length, _citations, _chance, lambda text: 1 - _length(text)))],
-    ids=["the same score always", "the length of the answer", "the number of citations", "chance", "brevity"],
+    [
+        (_same, "are all the same"),
+        *(
+            (score, "below 0.85")
+            for score in (_length, _citations, _chance, lambda text: 1 - _length(text))
+        ),
+    ],
+    ids=[
+        "the same score always",
+        "the length of the answer",
+        "the number of citations",
+        "chance",
+        "brevity",
+    ],
 )
-def test_a_judge_that_does_not_read_loses(tree: Tree, score: Callable[[str], float], reason: str) -> None:
+def test_a_judge_that_does_not_read_loses(
+    tree: Tree, score: Callable[[str], float], reason: str
+) -> None:
     error = not_accepted(tree, Judging(score))
     assert isinstance(error, AnchorsDisagree) and error.exit_code == 4 and reason in error.what
 
@@ -285,7 +338,7 @@ def test_a_judge_that_takes_its_name_and_identity_says_something_else_and_loses(
     assert len(drifted(tree, Judging(_length, name="checklist", identity=honest.identity))) == 1
 
 
-# --- the lock ---------------------------------------------------------------------------------------------------------------------
+# --- the lock -------------------------------------------------------------------------------
 
 
 def forge(tree: Tree) -> dict[str, Any]:
@@ -313,7 +366,9 @@ def test_a_lock_that_adds_a_generation_without_the_digest_before_it_loses(tree: 
 
 
 def test_a_rewritten_generation_in_the_middle_of_the_chain_loses(tree: Tree) -> None:
-    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?")
+    tree.edit(
+        f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
+    )
     gate.accept(tree.root, Checklist(), reason="plainer", date=DATE)
     first = json.loads(tree.read("locks/anchors/1.lock"))
     tree.write("locks/anchors/1.lock", text_of({**first, "reason": "another story"}))
@@ -329,22 +384,30 @@ def test_a_chain_cut_short_loses(tree: Tree, kept: str) -> None:
 
 
 def test_the_newest_generation_taken_away_loses(tree: Tree) -> None:
-    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?")
+    tree.edit(
+        f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
+    )
     gate.accept(tree.root, Checklist(), reason="plainer", date=DATE)
     tree.write("locks/anchors.lock", tree.read("locks/anchors/1.lock"))
-    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes from it?", "Does it say what escapes?")
+    tree.edit(
+        f"{ONE}/rubric.yaml", "Does it say what escapes from it?", "Does it say what escapes?"
+    )
     assert drifted(tree) == ["locks/anchors.lock"]
 
 
 def test_a_lock_that_gives_a_key_twice_loses(tree: Tree) -> None:
-    text = tree.read("locks/anchors.lock").replace('"generation":1', '"generation":7,"generation":1')
+    text = tree.read("locks/anchors.lock").replace(
+        '"generation":1', '"generation":7,"generation":1'
+    )
     for path in ("locks/anchors.lock", "locks/anchors/1.lock"):
         tree.write(path, text)
     assert drifted(tree) == ["locks/anchors/1.lock"]
 
 
 def test_gold_weights_moved_without_a_regrade_lose(tree: Tree) -> None:
-    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?")
+    tree.edit(
+        f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
+    )
     gate.accept(tree.root, Checklist(), reason="plainer", date=DATE)
     lock = json.loads(tree.read("locks/anchors.lock"))
     lock["gold_weights"]["queue-one"]["trace"] = {"map_quality": 0.0, "justification": 1.0}

@@ -7,7 +7,14 @@ import pytest
 
 from runner.anchors import chain, gate, material
 from runner.anchors.agreement import correlate
-from runner.errors import AnchorsDisagree, AnchorsDrifted, CatalogError, Drift, FairtrialError, NoVerdict
+from runner.errors import (
+    AnchorsDisagree,
+    AnchorsDrifted,
+    CatalogError,
+    Drift,
+    FairtrialError,
+    NoVerdict,
+)
 from runner.records import AnchorsLock, Correlation
 from runner.scoring import fairness
 from runner.scoring.judge import Checklist
@@ -41,18 +48,29 @@ def invert(tree: Tree, folder: str = "held-out/queue-one") -> None:
     for step in rubric["steps"]:
         for criterion in step["criteria"].values():
             for fact in criterion["facts"]:
-                fact["terms"], fact["cites"] = [["usual", "robust", "FailureJournal", "journal*"]], []
+                fact["terms"], fact["cites"] = (
+                    [["usual", "robust", "FailureJournal", "journal*"]],
+                    [],
+                )
     tree.write_rubric(folder, rubric)
 
 
-# --- verify -----------------------------------------------------------------------------------------------------------------------
+# --- verify ---------------------------------------------------------------------------------
 
 
 def test_an_unchanged_tree_opens_the_gate_and_says_how_well_it_agrees(tree: Tree) -> None:
     verdict = gate.verify(tree.root, Checklist())
-    assert verdict.refusal == "" and verdict.generation == 1 and verdict.transcripts.n == 15 and verdict.steps.n == 30
+    assert (
+        verdict.refusal == ""
+        and verdict.generation == 1
+        and verdict.transcripts.n == 15
+        and verdict.steps.n == 30
+    )
     assert verdict.transcripts.rho is not None and verdict.transcripts.rho >= 0.85
-    assert set(verdict.scenarios) == {"queue-one", "queue-two", "queue-three"} and len(verdict.disagreements) == 3
+    assert (
+        set(verdict.scenarios) == {"queue-one", "queue-two", "queue-three"}
+        and len(verdict.disagreements) == 3
+    )
     gate.require(verdict)
 
 
@@ -71,7 +89,9 @@ def test_without_a_lock_the_gate_is_closed(tmp_path: Path) -> None:
 def test_one_changed_character_of_a_rubric_is_named_with_both_digests(tree: Tree) -> None:
     tree.edit(RUBRIC, "A coding agent", "A coding Agent")
     (drift,) = drifts(tree)
-    assert (drift.where, drift.what) == (RUBRIC, "changed") and len(drift.expected) == len(drift.found) == 64
+    assert (drift.where, drift.what) == (RUBRIC, "changed") and len(drift.expected) == len(
+        drift.found
+    ) == 64
 
 
 def test_every_drift_is_listed_and_not_just_the_first(tree: Tree) -> None:
@@ -82,7 +102,10 @@ def test_every_drift_is_listed_and_not_just_the_first(tree: Tree) -> None:
     assert [(drift.where, drift.what) for drift in drifts(tree)] == [
         (RUBRIC, "changed"),
         (f"{ONE}/transcripts/best.jsonl", "is not in the lock"),
-        (f"{ONE}/transcripts/right.jsonl", f"is missing; {ONE}/transcripts/best.jsonl holds its text"),
+        (
+            f"{ONE}/transcripts/right.jsonl",
+            f"is missing; {ONE}/transcripts/best.jsonl holds its text",
+        ),
         (f"{ONE}/transcripts/thin.jsonl", "is missing"),
         ("scenarios/held-out/stray.txt", "is not in the lock"),
     ]
@@ -101,14 +124,20 @@ def test_line_ends_and_file_modes_change_no_digest(tree: Tree) -> None:
 
 def test_another_weight_of_a_score_is_drift(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(fairness.WEIGHTS, "llm_quality", 0.6)
-    assert [str(drift) for drift in drifts(tree)] == ["scoring fairness.llm_quality: changed (expected 0.55, found 0.6)"]
+    assert [str(drift) for drift in drifts(tree)] == [
+        "scoring fairness.llm_quality: changed (expected 0.55, found 0.6)"
+    ]
 
 
-def test_a_scenario_that_no_generation_holds_is_named_and_closes_the_gate_only_for_itself(tree: Tree) -> None:
+def test_a_scenario_that_no_generation_holds_is_named_and_closes_the_gate_only_for_itself(
+    tree: Tree,
+) -> None:
     tree.write_scenario("core/new")
     assert gate.verify(tree.root, Checklist()).unlocked == ("scenarios/core/new/",)
     assert gate.verify(tree.root, Checklist(), scenarios=[CORE]).refusal == ""
-    assert [str(drift) for drift in drifts(tree, scenarios=["new"])] == ["scenario new: no generation holds it"]
+    assert [str(drift) for drift in drifts(tree, scenarios=["new"])] == [
+        "scenario new: no generation holds it"
+    ]
 
 
 def test_a_run_answers_for_the_rubrics_it_uses_and_for_the_anchors_always(tree: Tree) -> None:
@@ -117,10 +146,12 @@ def test_a_run_answers_for_the_rubrics_it_uses_and_for_the_anchors_always(tree: 
     synonym(tree, "core/other")
     assert gate.verify(tree.root, Checklist(), scenarios=[CORE]).refusal == ""
     synonym(tree, "held-out/queue-two")
-    assert [drift.where for drift in drifts(tree, scenarios=[CORE])] == ["scenarios/held-out/queue-two/rubric.yaml"]
+    assert [drift.where for drift in drifts(tree, scenarios=[CORE])] == [
+        "scenarios/held-out/queue-two/rubric.yaml"
+    ]
 
 
-# --- verdicts ---------------------------------------------------------------------------------------------------------------------
+# --- verdicts -------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -129,7 +160,9 @@ def judged_far_away(tree: Tree) -> Tree:
     return tree
 
 
-def test_a_judge_out_of_reach_passes_on_the_verdicts_that_were_accepted(judged_far_away: Tree) -> None:
+def test_a_judge_out_of_reach_passes_on_the_verdicts_that_were_accepted(
+    judged_far_away: Tree,
+) -> None:
     judge = FarAway(reachable=False)
     assert gate.verify(judged_far_away.root, judge).refusal == "" and judge.asked == 0
 
@@ -163,10 +196,13 @@ def test_a_judge_whose_sums_do_not_hold_is_not_believed(tree: Tree) -> None:
         gate.verify(tree.root, Generous())
 
 
-# --- the threshold ----------------------------------------------------------------------------------------------------------------
+# --- the threshold --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("rho", "refused"), [(0.85, False), (0.85 - 1e-12, False), (0.8499, True), (1.0, False), (-1.0, True)])
+@pytest.mark.parametrize(
+    ("rho", "refused"),
+    [(0.85, False), (0.85 - 1e-12, False), (0.8499, True), (1.0, False), (-1.0, True)],
+)
 def test_a_rho_of_085_passes_and_below_does_not(rho: float, refused: bool) -> None:
     assert bool(gate._refusal(Correlation(rho=rho, n=15, ties_gold=0, ties_judged=0))) == refused
 
@@ -185,7 +221,7 @@ def test_eleven_transcripts_are_too_few_whatever_they_say() -> None:
     assert "too few" in gate._refusal(Correlation(rho=1.0, n=11, ties_gold=0, ties_judged=0))
 
 
-# --- how a lock moves -------------------------------------------------------------------------------------------------------------
+# --- how a lock moves -----------------------------------------------------------------------
 
 
 def test_propose_shows_what_a_rubric_edit_would_do(tree: Tree) -> None:
@@ -196,24 +232,36 @@ def test_propose_shows_what_a_rubric_edit_would_do(tree: Tree) -> None:
     proposal = gate.propose(tree.root, Checklist())
     assert [drift.where for drift in proposal.changes] == [RUBRIC] and proposal.refusals == ()
     assert proposal.rho_before is not None and proposal.verdict.transcripts.rho is not None
-    assert proposal.moves and all(move.transcript.startswith("queue-one/") and move.before != move.after for move in proposal.moves)
+    assert proposal.moves and all(
+        move.transcript.startswith("queue-one/") and move.before != move.after
+        for move in proposal.moves
+    )
 
 
 def test_a_sensible_edit_is_accepted_and_linked_to_what_was_before(tree: Tree) -> None:
     synonym(tree)
     gate.accept(tree.root, Checklist(), reason="stash says it too", date="2025-02-03")
     first, second = chain.read_chain(tree.root)
-    assert (second.generation, second.kind, second.reason, second.chain) == (2, "accept", "stash says it too", first.chain)
+    assert (second.generation, second.kind, second.reason, second.chain) == (
+        2,
+        "accept",
+        "stash says it too",
+        first.chain,
+    )
     assert second.previous == chain.digest_of_lock(first) and first.previous is None
     assert gate.verify(tree.root, Checklist()).generation == 2
 
 
-def test_an_edit_that_inverts_the_rubric_is_refused_with_exit_4_and_writes_nothing(tree: Tree) -> None:
+def test_an_edit_that_inverts_the_rubric_is_refused_with_exit_4_and_writes_nothing(
+    tree: Tree,
+) -> None:
     invert(tree)
     invert(tree, "held-out/queue-two")
     before = tree.snapshot()
     assert gate.propose(tree.root, Checklist()).refusals[0].exit_code == 4
-    with pytest.raises(AnchorsDisagree, match=r"Spearman's rho .* is -?0\.\d+, below 0\.85") as caught:
+    with pytest.raises(
+        AnchorsDisagree, match=r"Spearman's rho .* is -?0\.\d+, below 0\.85"
+    ) as caught:
         gate.accept(tree.root, Checklist(), reason="better", date=DATE)
     assert caught.value.exit_code == 4 and tree.snapshot() == before
 
@@ -223,7 +271,10 @@ def test_one_inverted_criterion_is_refused_by_its_own_reference_answer(tree: Tre
     for fact in rubric["steps"][0]["criteria"]["justification"]["facts"]:
         fact["terms"] = [["robust", "usual"]]
     tree.write_rubric(f"core/{CORE}", rubric)
-    with pytest.raises(AnchorsDisagree, match=r"shop-queue: its reference answer .*trace, justification: 0\.00, below 0\.5"):
+    with pytest.raises(
+        AnchorsDisagree,
+        match=r"shop-queue: its reference answer .*trace, justification: 0\.00, below 0\.5",
+    ):
         gate.accept(tree.root, Checklist(), reason="better", date=DATE)
 
 
@@ -235,7 +286,9 @@ def test_new_weights_of_a_rubric_move_the_judged_scores_and_never_the_gold(tree:
     tree.write_rubric("held-out/queue-one", rubric)
     examined = gate.accept(tree.root, Checklist(), reason="justification matters more", date=DATE)
     assert {score.transcript: score.gold for score in examined.verdict.scores} == before
-    assert {score.transcript: score.gold for score in gate.verify(tree.root, Checklist()).scores} == before
+    assert {
+        score.transcript: score.gold for score in gate.verify(tree.root, Checklist()).scores
+    } == before
 
 
 def test_there_is_nothing_to_accept_where_nothing_changed(tree: Tree) -> None:
@@ -253,7 +306,9 @@ def test_a_generation_needs_a_reason(tree: Tree, move: object) -> None:
 def test_a_changed_judge_is_drift_until_it_is_accepted(tree: Tree) -> None:
     changed = Checklist()
     changed.identity = "3" * 64
-    with pytest.raises(AnchorsDrifted, match="judge checklist: its code, prompt, model or parameters changed"):
+    with pytest.raises(
+        AnchorsDrifted, match="judge checklist: its code, prompt, model or parameters changed"
+    ):
         gate.verify(tree.root, changed)
     gate.accept(tree.root, changed, reason="the judge reads tables", date=DATE)
     assert gate.verify(tree.root, changed).refusal == ""
@@ -265,23 +320,33 @@ def test_accept_keeps_no_verdict_that_no_judge_goes_by(judged_far_away: Tree) ->
     gate.accept(root, Checklist(), reason="stash says it too", date=DATE)
     lock = chain.read_chain(root)[-1]
     assert set(lock.judges) == {"checklist"}, "another judge's verdicts on the old rubric are stale"
-    assert {path.stem for path in (root / "locks/verdicts").iterdir()} == set(lock.judges["checklist"].verdicts)
+    assert {path.stem for path in (root / "locks/verdicts").iterdir()} == set(
+        lock.judges["checklist"].verdicts
+    )
 
 
-# --- regrade ----------------------------------------------------------------------------------------------------------------------
+# --- regrade --------------------------------------------------------------------------------
 
 
 def lift(tree: Tree) -> None:
     tree.edit(f"{ONE}/gold_scores.json", '"score": 0.8,', '"score": 0.75,')
 
 
-def test_a_regrade_starts_a_new_chain_that_keeps_the_old_one_and_every_report_shows(tree: Tree) -> None:
+def test_a_regrade_starts_a_new_chain_that_keeps_the_old_one_and_every_report_shows(
+    tree: Tree,
+) -> None:
     lift(tree)
-    gate.regrade(tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04")
+    gate.regrade(
+        tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04"
+    )
     synonym(tree)
     gate.accept(tree.root, Checklist(), reason="stash says it too", date="2025-03-05")
     shown = gate.gate_record(tree.root, gate.verify(tree.root, Checklist()))
-    assert (shown.generation, shown.chain_started, shown.chain_reason) == (3, "2025-03-04", "a second reader saw it otherwise")
+    assert (shown.generation, shown.chain_started, shown.chain_reason) == (
+        3,
+        "2025-03-04",
+        "a second reader saw it otherwise",
+    )
     assert shown.regrades == ("2025-03-04, generation 2: a second reader saw it otherwise",)
     assert [lock.kind for lock in chain.read_chain(tree.root)] == ["first", "regrade", "accept"]
 
@@ -293,7 +358,10 @@ def test_a_regrade_takes_new_transcripts_with_their_grades(tree: Tree) -> None:
     gold["transcripts"].append({**gold["transcripts"][1], "transcript": "thin-again.jsonl"})
     tree.write(f"{ONE}/gold_scores.json", json.dumps(gold))
     examined = gate.regrade(tree.root, Checklist(), reason="one more", date=DATE)
-    assert examined.verdict.transcripts.n == 16 and gate.verify(tree.root, Checklist()).transcripts.n == 16
+    assert (
+        examined.verdict.transcripts.n == 16
+        and gate.verify(tree.root, Checklist()).transcripts.n == 16
+    )
 
 
 def test_a_regrade_that_disagrees_is_on_record_and_leaves_the_gate_closed(tree: Tree) -> None:
@@ -314,19 +382,29 @@ def test_there_is_nothing_to_regrade_where_no_grade_changed(tree: Tree) -> None:
         gate.regrade(tree.root, Checklist(), reason="again", date=DATE)
 
 
-# --- grades that do not fit -------------------------------------------------------------------------------------------------------
+# --- grades that do not fit -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"thin.jsonl"', '"thick.jsonl"', "grades ['invented.jsonl', 'right.jsonl', 'swapped.jsonl', 'thick.jsonl'"),
+        (
+            '"thin.jsonl"',
+            '"thick.jsonl"',
+            "grades ['invented.jsonl', 'right.jsonl', 'swapped.jsonl', 'thick.jsonl'",
+        ),
         ('"justification"', '"style"', "expected {'trace': ['justification', 'map_quality']"),
-        ('"scenario": "queue-one"', '"scenario": "queue-two"', "grades 'queue-two', but lies in 'queue-one'"),
+        (
+            '"scenario": "queue-one"',
+            '"scenario": "queue-two"',
+            "grades 'queue-two', but lies in 'queue-one'",
+        ),
         ('"score": 0.8,', '"score": 1.8,', "less than or equal to 1"),
     ],
 )
-def test_grades_that_do_not_fit_their_transcripts_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_grades_that_do_not_fit_their_transcripts_are_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     tree = Tree(tmp_path)
     tree.edit(f"{ONE}/gold_scores.json", old, new)
     with pytest.raises(CatalogError) as caught:
@@ -337,13 +415,21 @@ def test_grades_that_do_not_fit_their_transcripts_are_refused(tmp_path: Path, ol
 def test_gold_is_summed_as_a_judges_quality_is(tree: Tree) -> None:
     from runner.catalog import load_catalog
 
-    anchors = {anchor.name: anchor for anchor in material.load_anchors(load_catalog(tree.root), None)}
+    anchors = {
+        anchor.name: anchor for anchor in material.load_anchors(load_catalog(tree.root), None)
+    }
     uncited = anchors["queue-one/uncited.jsonl"]
-    assert uncited.gold_steps == pytest.approx((0.6 * 0.35 + 0.4 * 0.8, 0.7)) and uncited.gold == pytest.approx((0.53 + 0.7) / 2)
+    assert uncited.gold_steps == pytest.approx(
+        (0.6 * 0.35 + 0.4 * 0.8, 0.7)
+    ) and uncited.gold == pytest.approx((0.53 + 0.7) / 2)
 
 
 def test_a_lock_on_disk_is_canonical_json(tree: Tree) -> None:
     text = tree.read("locks/anchors.lock")
-    assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+    assert (
+        text
+        == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        + "\n"
+    )
     assert AnchorsLock.model_validate_json(text).generation == 1
     assert [path.name for path in (tree.root / "locks/anchors").iterdir()] == ["1.lock"]

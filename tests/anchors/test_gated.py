@@ -42,7 +42,9 @@ def finished_run(tree: Tree, *, ungated: bool = False) -> RunStore:
     """One measured cell of `shell` on the core scenario, scored by the checklist judge."""
     store = RunStore(tree.root / "runs" / "done")
     cell = loaded.cell(CORE, "shell", model="offline")
-    store.write_plan(Plan(run="done", created_at="2026-01-02T03:04:05Z", ungated=ungated, cells=(cell,)))
+    store.write_plan(
+        Plan(run="done", created_at="2026-01-02T03:04:05Z", ungated=ungated, cells=(cell,))
+    )
     attempt = store.begin(cell)
     (attempt / "transcript.jsonl").write_text(transcript(GOOD))
     final = store.finish(attempt, loaded.result(cell))
@@ -56,23 +58,34 @@ def report_json(store: RunStore) -> Any:
     return json.loads((store.folder / "report.json").read_text())
 
 
-# --- verify-anchors ---------------------------------------------------------------------------------------------------------------
+# --- verify-anchors -------------------------------------------------------------------------
 
 
-def test_verify_anchors_passes_with_rho_n_and_interval(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_anchors_passes_with_rho_n_and_interval(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert fairtrial(tree, "verify-anchors") == 0
     out = capsys.readouterr().out
-    assert "rho = 0.9" in out and "n = 15" in out and "[0." in out and out.endswith("the gate is open\n")
+    assert (
+        "rho = 0.9" in out
+        and "n = 15" in out
+        and "[0." in out
+        and out.endswith("the gate is open\n")
+    )
 
 
-def test_verify_anchors_as_json_holds_the_figures(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_anchors_as_json_holds_the_figures(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert fairtrial(tree, "verify-anchors", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["passed"] is True and told["transcripts"]["n"] == 15 and len(told["scores"]) == 15
     assert told["transcripts"]["low"] < told["transcripts"]["rho"] <= told["transcripts"]["high"]
 
 
-def test_one_character_of_a_rubric_ends_in_exit_3_in_words_and_in_json(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_character_of_a_rubric_ends_in_exit_3_in_words_and_in_json(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
     assert fairtrial(tree, "verify-anchors") == 3
     told = capsys.readouterr()
@@ -80,7 +93,11 @@ def test_one_character_of_a_rubric_ends_in_exit_3_in_words_and_in_json(tree: Tre
     assert "hint: undo it; or `fairtrial anchors propose`" in told.err
     assert fairtrial(tree, "verify-anchors", "--json") == 3
     as_json = json.loads(capsys.readouterr().out)
-    assert (as_json["passed"], as_json["exit_code"], as_json["drifts"][0]["where"]) == (False, 3, HELD_OUT_RUBRIC)
+    assert (as_json["passed"], as_json["exit_code"], as_json["drifts"][0]["where"]) == (
+        False,
+        3,
+        HELD_OUT_RUBRIC,
+    )
 
 
 def test_propose_and_accept_by_the_command(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,11 +106,15 @@ def test_propose_and_accept_by_the_command(tree: Tree, capsys: pytest.CaptureFix
     assert "accept would take it" in capsys.readouterr().out
     assert fairtrial(tree, "anchors", "accept", "--reason", "a typo, for the sake of it") == 0
     told = capsys.readouterr()
-    assert "generation 2" in told.out and "wrote locks/anchors.lock, generation 2 (accept)" in told.err
+    assert (
+        "generation 2" in told.out and "wrote locks/anchors.lock, generation 2 (accept)" in told.err
+    )
     assert fairtrial(tree, "verify-anchors") == 0
 
 
-def test_propose_says_with_its_exit_code_that_accept_would_refuse(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_propose_says_with_its_exit_code_that_accept_would_refuse(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     rubric = tree.rubric(f"core/{CORE}")
     for fact in rubric["steps"][1]["criteria"]["map_quality"]["facts"]:
         fact["terms"] = [["robust"]]
@@ -102,12 +123,14 @@ def test_propose_says_with_its_exit_code_that_accept_would_refuse(tree: Tree, ca
     assert "accept would refuse: its reference answer no longer earns" in capsys.readouterr().out
 
 
-def test_an_unknown_judge_is_a_mistake_of_the_user(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_judge_is_a_mistake_of_the_user(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert fairtrial(tree, "verify-anchors", "--judge", "check") == 1
     assert "did you mean checklist?" in capsys.readouterr().err
 
 
-# --- run --------------------------------------------------------------------------------------------------------------------------
+# --- run ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", [HELD_OUT_RUBRIC, CORE_RUBRIC])
@@ -124,7 +147,9 @@ def test_run_refuses_before_anything_is_built(
     assert not (tree.root / "runs").exists()
 
 
-def test_run_refuses_where_the_anchors_disagree(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_refuses_where_the_anchors_disagree(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("queue-one", "queue-two", "queue-three"):
         path = f"scenarios/held-out/{name}/gold_scores.json"
         gold = json.loads(tree.read(path))
@@ -138,18 +163,22 @@ def test_run_refuses_where_the_anchors_disagree(tree: Tree, capsys: pytest.Captu
     assert "below 0.85" in capsys.readouterr().err
 
 
-def test_run_refuses_a_judge_that_no_generation_holds(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_refuses_a_judge_that_no_generation_holds(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("runner.site.Workshop.judge", Judging(lambda _: 1.0, name="generous"))
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 5
 
 
-def test_run_refuses_a_scenario_that_no_generation_holds(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_refuses_a_scenario_that_no_generation_holds(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     tree.write_scenario("core/new")
     assert fairtrial(tree, "run", "--scenario", "new", "--server", "shell") == 3
     assert "scenario new: no generation holds it" in capsys.readouterr().err
 
 
-# --- report -----------------------------------------------------------------------------------------------------------------------
+# --- report ---------------------------------------------------------------------------------
 
 
 def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(tree: Tree) -> None:
@@ -157,13 +186,21 @@ def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(tree: Tree) -> 
     assert fairtrial(tree, "report", "done") == 0
     report = report_json(store)
     assert report["ungated"] is False
-    assert (report["gate"]["generation"], report["gate"]["judge"], report["gate"]["regrades"]) == (1, "checklist", [])
+    assert (report["gate"]["generation"], report["gate"]["judge"], report["gate"]["regrades"]) == (
+        1,
+        "checklist",
+        [],
+    )
     for name in ("report.md", "report.html"):
         text = (store.folder / name).read_text()
-        assert "UNGATED" not in text and report["gate"]["lock"] in text and "first generation" in text
+        assert (
+            "UNGATED" not in text and report["gate"]["lock"] in text and "first generation" in text
+        )
 
 
-def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = finished_run(tree)
     tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
     assert fairtrial(tree, "report", "done") == 3
@@ -187,25 +224,37 @@ def test_a_run_made_without_the_gate_stays_ungated_when_it_opens(tree: Tree) -> 
     assert report_json(store)["ungated"] is True and report_json(store)["gate"] is None
 
 
-def test_scoring_under_an_edited_rubric_and_putting_it_back_does_not_pass(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scoring_under_an_edited_rubric_and_putting_it_back_does_not_pass(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = finished_run(tree)
     cell = store.plan().cells[0]
     path = store.cell_folder(cell.id) / "scorecard.json"
     card = Scorecard.model_validate_json(path.read_text())
     assert card.fairness.verdict is not None
     kinder = RUBRIC.model_copy(update={"audience": "somebody easily pleased"})
-    answer, _, _ = split(iter_transcript(store.cell_folder(cell.id) / "attempt-1/transcript.jsonl"), SCENARIO)
+    answer, _, _ = split(
+        iter_transcript(store.cell_folder(cell.id) / "attempt-1/transcript.jsonl"), SCENARIO
+    )
     verdict = Checklist().judge(kinder, answer.steps, [step.must_cite for step in SCENARIO.steps])
-    write_record(path, card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": verdict})}))
+    write_record(
+        path,
+        card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": verdict})}),
+    )
     assert fairtrial(tree, "report", "done") == 3
     assert "was judged under another rubric" in capsys.readouterr().err
     other = verdict.model_copy(update={"identity": "9" * 64})
-    write_record(path, card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": other})}))
+    write_record(
+        path,
+        card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": other})}),
+    )
     assert fairtrial(tree, "report", "done") == 3
     assert "was judged by another checklist" in capsys.readouterr().err
 
 
-def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = finished_run(tree)
     path = store.cell_folder(store.plan().cells[0].id) / "scorecard.json"
     card = Scorecard.model_validate_json(path.read_text())
@@ -217,7 +266,9 @@ def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(tree: Tree, 
 
 def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:
     tree.edit("scenarios/held-out/queue-one/gold_scores.json", '"score": 0.8,', '"score": 0.75,')
-    gate.regrade(tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04")
+    gate.regrade(
+        tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04"
+    )
     shown = gate.gate_record(tree.root, gate.verify(tree.root, Checklist()))
     run = loaded.small_run()
     report = build_report(run, *loaded.catalog(run), gate=shown)

@@ -26,17 +26,32 @@ def test_three_repositories_two_languages_five_answers_each_and_none_used_elsewh
     catalog = load_catalog(ROOT)
     held_out = material.held_out(catalog)
     sources = [loaded.scenario.repository.label for loaded in held_out]
-    elsewhere = {loaded.scenario.repository.label for loaded in catalog.scenarios.values() if loaded.suite != "held-out"}
+    elsewhere = {
+        loaded.scenario.repository.label
+        for loaded in catalog.scenarios.values()
+        if loaded.suite != "held-out"
+    }
     assert len(held_out) == len(set(sources)) == 3 and not set(sources) & elsewhere
     assert len({loaded.scenario.language for loaded in held_out}) >= 2
     anchors = material.load_anchors(catalog, None)
-    assert all(sum(anchor.scenario == loaded.scenario.id for anchor in anchors) >= 5 for loaded in held_out) and len(anchors) >= 15
+    assert (
+        all(
+            sum(anchor.scenario == loaded.scenario.id for anchor in anchors) >= 5
+            for loaded in held_out
+        )
+        and len(anchors) >= 15
+    )
 
 
 def test_every_grade_gives_its_reason() -> None:
     for folder in (ROOT / "scenarios/held-out").iterdir():
         gold = material.read_gold(folder / material.GOLD, folder.name)
-        reasons = [criterion.reason for item in gold.transcripts for step in item.steps for criterion in step.criteria.values()]
+        reasons = [
+            criterion.reason
+            for item in gold.transcripts
+            for step in item.steps
+            for criterion in step.criteria.values()
+        ]
         assert reasons and all(reason.strip().endswith((".", "!", "?")) for reason in reasons)
 
 

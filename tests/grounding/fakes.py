@@ -9,7 +9,10 @@ class MemoryFiles:
     """Files of a made-up commit; `commit` follows from the contents, as git's does."""
 
     def __init__(self, contents: dict[str, str | bytes]) -> None:
-        self._contents = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
+        self._contents = {
+            path: text.encode() if isinstance(text, str) else text
+            for path, text in contents.items()
+        }
         self.commit = hashlib.sha1(repr(sorted(self._contents.items())).encode()).hexdigest()
         self.reads = 0
 

@@ -11,10 +11,24 @@ from runner.grounding.files import PathIndex
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TREE = (
-    "src/app.py", "src/util/text.py", "lib/text.py", "web/app/[id]/page.tsx", "web/app/(auth)/login/page.tsx", "docs/my guide.md",
-    "docs/über uns.md", "Makefile", "Dockerfile", "packages/@scope/x/index.ts", "cmd/main.go", "bin/tool", "include/a.h", "naïve/é.py",
-    "setup.cfg", ".github/workflows/ci.yml", "src/a+b.py",
-)  # fmt: skip
+    "src/app.py",
+    "src/util/text.py",
+    "lib/text.py",
+    "web/app/[id]/page.tsx",
+    "web/app/(auth)/login/page.tsx",
+    "docs/my guide.md",
+    "docs/über uns.md",
+    "Makefile",
+    "Dockerfile",
+    "packages/@scope/x/index.ts",
+    "cmd/main.go",
+    "bin/tool",
+    "include/a.h",
+    "naïve/é.py",
+    "setup.cfg",
+    ".github/workflows/ci.yml",
+    "src/a+b.py",
+)
 INDEX = PathIndex(TREE, roots=("/home/me/checkout",), commit=COMMIT)
 
 Lines = list[tuple[str, int | None, int | None]]
@@ -22,7 +36,11 @@ Lines = list[tuple[str, int | None, int | None]]
 
 def cited(text: str, *, index: PathIndex = INDEX) -> Lines:
     """Path as resolved, start and end of every citation with lines."""
-    return [(index.resolve(m.path).path, m.start, m.end) for m in extract(text, index) if m.start is not None]
+    return [
+        (index.resolve(m.path).path, m.start, m.end)
+        for m in extract(text, index)
+        if m.start is not None
+    ]
 
 
 def symbols(text: str) -> list[str | None]:
@@ -55,7 +73,10 @@ APP_42_60: Lines = [("src/app.py", 42, 60)]
         ("src/app.py:42.", APP_42),
         ("src/app.py:42, which is fine", APP_42),
         ("src/app.py:42, 2 handlers further on", APP_42),
-        ("(src/app.py:1, 7, 9)", [("src/app.py", 1, 1), ("src/app.py", 7, 7), ("src/app.py", 9, 9)]),
+        (
+            "(src/app.py:1, 7, 9)",
+            [("src/app.py", 1, 1), ("src/app.py", 7, 7), ("src/app.py", 9, 9)],
+        ),
         ("src/app.py:1,7-8,9", [("src/app.py", 1, 1), ("src/app.py", 7, 8), ("src/app.py", 9, 9)]),
         ("src/app.py (lines 42–60)", APP_42_60),
         ("src/app.py (L42-L60)", APP_42_60),
@@ -68,8 +89,14 @@ APP_42_60: Lines = [("src/app.py", 42, 60)]
         ("(line 42 in `src/app.py`)", APP_42),
         ("In `src/app.py`, the loop runs first, see lines 42-60.", APP_42_60),
         ("lines 42-60 (src/app.py)", APP_42_60),
-        ("`src/app.py:42`, `51`, `60-61`", [("src/app.py", 42, 42), ("src/app.py", 51, 51), ("src/app.py", 60, 61)]),
-        ("`src/app.py:42` (first), `:51` (second)", [("src/app.py", 42, 42), ("src/app.py", 51, 51)]),
+        (
+            "`src/app.py:42`, `51`, `60-61`",
+            [("src/app.py", 42, 42), ("src/app.py", 51, 51), ("src/app.py", 60, 61)],
+        ),
+        (
+            "`src/app.py:42` (first), `:51` (second)",
+            [("src/app.py", 42, 42), ("src/app.py", 51, 51)],
+        ),
         ("./src/app.py:42", APP_42),
         ("/workspace/src/app.py:42", APP_42),
         ("/home/me/checkout/src/app.py:42", APP_42),
@@ -94,7 +121,10 @@ APP_42_60: Lines = [("src/app.py", 42, 60)]
         ("src/app.py (ln 42)", APP_42),
         ("[f](/src/app.py#L42)", APP_42),
         ("`src/app.py` (42–60)", APP_42_60),
-        ("1. `src/app.py`\n   - L42: f\n   - 60-61: g", [("src/app.py", 42, 42), ("src/app.py", 60, 61)]),
+        (
+            "1. `src/app.py`\n   - L42: f\n   - 60-61: g",
+            [("src/app.py", 42, 42), ("src/app.py", 60, 61)],
+        ),
         ("src/invented.py:3", [("src/invented.py", 3, 3)]),
         ("invented.py:3", [("invented.py", 3, 3)]),
     ],
@@ -152,8 +182,8 @@ def test_the_symbol_of_a_link_is_its_text() -> None:
 
 def test_a_blob_link_to_the_commit_is_a_citation_and_one_to_a_branch_says_so() -> None:
     index = PathIndex(TREE, commit=COMMIT, repo_urls=("git@github.com:me/it.git",))
-    at, = extract(f"https://github.com/me/it/blob/{COMMIT}/src/app.py#L42-L60", index)
-    main, = extract("https://github.com/me/it/blob/feature/x/src/app.py#L42", index)
+    (at,) = extract(f"https://github.com/me/it/blob/{COMMIT}/src/app.py#L42-L60", index)
+    (main,) = extract("https://github.com/me/it/blob/feature/x/src/app.py#L42", index)
     assert (at.path, at.start, at.end, at.ref) == ("src/app.py", 42, 60, COMMIT)
     assert (main.path, main.ref) == ("src/app.py", "feature/x")
     assert extract("https://github.com/you/other/blob/main/src/app.py#L42", index) == []
@@ -173,11 +203,17 @@ def test_an_unclosed_fence_ends_with_the_text() -> None:
 
 
 def test_a_heading_owns_the_lines_below_it() -> None:
-    assert cited("## `src/app.py`\n\n- `f` — line 42\n- 60-61: the end\n") == [("src/app.py", 42, 42), ("src/app.py", 60, 61)]
+    assert cited("## `src/app.py`\n\n- `f` — line 42\n- 60-61: the end\n") == [
+        ("src/app.py", 42, 42),
+        ("src/app.py", 60, 61),
+    ]
 
 
 def test_a_heading_without_a_file_ends_the_reach_of_the_file_before_it() -> None:
-    assert cited("src/app.py:1 and lib/text.py:2\n\n## Elsewhere\n\nIt returns (line 42).") == [("src/app.py", 1, 1), ("lib/text.py", 2, 2)]
+    assert cited("src/app.py:1 and lib/text.py:2\n\n## Elsewhere\n\nIt returns (line 42).") == [
+        ("src/app.py", 1, 1),
+        ("lib/text.py", 2, 2),
+    ]
 
 
 def test_a_list_item_inherits_from_the_item_above_and_not_from_its_neighbour() -> None:
@@ -186,7 +222,10 @@ def test_a_list_item_inherits_from_the_item_above_and_not_from_its_neighbour() -
 
 
 def test_a_lead_in_owns_its_list() -> None:
-    assert cited("Inside the router (src/app.py):\n- first (:42)\n- second (:51-52)\n") == [("src/app.py", 42, 42), ("src/app.py", 51, 52)]
+    assert cited("Inside the router (src/app.py):\n- first (:42)\n- second (:51-52)\n") == [
+        ("src/app.py", 42, 42),
+        ("src/app.py", 51, 52),
+    ]
 
 
 def test_a_table_is_read_by_row_and_by_column() -> None:
@@ -228,7 +267,7 @@ def test_json_names_its_symbol() -> None:
 
 
 def test_a_file_named_without_a_line_is_listed() -> None:
-    mention, = extract("It lives in `src/app.py`.", INDEX)
+    (mention,) = extract("It lives in `src/app.py`.", INDEX)
     assert (mention.path, mention.start, mention.end) == ("src/app.py", None, None)
 
 
@@ -273,21 +312,60 @@ def test_json_may_hold_whole_markdown_documents() -> None:
         ("lib/text.py:1 (`foo`), src/app.py:42", None),
     ],
 )
-def test_a_symbol_is_named_only_where_the_sentence_ties_it_to_the_lines(text: str, symbol: str | None) -> None:
+def test_a_symbol_is_named_only_where_the_sentence_ties_it_to_the_lines(
+    text: str, symbol: str | None
+) -> None:
     assert symbols(text)[-1] == symbol
 
 
 ADVERSARIAL = [
-    "a" * 1_000_000, "a/" * 500_000, "a.b" * 330_000, "`" * 1_000_000, "[" * 1_000_000, "](" * 500_000, "[a](" * 250_000, "(" * 1_000_000,
-    "a.py:1," * 140_000, "1, " * 330_000, "lines 1, " + "2, " * 300_000, "|" * 1_000_000, "|-" * 500_000, "a|b\n-|-\n" * 120_000,
-    "https://" * 120_000, "@" * 1_000_000, "-" * 1_000_000, "# " * 500_000, "- " * 500_000, "```\n" * 250_000, '{"a":' * 200_000,
-    "\\" * 1_000_000, "[a[a" * 250_000, "a(a" * 330_000, "a `b` " * 160_000, ". A" * 330_000, "\n" * 1_000_000, "> " * 500_000,
-    "src/app.py (line " * 60_000, "`f` (12) " * 110_000, "src/app.py " * 90_000, "_" * 1_000_000, "%20" * 330_000, "a:1 " * 250_000,
-    "src/app.py:1 `x` " * 60_000, "**" * 500_000, "…/" * 500_000, "www." * 250_000, "[1" * 500_000, "<" * 1_000_000,
-    "src/app.py:1. A " * 60_000, "src/app.py. A (line 1). " * 40_000, "(line 1). A " * 80_000 + "src/app.py",
+    "a" * 1_000_000,
+    "a/" * 500_000,
+    "a.b" * 330_000,
+    "`" * 1_000_000,
+    "[" * 1_000_000,
+    "](" * 500_000,
+    "[a](" * 250_000,
+    "(" * 1_000_000,
+    "a.py:1," * 140_000,
+    "1, " * 330_000,
+    "lines 1, " + "2, " * 300_000,
+    "|" * 1_000_000,
+    "|-" * 500_000,
+    "a|b\n-|-\n" * 120_000,
+    "https://" * 120_000,
+    "@" * 1_000_000,
+    "-" * 1_000_000,
+    "# " * 500_000,
+    "- " * 500_000,
+    "```\n" * 250_000,
+    '{"a":' * 200_000,
+    "\\" * 1_000_000,
+    "[a[a" * 250_000,
+    "a(a" * 330_000,
+    "a `b` " * 160_000,
+    ". A" * 330_000,
+    "\n" * 1_000_000,
+    "> " * 500_000,
+    "src/app.py (line " * 60_000,
+    "`f` (12) " * 110_000,
+    "src/app.py " * 90_000,
+    "_" * 1_000_000,
+    "%20" * 330_000,
+    "a:1 " * 250_000,
+    "src/app.py:1 `x` " * 60_000,
+    "**" * 500_000,
+    "…/" * 500_000,
+    "www." * 250_000,
+    "[1" * 500_000,
+    "<" * 1_000_000,
+    "src/app.py:1. A " * 60_000,
+    "src/app.py. A (line 1). " * 40_000,
+    "(line 1). A " * 80_000 + "src/app.py",
     "`1`, " * 200_000 + "a.py:1 `1`",
-    "- src/app.py\n " * 70_000, "| a.py:1 " * 110_000 + "\n|-|\n",
-]  # fmt: skip
+    "- src/app.py\n " * 70_000,
+    "| a.py:1 " * 110_000 + "\n|-|\n",
+]
 
 
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=lambda text: repr(text[:18]))

@@ -11,7 +11,15 @@ import pytest
 
 from runner.grounding import symbols
 from runner.grounding.cache import Cache
-from runner.grounding.symbols import LANGUAGES, Outline, SourceFile, TextOnly, grammar, language_of, outline_of
+from runner.grounding.symbols import (
+    LANGUAGES,
+    Outline,
+    SourceFile,
+    TextOnly,
+    grammar,
+    language_of,
+    outline_of,
+)
 from tests.grounding.samples import SAMPLES
 
 
@@ -41,7 +49,9 @@ def test_every_query_compiles_and_finds_what_the_file_defines(language: str) -> 
         pytest.skip("tree-sitter-languages has no wheel for this interpreter")
     assert loaded is not None
     found = outline(path, text)
-    assert {(d.name, d.owners[-1] if d.owners else "", d.line) for d in found.definitions} == set(expected)
+    assert {(d.name, d.owners[-1] if d.owners else "", d.line) for d in found.definitions} == set(
+        expected
+    )
     assert found.broken == ()
 
 
@@ -53,7 +63,9 @@ def test_a_use_is_code_and_never_a_comment_or_a_string() -> None:
 
 
 def test_a_header_reaches_over_decorators_attributes_and_doc_comments() -> None:
-    [definition] = outline("m.py", "x()\n\n# about f\n# and more\n@a\n@b(\n  1\n)\ndef f(): ...\n").definitions
+    [definition] = outline(
+        "m.py", "x()\n\n# about f\n# and more\n@a\n@b(\n  1\n)\ndef f(): ...\n"
+    ).definitions
     assert (definition.header, definition.start, definition.line) == (3, 5, 9)
     [definition] = outline("m.rs", "use a;\n\n/// About f.\n#[inline]\npub fn f() {}\n").definitions
     assert (definition.header, definition.line) == (3, 5)
@@ -85,7 +97,11 @@ def test_an_instance_or_module_filters_nothing_and_an_invented_type_everything()
 @pytest.mark.parametrize(
     ("path", "text", "symbol"),
     [
-        ("m.go", "package m\ntype A struct{}\ntype B struct{}\nfunc (a *A) Go() {}\nfunc (b *B) Go() {}\n", "B.Go"),
+        (
+            "m.go",
+            "package m\ntype A struct{}\ntype B struct{}\nfunc (a *A) Go() {}\nfunc (b *B) Go() {}\n",
+            "B.Go",
+        ),
         ("m.rs", "struct A;\nstruct B;\nimpl A {\n fn go() {} }\nimpl B { fn go() {} }\n", "B::go"),
         ("m.cpp", "void A::go() {}\nint x;\nint y;\nint z;\nvoid B::go() {}\n", "B::go"),
         ("m.rb", "class A\n  def go; end\nend\nclass B\n  def go; end\nend\n", "B#go"),
@@ -93,7 +109,9 @@ def test_an_instance_or_module_filters_nothing_and_an_invented_type_everything()
         ("m.ts", "class A { go() {} }\n\n\n\nclass B { go() {} }\n", "B.go"),
     ],
 )
-def test_every_languages_own_way_of_qualifying_is_understood(path: str, text: str, symbol: str) -> None:
+def test_every_languages_own_way_of_qualifying_is_understood(
+    path: str, text: str, symbol: str
+) -> None:
     assert [d.line for d in opened(path, text).places(symbol).definitions] == [5]
 
 
@@ -122,7 +140,9 @@ def test_a_parse_that_takes_too_long_is_text(monkeypatch: pytest.MonkeyPatch) ->
     assert "not parsed within" in found.reason
 
 
-def test_the_long_tail_falls_back_to_text_where_its_package_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_long_tail_falls_back_to_text_where_its_package_is_absent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(symbols, "_from_bundle", lambda language: None)
     grammar.cache_clear()
     found = outline_of("m.lua", b"x = 1\n", "0" * 40, None)
@@ -130,7 +150,9 @@ def test_the_long_tail_falls_back_to_text_where_its_package_is_absent(monkeypatc
     assert found == TextOnly("the grammar for lua is not installed, searched as text")
 
 
-def test_an_outline_comes_back_from_the_cache_unchanged_and_a_damaged_one_is_parsed_again(tmp_path: Path) -> None:
+def test_an_outline_comes_back_from_the_cache_unchanged_and_a_damaged_one_is_parsed_again(
+    tmp_path: Path,
+) -> None:
     path, text, _ = SAMPLES["python"]
     with Cache(tmp_path) as cache:
         fresh = outline_of(path, text.encode(), "a" * 40, cache)

@@ -39,7 +39,14 @@ class Shop(Base):
 def helper():
     return Shop().open_shop()
 '''
-FILES = MemoryFiles({"src/shop.py": SHOP, "src/a/text.py": "x = 1\n", "src/b/text.py": "y = 2\n", "notes.md": "hello\n" * 20 + "wanted\n"})
+FILES = MemoryFiles(
+    {
+        "src/shop.py": SHOP,
+        "src/a/text.py": "x = 1\n",
+        "src/b/text.py": "y = 2\n",
+        "notes.md": "hello\n" * 20 + "wanted\n",
+    }
+)
 OPEN, STEP, CLOSE, LAST = 9, 10, 52, SHOP.count("\n")
 
 
@@ -50,14 +57,23 @@ def only(text: str, files: MemoryFiles = FILES, roots: Sequence[str] = ()) -> Ci
 
 def test_a_citation_of_a_definition_is_grounded_and_says_where_it_is() -> None:
     citation = only(f"`Shop.open_shop` (src/shop.py:{OPEN})")
-    assert (citation.status, citation.resolution, citation.held_by, citation.distance) == ("grounded", "exact", "definition", 0)
+    assert (citation.status, citation.resolution, citation.held_by, citation.distance) == (
+        "grounded",
+        "exact",
+        "definition",
+        0,
+    )
     assert citation.definition_lines == (OPEN,)
 
 
 def test_all_three_distances_are_recorded() -> None:
     citation = only(f"`open_shop` (src/shop.py:{OPEN + 20})")
     assert (citation.status, citation.held_by) == ("grounded", "span")
-    assert (citation.definition_distance, citation.use_distance, citation.span_distance) == (20, LAST - OPEN - 20, 0)
+    assert (citation.definition_distance, citation.use_distance, citation.span_distance) == (
+        20,
+        LAST - OPEN - 20,
+        0,
+    )
 
 
 def test_a_citation_of_a_use_is_grounded() -> None:
@@ -90,7 +106,11 @@ def test_a_form_feed_is_no_line_end() -> None:
 
 def test_an_invented_symbol_is_hallucinated() -> None:
     citation = only(f"`reopen_shop` (src/shop.py:{OPEN})")
-    assert (citation.status, citation.definition_lines, citation.distance) == ("hallucinated", (), None)
+    assert (citation.status, citation.definition_lines, citation.distance) == (
+        "hallucinated",
+        (),
+        None,
+    )
 
 
 def test_a_symbol_of_another_place_is_hallucinated_and_the_place_is_told() -> None:
@@ -100,7 +120,13 @@ def test_a_symbol_of_another_place_is_hallucinated_and_the_place_is_told() -> No
 
 
 def test_another_classes_method_of_the_same_name_is_hallucinated() -> None:
-    files = MemoryFiles({"a.py": "class A:\n    def run(self): ...\n" + "\n" * 20 + "class B:\n    def run(self): ...\n"})
+    files = MemoryFiles(
+        {
+            "a.py": "class A:\n    def run(self): ...\n"
+            + "\n" * 20
+            + "class B:\n    def run(self): ...\n"
+        }
+    )
     assert only("`B.run` (a.py:2)", files).status == "hallucinated"
     assert only("`B.run` (a.py:24)", files).status == "grounded"
 
@@ -128,7 +154,9 @@ def test_six_lines_away_is_too_far_and_five_is_not() -> None:
         ("https://github.com/me/it/blob/main/src/shop.py#L3", "other_commit", "unresolved"),
     ],
 )
-def test_a_path_resolves_to_exactly_one_file_or_says_why_not(written: str, resolution: str, status: str) -> None:
+def test_a_path_resolves_to_exactly_one_file_or_says_why_not(
+    written: str, resolution: str, status: str
+) -> None:
     citation = only(written, roots=["/my/root/"])
     assert (citation.resolution, citation.status) == (resolution, status)
 
@@ -147,31 +175,53 @@ def test_a_citation_counts_once_whatever_its_spelling() -> None:
 
 
 def test_an_invention_does_not_hide_behind_a_truth_at_the_same_lines() -> None:
-    grounding = ground(f"`open_shop` (src/shop.py:{OPEN}). `invented_thing` (src/shop.py:{OPEN}).", FILES)
+    grounding = ground(
+        f"`open_shop` (src/shop.py:{OPEN}). `invented_thing` (src/shop.py:{OPEN}).", FILES
+    )
     assert [c.status for c in grounding.citations] == ["grounded", "hallucinated"]
 
 
 def test_a_file_without_a_line_is_listed_and_not_counted() -> None:
     grounding = ground("See `src/shop.py` and `src/gone.py`.", FILES)
-    assert [(c.path, c.start, c.end) for c in grounding.citations] == [("src/shop.py", None, None), ("src/gone.py", None, None)]
+    assert [(c.path, c.start, c.end) for c in grounding.citations] == [
+        ("src/shop.py", None, None),
+        ("src/gone.py", None, None),
+    ]
     assert (grounding.summary.total, grounding.summary.headline_rate) == (0, None)
 
 
 def test_the_rates_are_printed_with_their_parts() -> None:
     text = f"src/shop.py:1, shop.py:2, text.py:1, gone/away.py:1, src/shop.py:9999 and `open_shop` (src/shop.py:{OPEN})"
     summary = ground(text, FILES).summary
-    assert (summary.total, summary.grounded, summary.unresolved, summary.hallucinated) == (6, 3, 2, 1)
+    assert (summary.total, summary.grounded, summary.unresolved, summary.hallucinated) == (
+        6,
+        3,
+        2,
+        1,
+    )
     assert (summary.exact, summary.suffix, summary.ambiguous, summary.missing) == (3, 1, 1, 1)
-    assert (summary.strict_rate, summary.headline_rate, summary.definition_rate) == (2 / 6, 3 / 6, 1.0)
+    assert (summary.strict_rate, summary.headline_rate, summary.definition_rate) == (
+        2 / 6,
+        3 / 6,
+        1.0,
+    )
 
 
 def test_the_chance_rate_is_what_random_lines_score() -> None:
     text = f"`close_shop` (src/shop.py:{CLOSE})"
     exact = ground(text, FILES).summary.chance_rate
-    held = [only(f"`close_shop` (src/shop.py:{line})").status == "grounded" for line in range(1, LAST + 1)]
+    held = [
+        only(f"`close_shop` (src/shop.py:{line})").status == "grounded"
+        for line in range(1, LAST + 1)
+    ]
     assert exact == pytest.approx(sum(held) / len(held))
-    ranges = [only(f"`close_shop` (src/shop.py:{line}-{line + 6})").status == "grounded" for line in range(1, LAST - 5)]
-    assert ground(f"`close_shop` (src/shop.py:{CLOSE}-{CLOSE + 6})", FILES).summary.chance_rate == pytest.approx(sum(ranges) / len(ranges))
+    ranges = [
+        only(f"`close_shop` (src/shop.py:{line}-{line + 6})").status == "grounded"
+        for line in range(1, LAST - 5)
+    ]
+    assert ground(
+        f"`close_shop` (src/shop.py:{CLOSE}-{CLOSE + 6})", FILES
+    ).summary.chance_rate == pytest.approx(sum(ranges) / len(ranges))
 
 
 def test_no_citations_have_no_rate() -> None:
@@ -183,14 +233,19 @@ def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
     assert only("`LIMIT` (a.py:1-2000)", files).status == "hallucinated"
     must = [MustCite(path="a.py", line=1001)]
     assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
-    assert must_cite_recall(ground(f"a.py:{1001 - WIDE + 1}-1001", files).citations, must) == (True,)
+    assert must_cite_recall(ground(f"a.py:{1001 - WIDE + 1}-1001", files).citations, must) == (
+        True,
+    )
 
 
 def test_a_citation_past_the_end_earns_no_recall() -> None:
     must = [MustCite(path="src/shop.py", line=LAST)]
     assert must_cite_recall(ground(f"src/shop.py:{LAST + 1}", FILES).citations, must) == (False,)
     assert must_cite_recall(ground(f"shop.py:{LAST - 5}", FILES).citations, must) == (True,)
-    assert must_cite_recall(ground("src/shop.py:10-12", FILES).citations, [MustCite(path="src/shop.py", line=17, end=30)]) == (True,)
+    assert must_cite_recall(
+        ground("src/shop.py:10-12", FILES).citations,
+        [MustCite(path="src/shop.py", line=17, end=30)],
+    ) == (True,)
 
 
 def test_lines_without_a_path_go_to_the_file_that_bears_them_out() -> None:
@@ -201,9 +256,17 @@ def test_lines_without_a_path_go_to_the_file_that_bears_them_out() -> None:
 
 
 def test_numbers_in_brackets_are_lines_only_where_most_of_them_hold() -> None:
-    named = ground(f"In `src/shop.py`: `open_shop` ({STEP}), `close_shop` ({CLOSE}), `helper` ({LAST - 1}).", FILES)
+    named = ground(
+        f"In `src/shop.py`: `open_shop` ({STEP}), `close_shop` ({CLOSE}), `helper` ({LAST - 1}).",
+        FILES,
+    )
     assert [c.start for c in named.citations] == [STEP, CLOSE, LAST - 1]
-    assert ground("In `src/shop.py`: `reopen_shop` (33), `close_shop` (12), `helper` (27).", FILES).summary.total == 0
+    assert (
+        ground(
+            "In `src/shop.py`: `reopen_shop` (33), `close_shop` (12), `helper` (27).", FILES
+        ).summary.total
+        == 0
+    )
 
 
 def test_a_degraded_parse_falls_back_to_text_and_says_so() -> None:
@@ -221,7 +284,9 @@ def test_a_file_without_a_grammar_is_searched_as_text_and_says_so() -> None:
 
 
 def test_several_steps_are_one_answer_and_files_count_per_step() -> None:
-    grounding = ground([f"src/shop.py:{OPEN} and a/text.py:1", f"src/shop.py:{OPEN} and `notes.md`"], FILES)
+    grounding = ground(
+        [f"src/shop.py:{OPEN} and a/text.py:1", f"src/shop.py:{OPEN} and `notes.md`"], FILES
+    )
     assert grounding.summary.total == 2
     assert cited_files(grounding) == (2, 2)
 
@@ -249,7 +314,7 @@ def test_a_spray_of_every_line_scores_no_better_than_chance() -> None:
     assert summary.headline_rate < 0.4
 
 
-# --- a real repository ------------------------------------------------------------------------------------------------------------
+# --- a real repository ----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -266,7 +331,9 @@ def repository(tmp_path: Path) -> tuple[Path, str]:
     return root, repo.head.commit.hexsha
 
 
-def test_git_files_are_read_at_the_commit_and_a_symlink_is_what_it_points_to(repository: tuple[Path, str]) -> None:
+def test_git_files_are_read_at_the_commit_and_a_symlink_is_what_it_points_to(
+    repository: tuple[Path, str],
+) -> None:
     root, sha = repository
     (root / "src" / "shop.py").write_text("changed since\n")
     with GitFiles(root, sha[:10]) as files:
@@ -279,7 +346,9 @@ def test_git_files_are_read_at_the_commit_and_a_symlink_is_what_it_points_to(rep
 
 
 @pytest.mark.parametrize("commit", ["0" * 40, "no-such", "--help", ""])
-def test_a_commit_that_is_not_there_is_said_with_a_hint(repository: tuple[Path, str], commit: str) -> None:
+def test_a_commit_that_is_not_there_is_said_with_a_hint(
+    repository: tuple[Path, str], commit: str
+) -> None:
     with pytest.raises(SourceError, match=r"(?s)no commit.*hint: "):
         GitFiles(repository[0], commit)
 
@@ -289,7 +358,9 @@ def test_a_folder_that_is_no_repository_is_said_with_a_hint(tmp_path: Path) -> N
         GitFiles(tmp_path / "none", "0" * 40)
 
 
-def test_the_json_object_has_exactly_the_promised_keys(repository: tuple[Path, str], tmp_path: Path) -> None:
+def test_the_json_object_has_exactly_the_promised_keys(
+    repository: tuple[Path, str], tmp_path: Path
+) -> None:
     root, sha = repository
     answer = tmp_path / "answer.md"
     answer.write_text(f"`Shop.open_shop` (src/shop.py:{OPEN}) and `link.py`")
@@ -300,25 +371,46 @@ def test_the_json_object_has_exactly_the_promised_keys(repository: tuple[Path, s
         "file": str(answer),
         "commit": sha,
         "summary": {
-            "total": 1, "grounded": 1, "unresolved": 0, "hallucinated": 0, "strict_rate": 1.0, "headline_rate": 1.0,
+            "total": 1,
+            "grounded": 1,
+            "unresolved": 0,
+            "hallucinated": 0,
+            "strict_rate": 1.0,
+            "headline_rate": 1.0,
             "chance_rate": pytest.approx(53 / LAST, abs=0.2),
         },
         "citations": [
             {
-                "written": f"src/shop.py:{OPEN}", "path": "src/shop.py", "start": OPEN, "end": OPEN, "symbol": "Shop.open_shop",
-                "resolution": "exact", "status": "grounded", "reason": "Shop.open_shop: its definition is here", "held_by": "definition",
-                "definition_lines": [OPEN], "distance": 0,
+                "written": f"src/shop.py:{OPEN}",
+                "path": "src/shop.py",
+                "start": OPEN,
+                "end": OPEN,
+                "symbol": "Shop.open_shop",
+                "resolution": "exact",
+                "status": "grounded",
+                "reason": "Shop.open_shop: its definition is here",
+                "held_by": "definition",
+                "definition_lines": [OPEN],
+                "distance": 0,
             },
             {
-                "written": "link.py", "path": "link.py", "start": None, "end": None, "symbol": None, "resolution": "exact",
-                "status": "grounded", "reason": "the file exists; no line is cited", "held_by": None, "definition_lines": [],
+                "written": "link.py",
+                "path": "link.py",
+                "start": None,
+                "end": None,
+                "symbol": None,
+                "resolution": "exact",
+                "status": "grounded",
+                "reason": "the file exists; no line is cited",
+                "held_by": None,
+                "definition_lines": [],
                 "distance": None,
             },
         ],
-    }  # fmt: skip
+    }
 
 
-# --- mutations: what is honest passes, what is changed shows ------------------------------------------------------------------------
+# --- mutations: what is honest passes, what is changed shows --------------------------------
 
 
 def test_mutated_citations_are_caught() -> None:

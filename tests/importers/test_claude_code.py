@@ -17,7 +17,12 @@ PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"
 
 def said(text: str, message: str = "m1", **more: Any) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
-    usage = {"input_tokens": 6, "output_tokens": 3, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 50}
+    usage = {
+        "input_tokens": 6,
+        "output_tokens": 3,
+        "cache_read_input_tokens": 100,
+        "cache_creation_input_tokens": 50,
+    }
     spoken = {"id": message, "role": "assistant", "content": content, "usage": usage}
     return {"type": "assistant", "session_id": "s", "message": spoken, **more}
 
@@ -27,7 +32,14 @@ def asked(text: str) -> dict[str, Any]:
 
 
 def result(text: str, **more: Any) -> dict[str, Any]:
-    return {"type": "result", "subtype": "success", "is_error": False, "result": text, "session_id": "s", **more}
+    return {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "result": text,
+        "session_id": "s",
+        **more,
+    }
 
 
 INIT = {"type": "system", "subtype": "init", "cwd": "/Users/me/flask", "session_id": "s"}
@@ -40,21 +52,60 @@ def written(tmp_path: Path, *lines: dict[str, Any], name: str = "transcript.json
 
 
 def test_the_answer_is_the_assistants_prose_per_prompt(tmp_path: Path) -> None:
-    path = written(tmp_path, INIT, asked("one?"), said("a.py:1"), said("b.py:2"), asked("two?"), said("c.py:3", "m2"), result("c.py:3"))
+    path = written(
+        tmp_path,
+        INIT,
+        asked("one?"),
+        said("a.py:1"),
+        said("b.py:2"),
+        asked("two?"),
+        said("c.py:3", "m2"),
+        result("c.py:3"),
+    )
     read = read_text(path)
-    assert (read.kind, read.texts, read.roots) == ("claude_code", ("a.py:1\n\nb.py:2", "c.py:3"), ("/Users/me/flask",))
+    assert (read.kind, read.texts, read.roots) == (
+        "claude_code",
+        ("a.py:1\n\nb.py:2", "c.py:3"),
+        ("/Users/me/flask",),
+    )
 
 
 def test_a_subagents_prose_is_not_the_answer(tmp_path: Path) -> None:
-    path = written(tmp_path, INIT, said("mine"), said("theirs", parent_tool_use_id="toolu_1"), said("theirs", isSidechain=True))
+    path = written(
+        tmp_path,
+        INIT,
+        said("mine"),
+        said("theirs", parent_tool_use_id="toolu_1"),
+        said("theirs", isSidechain=True),
+    )
     assert read_text(path).texts == ("mine",)
 
 
 def test_tools_become_calls_and_results_and_never_prose(tmp_path: Path) -> None:
-    use = {"type": "tool_use", "id": "t1", "name": "mcp__serena__find_symbol", "input": {"name": "a.py:9"}}
-    call = {"type": "assistant", "session_id": "s", "message": {"id": "m0", "role": "assistant", "content": [use]}}
-    back = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "a.py:9"}], "is_error": True}
-    path = written(tmp_path, INIT, call, {"type": "user", "session_id": "s", "message": {"role": "user", "content": [back]}}, said("done"))
+    use = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "mcp__serena__find_symbol",
+        "input": {"name": "a.py:9"},
+    }
+    call = {
+        "type": "assistant",
+        "session_id": "s",
+        "message": {"id": "m0", "role": "assistant", "content": [use]},
+    }
+    back = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "a.py:9"}],
+        "is_error": True,
+    }
+    path = written(
+        tmp_path,
+        INIT,
+        call,
+        {"type": "user", "session_id": "s", "message": {"role": "user", "content": [back]}},
+        said("done"),
+    )
     events = read_transcript(path)
     [tool_call] = [e for e in events if isinstance(e, ToolCall)]
     [tool_result] = [e for e in events if isinstance(e, ToolResult)]
@@ -74,7 +125,14 @@ def test_a_result_alone_is_the_answer_and_a_repeated_one_is_not_said_twice(tmp_p
 
 
 def test_steps_end_with_a_result_or_with_the_next_prompt(tmp_path: Path) -> None:
-    lines = [asked("one?"), said("a"), result("a"), asked("two?"), said("b", "m2"), result("b", is_error=True)]
+    lines = [
+        asked("one?"),
+        said("a"),
+        result("a"),
+        asked("two?"),
+        said("b", "m2"),
+        result("b", is_error=True),
+    ]
     events = read_transcript(written(tmp_path, *lines))
     assert [(e.step, e.stop) for e in events if isinstance(e, StepEnd)] == [(0, "end"), (1, "cut")]
     assert [(e.step, e.text) for e in events if isinstance(e, Prompt)] == [(0, "one?"), (1, "two?")]
@@ -94,12 +152,23 @@ def test_a_json_array_of_the_same_events_is_read_too(tmp_path: Path) -> None:
 
 
 def test_our_own_transcript_is_told_by_what_it_holds(tmp_path: Path) -> None:
-    prose = [{"type": "prompt", "step": 0, "text": "?"}, {"type": "prose", "step": 0, "turn": 0, "text": "a.py:1"}]
+    prose = [
+        {"type": "prompt", "step": 0, "text": "?"},
+        {"type": "prose", "step": 0, "turn": 0, "text": "a.py:1"},
+    ]
     read = read_text(written(tmp_path, *prose, name="anything"))
     assert (read.kind, read.texts) == ("transcript", ("a.py:1",))
 
 
-PLAIN = ["", "# Title\n", '{"file": "a.py", "line": 1}', "[link](a.py)", "{not json", '{"type": "assistant"}', "[1, 2]"]
+PLAIN = [
+    "",
+    "# Title\n",
+    '{"file": "a.py", "line": 1}',
+    "[link](a.py)",
+    "{not json",
+    '{"type": "assistant"}',
+    "[1, 2]",
+]
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -120,7 +189,9 @@ def test_what_cannot_be_read_is_said_with_a_hint(tmp_path: Path) -> None:
         read_text(tmp_path / "binary")
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published run's data is not beside this repository")
+@pytest.mark.skipif(
+    not PUBLISHED.is_dir(), reason="the published run's data is not beside this repository"
+)
 def test_every_published_transcript_is_read() -> None:
     paths = sorted(PUBLISHED.rglob("transcript.json"))
     assert paths

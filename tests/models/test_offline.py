@@ -25,7 +25,9 @@ def answers(ask: Ask, *prompts: str) -> list[str]:
     return [event.text for event in events if isinstance(event, Prose)]
 
 
-def tool(name: str, description: str, required: tuple[str, ...] = (), **properties: dict[str, Any]) -> ToolSpec:
+def tool(
+    name: str, description: str, required: tuple[str, ...] = (), **properties: dict[str, Any]
+) -> ToolSpec:
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return ToolSpec(name=name, description=description, input_schema=schema, origin="server")
 
@@ -42,19 +44,26 @@ def test_it_finds_the_definition_and_follows_what_its_body_calls(ask: Ask) -> No
 
 @pytest.mark.docker
 def test_it_says_what_it_did_not_find(ask: Ask) -> None:
-    assert "I did not find `vanished_name`" in answers(ask, "Where is `vanished_name` used with `dispatch`?")[0]
+    assert (
+        "I did not find `vanished_name`"
+        in answers(ask, "Where is `vanished_name` used with `dispatch`?")[0]
+    )
 
 
 @pytest.mark.docker
 def test_the_same_question_gets_the_same_answer(ask: Ask) -> None:
-    first, second = (answers(ask, "Who calls `finish_up`?", "Which tests cover `dispatch`?") for _ in range(2))
+    first, second = (
+        answers(ask, "Who calls `finish_up`?", "Which tests cover `dispatch`?") for _ in range(2)
+    )
     assert first == second
     assert len(first) == 2
 
 
 @pytest.mark.docker
 def test_a_name_cannot_smuggle_a_command_into_the_shell(ask: Ask) -> None:
-    asked = scenario("What is `x'; touch owned; echo 'y` and `dispatch_it`?", tokens=10**6, actions=1000)
+    asked = scenario(
+        "What is `x'; touch owned; echo 'y` and `dispatch_it`?", tokens=10**6, actions=1000
+    )
     _, events, files = ask(Offline(), asked, FILES)
     assert files == ["./app.py"]
     assert any(isinstance(event, ToolCall) for event in events)
@@ -62,7 +71,13 @@ def test_a_name_cannot_smuggle_a_command_into_the_shell(ask: Ask) -> None:
 
 def test_it_never_sees_a_rubric_a_check_or_a_must_cite() -> None:
     assert list(inspect.signature(Offline).parameters) == []
-    assert list(inspect.signature(Offline.turn).parameters) == ["self", "system", "conversation", "tools", "timeout_sec"]
+    assert list(inspect.signature(Offline.turn).parameters) == [
+        "self",
+        "system",
+        "conversation",
+        "tools",
+        "timeout_sec",
+    ]
     source = inspect.getsource(offline)
     assert "open(" not in source
     assert "import os" not in source
@@ -70,7 +85,11 @@ def test_it_never_sees_a_rubric_a_check_or_a_must_cite() -> None:
 
 
 def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_are_none() -> None:
-    assert names_in("Change `Flask.wsgi_app` and look at full_dispatch_request, please.") == ["wsgi_app", "Flask", "full_dispatch_request"]
+    assert names_in("Change `Flask.wsgi_app` and look at full_dispatch_request, please.") == [
+        "wsgi_app",
+        "Flask",
+        "full_dispatch_request",
+    ]
     assert "cookies" in names_in("How are cookies signed here?")
 
 
@@ -79,9 +98,18 @@ def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_a
     [
         ("./src/a.py:12:def f():", [Finding(path="src/a.py", line=12, text="def f():")]),
         ("src/a.py:12:8: error", [Finding(path="src/a.py", line=12, text=" error")]),
-        ('{"file": "src/a.py", "start_line": 3, "name": "f"}', [Finding(path="src/a.py", line=3, text="f")]),
+        (
+            '{"file": "src/a.py", "start_line": 3, "name": "f"}',
+            [Finding(path="src/a.py", line=3, text="f")],
+        ),
         ('{"src/a.py": [{"line": 4, "text": "x"}]}', [Finding(path="src/a.py", line=4, text="x")]),
-        ("## src/a.py\n  7: x = 1\n  8: y", [Finding(path="src/a.py", line=7, text=" x = 1"), Finding(path="src/a.py", line=8, text=" y")]),
+        (
+            "## src/a.py\n  7: x = 1\n  8: y",
+            [
+                Finding(path="src/a.py", line=7, text=" x = 1"),
+                Finding(path="src/a.py", line=8, text=" y"),
+            ],
+        ),
         ("no match", []),
         ('{"file": "a.py", "line": 0}', []),
         ("[" * 100_000, []),
@@ -98,17 +126,30 @@ def test_it_picks_a_servers_tools_by_what_they_say_and_never_one_that_writes() -
         tool("mcp__x__search_text", "Search the text of files."),
     ]
     assert [item.name for item in choose(tools, "references")] == ["mcp__x__find_references"]
-    assert "mcp__x__delete_symbol" not in {item.name for role in offline.ROLES for item in choose(tools, role)}
+    assert "mcp__x__delete_symbol" not in {
+        item.name for role in offline.ROLES for item in choose(tools, role)
+    }
 
 
 def test_arguments_come_from_the_schema_and_a_place_already_seen() -> None:
     place = Finding(path="src/a.py", line=4, text="def f")
-    by_file = tool("t", "d", ("filePath", "symbolName"), filePath=TEXT, symbolName=TEXT, verbose={"type": "boolean"})
+    by_file = tool(
+        "t",
+        "d",
+        ("filePath", "symbolName"),
+        filePath=TEXT,
+        symbolName=TEXT,
+        verbose={"type": "boolean"},
+    )
     assert fill(by_file, "f", place) == {"filePath": "src/a.py", "symbolName": "f"}
     assert fill(by_file, "f", None) is None
-    absolute = tool("t", "Takes an absolute path.", ("file_path", "symbol"), file_path=TEXT, symbol=TEXT)
+    absolute = tool(
+        "t", "Takes an absolute path.", ("file_path", "symbol"), file_path=TEXT, symbol=TEXT
+    )
     assert fill(absolute, "f", place) == {"file_path": "/workspace/src/a.py", "symbol": "f"}
-    assert fill(tool("t", "d", (), pattern=TEXT, regex=TEXT, file_pattern=TEXT), "f", None) == {"pattern": "f"}
+    assert fill(tool("t", "d", (), pattern=TEXT, regex=TEXT, file_pattern=TEXT), "f", None) == {
+        "pattern": "f"
+    }
     assert fill(tool("t", "d", ("count",), count={"type": "integer"}), "f", None) is None
 
 

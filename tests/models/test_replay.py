@@ -14,8 +14,12 @@ from runner.transcript import TranscriptWriter
 from tests.helpers import Ask, scenario
 
 pytestmark = pytest.mark.docker
-ASKED = scenario("Who calls `finish_up`?", "Which tests cover `dispatch_all`?", tokens=10**6, actions=1000)
-FILES = {"app.py": "def dispatch_all():\n    return finish_up(1)\n\n\ndef finish_up(code):\n    return code\n"}
+ASKED = scenario(
+    "Who calls `finish_up`?", "Which tests cover `dispatch_all`?", tokens=10**6, actions=1000
+)
+FILES = {
+    "app.py": "def dispatch_all():\n    return finish_up(1)\n\n\ndef finish_up(code):\n    return code\n"
+}
 
 
 @pytest.fixture
@@ -37,7 +41,9 @@ def test_unchanged_tools_replay_without_a_difference(ask: Ask, recording: Path) 
     assert any(isinstance(event, Prose) for event in events)
 
 
-def test_a_tool_that_answers_otherwise_is_named_with_the_first_line_that_differs(ask: Ask, recording: Path) -> None:
+def test_a_tool_that_answers_otherwise_is_named_with_the_first_line_that_differs(
+    ask: Ask, recording: Path
+) -> None:
     model = Replay(str(recording))
     ask(model, ASKED, {"app.py": "\n" + FILES["app.py"]})
     first = model.differences[0]

@@ -45,12 +45,16 @@ def scored(value: float) -> Scored:
     return Scored(value=value)
 
 
-def scenario(name: str, *, slant: str = "favours indexes", language: str = "python", **changes: Any) -> Scenario:
+def scenario(
+    name: str, *, slant: str = "favours indexes", language: str = "python", **changes: Any
+) -> Scenario:
     python = language == "python"
     source: Source = (
         PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
         if python
-        else NpmSource(kind="npm", name="zod", version="4.1.0", integrity="sha512-" + "A" * 86 + "==")
+        else NpmSource(
+            kind="npm", name="zod", version="4.1.0", integrity="sha512-" + "A" * 86 + "=="
+        )
     )
     given: dict[str, Any] = {
         "id": name,
@@ -60,7 +64,10 @@ def scenario(name: str, *, slant: str = "favours indexes", language: str = "pyth
         "language": language,
         "slant": slant,
         "budget": Budget(tokens=100_000, wall_sec=600, actions=60),
-        "steps": (Step(name="trace", prompt="Where does it start?"), Step(name="callers", prompt="Who calls it?")),
+        "steps": (
+            Step(name="trace", prompt="Where does it start?"),
+            Step(name="callers", prompt="Who calls it?"),
+        ),
     }
     return Scenario(**given | changes)
 
@@ -79,7 +86,13 @@ def server(name: str, version: str = "1.0.0") -> ServerSpec:
 
 
 def cell(scenario_id: str, server_name: str = "shell", trial: int = 1, model: str = MODEL) -> Cell:
-    return Cell(scenario=scenario_id, server=server_name, model=model, trial=trial, inputs={"scenario": "a" * 64})
+    return Cell(
+        scenario=scenario_id,
+        server=server_name,
+        model=model,
+        trial=trial,
+        inputs={"scenario": "a" * 64},
+    )
 
 
 def fingerprint(of: Cell, **changes: Any) -> Fingerprint:
@@ -107,11 +120,18 @@ def fingerprint(of: Cell, **changes: Any) -> Fingerprint:
 
 def tools() -> ToolsSeen:
     return ToolsSeen(
-        names=("find", "read"), digest="8" * 64, schema_chars=4321, instructions_chars=210, server_info="x 1", protocol="2025-11-25"
+        names=("find", "read"),
+        digest="8" * 64,
+        schema_chars=4321,
+        instructions_chars=210,
+        server_info="x 1",
+        protocol="2025-11-25",
     )
 
 
-def result(of: Cell, kind: OutcomeKind = "answered", reason: str = "all steps answered", **changes: Any) -> CellResult:
+def result(
+    of: Cell, kind: OutcomeKind = "answered", reason: str = "all steps answered", **changes: Any
+) -> CellResult:
     alone = of.server == "shell"
     given: dict[str, Any] = {
         "cell": of,
@@ -136,28 +156,58 @@ def result(of: Cell, kind: OutcomeKind = "answered", reason: str = "all steps an
 
 def grounding(**changes: Any) -> GroundingSummary:
     given: dict[str, Any] = {
-        "total": 10, "grounded": 8, "unresolved": 1, "hallucinated": 1, "exact": 7, "suffix": 2, "ambiguous": 0, "missing": 1,
-        "other_commit": 0, "definition_only": 3, "with_symbol": 6, "strict_rate": 0.6, "headline_rate": 0.8, "definition_rate": 0.5,
+        "total": 10,
+        "grounded": 8,
+        "unresolved": 1,
+        "hallucinated": 1,
+        "exact": 7,
+        "suffix": 2,
+        "ambiguous": 0,
+        "missing": 1,
+        "other_commit": 0,
+        "definition_only": 3,
+        "with_symbol": 6,
+        "strict_rate": 0.6,
+        "headline_rate": 0.8,
+        "definition_rate": 0.5,
         "chance_rate": 0.2,
-    }  # fmt: skip
+    }
     return GroundingSummary(**given | changes)
 
 
-def citation(written: str = "app.py:9999", reason: str = "line 9999 is past the end (1,536 lines)", **changes: Any) -> Citation:
+def citation(
+    written: str = "app.py:9999",
+    reason: str = "line 9999 is past the end (1,536 lines)",
+    **changes: Any,
+) -> Citation:
     given: dict[str, Any] = {
-        "written": written, "path": "src/flask/app.py", "start": 9999, "end": None, "symbol": None, "resolution": "suffix",
-        "status": "hallucinated", "reason": reason, "held_by": None, "definition_lines": (), "distance": None,
-    }  # fmt: skip
+        "written": written,
+        "path": "src/flask/app.py",
+        "start": 9999,
+        "end": None,
+        "symbol": None,
+        "resolution": "suffix",
+        "status": "hallucinated",
+        "reason": reason,
+        "held_by": None,
+        "definition_lines": (),
+        "distance": None,
+    }
     return Citation(**given | changes)
 
 
 def verdict(quality: float, *, judge: str = "checklist", reason: str = "names wsgi_app") -> Verdict:
     said = CriterionVerdict(score=quality, reason=reason)
-    steps = tuple(StepVerdict(name=name, quality=quality, criteria={"map_quality": said}) for name in ("trace", "callers"))
+    steps = tuple(
+        StepVerdict(name=name, quality=quality, criteria={"map_quality": said})
+        for name in ("trace", "callers")
+    )
     return Verdict(judge=judge, identity="9" * 64, inputs="0" * 64, quality=quality, steps=steps)
 
 
-def scorecard(of: Cell, fairness: float | str, *, adoption: float = 0.5, **changes: Any) -> Scorecard:
+def scorecard(
+    of: Cell, fairness: float | str, *, adoption: float = 0.5, **changes: Any
+) -> Scorecard:
     """`fairness` as a figure, or as the reason why there is none."""
     score: Score = Unscored(reason=fairness) if isinstance(fairness, str) else scored(fairness)
     quality = score.value if isinstance(score, Scored) else 0.5
@@ -172,10 +222,16 @@ def scorecard(of: Cell, fairness: float | str, *, adoption: float = 0.5, **chang
         "citations": (citation(),),
         "verdict": verdict(quality),
         "effort": Effort(
-            input_tokens=8_000 if of.server == "shell" else 12_000, output_tokens=1_000, agent_sec=30.0, backoff_sec=2.0, actions=12,
-            steps_completed=2, steps=2, tokens_estimated=False,
+            input_tokens=8_000 if of.server == "shell" else 12_000,
+            output_tokens=1_000,
+            agent_sec=30.0,
+            backoff_sec=2.0,
+            actions=12,
+            steps_completed=2,
+            steps=2,
+            tokens_estimated=False,
         ),
-    }  # fmt: skip
+    }
     alone = of.server == "shell"
     used = Adoption(
         score=scored(0.0 if alone else adoption),
@@ -190,10 +246,14 @@ def scorecard(of: Cell, fairness: float | str, *, adoption: float = 0.5, **chang
 
 
 def measured(of: Cell, fairness: float | str, **changes: Any) -> LoadedCell:
-    return LoadedCell(cell=of, result=result(of), attempts=1, scorecard=scorecard(of, fairness, **changes))
+    return LoadedCell(
+        cell=of, result=result(of), attempts=1, scorecard=scorecard(of, fairness, **changes)
+    )
 
 
-def broken(of: Cell, kind: OutcomeKind = "sandbox_failed", reason: str = "the container is gone") -> LoadedCell:
+def broken(
+    of: Cell, kind: OutcomeKind = "sandbox_failed", reason: str = "the container is gone"
+) -> LoadedCell:
     return LoadedCell(cell=of, result=result(of, kind, reason), attempts=2, scorecard=None)
 
 
@@ -202,7 +262,12 @@ def unfinished(of: Cell) -> LoadedCell:
 
 
 def loaded(cells: Sequence[LoadedCell], *, ungated: bool = False) -> LoadedRun:
-    plan = Plan(run="flask-run", created_at="2026-01-02T03:04:05Z", ungated=ungated, cells=tuple(one.cell for one in cells))
+    plan = Plan(
+        run="flask-run",
+        created_at="2026-01-02T03:04:05Z",
+        ungated=ungated,
+        cells=tuple(one.cell for one in cells),
+    )
     return LoadedRun(plan=plan, cells=tuple(cells))
 
 
@@ -220,7 +285,8 @@ def small_run(**changes: Any) -> LoadedRun:
     ]
     shifts = (0.05, -0.05, 0.04, -0.04, 0.01)
     cells += [
-        measured(cell(name, "cclsp"), round(score + shift, 3)) for name, score, shift in zip(NAMES, SHELL_SCORES, shifts, strict=False)
+        measured(cell(name, "cclsp"), round(score + shift, 3))
+        for name, score, shift in zip(NAMES, SHELL_SCORES, shifts, strict=False)
     ]
     cells.append(broken(cell(NAMES[5], "cclsp")))
     return loaded(cells, **changes)
@@ -228,4 +294,6 @@ def small_run(**changes: Any) -> LoadedRun:
 
 def catalog(run: LoadedRun) -> tuple[dict[str, Scenario], dict[str, ServerSpec]]:
     scenarios = {one.scenario: scenario(one.scenario) for one in run.plan.cells}
-    return scenarios, {one.server: server(one.server) for one in run.plan.cells if one.server != "shell"}
+    return scenarios, {
+        one.server: server(one.server) for one in run.plan.cells if one.server != "shell"
+    }

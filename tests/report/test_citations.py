@@ -43,4 +43,7 @@ def test_each_citation_has_its_verdict_its_reason_and_the_file_it_means() -> Non
 
 
 def test_a_text_without_citations_says_so() -> None:
-    assert text_of("It works.") == "answer.md at 111111111111\n  no citations with a line: nothing to verify\n"
+    assert (
+        text_of("It works.")
+        == "answer.md at 111111111111\n  no citations with a line: nothing to verify\n"
+    )

@@ -49,20 +49,25 @@ def arm(report: Report, label: str) -> Arm:
 
 
 def shells(scores: Sequence[float] = SHELL_SCORES, **changes: Any) -> list[LoadedCell]:
-    return [measured(cell(name, **changes), score) for name, score in zip(NAMES, scores, strict=False)]
+    return [
+        measured(cell(name, **changes), score) for name, score in zip(NAMES, scores, strict=False)
+    ]
 
 
 def pairs(gain: float, *, model: str = "claude-sonnet-4", n: int = 6) -> list[LoadedCell]:
     return shells(SHELL_SCORES[:n], model=model) + [
-        measured(cell(name, "codegraph", model=model), round(score + gain, 3)) for name, score in zip(NAMES[:n], SHELL_SCORES, strict=False)
+        measured(cell(name, "codegraph", model=model), round(score + gain, 3))
+        for name, score in zip(NAMES[:n], SHELL_SCORES, strict=False)
     ]
 
 
 def all_forms(report: Report) -> dict[str, str]:
-    return {name: render(report) for name, render in FORMATS.items()} | {"terminal": terminal.render(report)}
+    return {name: render(report) for name, render in FORMATS.items()} | {
+        "terminal": terminal.render(report)
+    }
 
 
-# --- whole output -----------------------------------------------------------------------------------------------------------------
+# --- whole output ---------------------------------------------------------------------------
 
 
 def test_the_terminal_report_reads_as_expected_in_80_columns() -> None:
@@ -72,19 +77,28 @@ def test_the_terminal_report_reads_as_expected_in_80_columns() -> None:
 
 
 def two_cells() -> LoadedRun:
-    run = [measured(cell("alpha", model="offline"), 0.5), measured(cell("alpha", "codegraph", model="offline"), "no judge was reachable")]
+    run = [
+        measured(cell("alpha", model="offline"), 0.5),
+        measured(cell("alpha", "codegraph", model="offline"), "no judge was reachable"),
+    ]
     return loaded(run, ungated=True)
 
 
 def test_the_markdown_report_reads_as_expected() -> None:
-    assert markdown.render(report_of(two_cells())) == (EXPECTED / "report.md").read_text(encoding="utf-8")
+    assert markdown.render(report_of(two_cells())) == (EXPECTED / "report.md").read_text(
+        encoding="utf-8"
+    )
 
 
-def test_the_same_run_gives_the_same_bytes_and_reads_back_as_the_same_report(tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes_and_reads_back_as_the_same_report(
+    tmp_path: Path,
+) -> None:
     report = report_of(small_run())
     paths = write_report(report, tmp_path)
     assert [path.name for path in paths] == ["report.json", "report.md", "report.html"]
-    assert [path.read_text(encoding="utf-8") for path in paths] == [render(report_of(small_run())) for render in FORMATS.values()]
+    assert [path.read_text(encoding="utf-8") for path in paths] == [
+        render(report_of(small_run())) for render in FORMATS.values()
+    ]
     assert Report.model_validate_json(paths[0].read_bytes()) == report
 
 
@@ -97,20 +111,34 @@ def test_a_run_on_disk_is_reported_from_what_the_store_holds(tmp_path: Path) -> 
         store.finish(store.begin(seen.cell), seen.result)
         store.write_scorecard(seen.scorecard)
     tallies = {one.label: one.tally for one in report_of(store.load()).arms}
-    assert (tallies["shell"].measured, tallies["codegraph"].measured, tallies["cclsp"].unfinished) == (6, 1, 6)
+    assert (
+        tallies["shell"].measured,
+        tallies["codegraph"].measured,
+        tallies["cclsp"].unfinished,
+    ) == (6, 1, 6)
 
 
-# --- the denominator --------------------------------------------------------------------------------------------------------------
+# --- the denominator ------------------------------------------------------------------------
 
 
 def test_broken_cells_stay_in_the_denominator_and_are_named_with_their_reason() -> None:
     report = report_of(small_run())
     tally = arm(report, "cclsp").tally
-    assert (tally.planned, tally.measured, tally.broken, tally.unfinished, tally.attempts) == (6, 5, 1, 0, 7)
+    assert (tally.planned, tally.measured, tally.broken, tally.unfinished, tally.attempts) == (
+        6,
+        5,
+        1,
+        0,
+        7,
+    )
     assert [(fault.scenario, fault.outcome, fault.reason) for fault in report.faults] == [
         ("foxtrot", "sandbox_failed", "the container is gone")
     ]
-    assert all("5/6" in text and "the container is gone" in text for name, text in all_forms(report).items() if name != "report.json")
+    assert all(
+        "5/6" in text and "the container is gone" in text
+        for name, text in all_forms(report).items()
+        if name != "report.json"
+    )
 
 
 def test_dropping_the_bad_cells_from_the_load_shows_them_as_unfinished() -> None:
@@ -118,8 +146,10 @@ def test_dropping_the_bad_cells_from_the_load_shows_them_as_unfinished() -> None
     kept = tuple(seen for seen in run.cells if seen.measured and seen.cell.scenario in NAMES[:3])
     report = report_of(replace(run, cells=kept))
     assert {one.label: (one.tally.planned, one.tally.unfinished) for one in report.arms} == {
-        "shell": (6, 3), "codegraph": (6, 3), "cclsp": (6, 3),
-    }  # fmt: skip
+        "shell": (6, 3),
+        "codegraph": (6, 3),
+        "cclsp": (6, 3),
+    }
     assert arm(report, "codegraph").fairness.score.planned == 6
     assert any("3 of 6 cells are not finished" in line for line in report.not_concluded)
 
@@ -135,7 +165,11 @@ def test_a_scorecard_beside_a_broken_cell_is_not_believed() -> None:
     lucky = replace(lucky, scorecard=scorecard(lucky.cell, 1.0))
     report = report_of(loaded([measured(cell("alpha"), 0.5), lucky]))
     found = arm(report, "codegraph")
-    assert (found.fairness.score.value, found.grounding.total, found.delta.judgement) == (None, 0, "not_compared")
+    assert (found.fairness.score.value, found.grounding.total, found.delta.judgement) == (
+        None,
+        0,
+        "not_compared",
+    )
     shown = report.sections[0].arms[1].cells[0]
     assert (shown.fairness, shown.commentary, shown.failed_total) == (None, (), 0)
 
@@ -151,20 +185,29 @@ def test_a_crashed_server_is_a_measurement_that_counts_and_is_shown() -> None:
     report = report_of(loaded([measured(cell("alpha"), 0.5), died]))
     assert arm(report, "codegraph").fairness.score.value == 0.0
     assert arm(report, "codegraph").delta.value == -0.5
-    assert [(fault.outcome, fault.is_measurement) for fault in report.faults] == [("server_crashed", True)]
+    assert [(fault.outcome, fault.is_measurement) for fault in report.faults] == [
+        ("server_crashed", True)
+    ]
 
 
-# --- what is compared -------------------------------------------------------------------------------------------------------------
+# --- what is compared -----------------------------------------------------------------------
 
 
 def test_arms_with_different_fingerprints_are_not_compared_and_what_differs_is_said() -> None:
     cells = pairs(0.3)
     odd = cells[6]
     assert odd.result is not None
-    cells[6] = replace(odd, result=odd.result.model_copy(update={"fingerprint": fingerprint(odd.cell, kernel="6.5.0")}))
+    cells[6] = replace(
+        odd,
+        result=odd.result.model_copy(update={"fingerprint": fingerprint(odd.cell, kernel="6.5.0")}),
+    )
     report = report_of(loaded(cells))
     found = arm(report, "codegraph")
-    assert (found.delta.scenarios, found.delta.judgement, found.fairness.score.cells) == (5, "too_few", 5)
+    assert (found.delta.scenarios, found.delta.judgement, found.fairness.score.cells) == (
+        5,
+        "too_few",
+        5,
+    )
     assert [one.differs for one in report.incomparable] == [("kernel: 6.1.0 against 6.5.0",)]
     assert all("6.1.0 against 6.5.0" in text for text in all_forms(report).values())
 
@@ -191,7 +234,9 @@ def test_a_steady_loss_is_lower_than_shell() -> None:
 def test_an_interval_that_holds_zero_detects_nothing() -> None:
     cells = shells() + [
         measured(cell(name, "codegraph"), round(score + shift, 3))
-        for name, score, shift in zip(NAMES, SHELL_SCORES, (0.3, -0.3, 0.2, -0.2, 0.1, -0.05), strict=True)
+        for name, score, shift in zip(
+            NAMES, SHELL_SCORES, (0.3, -0.3, 0.2, -0.2, 0.1, -0.05), strict=True
+        )
     ]
     assert arm(report_of(loaded(cells)), "codegraph").delta.says == "no difference detected"
 
@@ -237,27 +282,42 @@ def test_each_model_is_compared_with_its_own_shell() -> None:
 
 
 def test_arms_stand_shell_first_then_as_planned_whatever_they_scored() -> None:
-    cells = [measured(cell("alpha", "zulu"), 0.1), measured(cell("alpha", "codegraph"), 0.9), measured(cell("alpha"), 0.2)]
+    cells = [
+        measured(cell("alpha", "zulu"), 0.1),
+        measured(cell("alpha", "codegraph"), 0.9),
+        measured(cell("alpha"), 0.2),
+    ]
     assert [one.label for one in report_of(loaded(cells)).arms] == ["shell", "zulu", "codegraph"]
 
 
-# --- scores stay apart ------------------------------------------------------------------------------------------------------------
+# --- scores stay apart ----------------------------------------------------------------------
 
 
 def test_adoption_never_moves_fairness() -> None:
     def with_adoption(value: float) -> Report:
-        used = [replace(seen, scorecard=scorecard(seen.cell, 0.6, adoption=value)) for seen in pairs(0.1)]
+        used = [
+            replace(seen, scorecard=scorecard(seen.cell, 0.6, adoption=value))
+            for seen in pairs(0.1)
+        ]
         return report_of(loaded(used))
 
     idle, busy = with_adoption(0.0), with_adoption(1.0)
-    assert [(one.fairness, one.delta) for one in idle.arms] == [(one.fairness, one.delta) for one in busy.arms]
+    assert [(one.fairness, one.delta) for one in idle.arms] == [
+        (one.fairness, one.delta) for one in busy.arms
+    ]
     assert arm(idle, "codegraph").adoption != arm(busy, "codegraph").adoption
 
 
 def test_there_is_no_total_anywhere() -> None:
-    keys = {key for path, _ in leaves(report_of(small_run()).model_dump(mode="json")) for key in path}
+    keys = {
+        key for path, _ in leaves(report_of(small_run()).model_dump(mode="json")) for key in path
+    }
     assert not keys & {"overall", "combined", "final", "rank", "winner"}
-    assert {path[-2] for path, _ in leaves(report_of(small_run()).model_dump(mode="json")) if path[-1] == "total"} == {"grounding"}
+    assert {
+        path[-2]
+        for path, _ in leaves(report_of(small_run()).model_dump(mode="json"))
+        if path[-1] == "total"
+    } == {"grounding"}
 
 
 def test_the_shell_has_no_adoption_and_shows_a_dash() -> None:
@@ -276,32 +336,64 @@ def test_an_unscored_part_shows_its_reason_and_never_a_zero() -> None:
 
 
 def test_a_cell_that_was_not_scored_yet_says_so() -> None:
-    cells = [measured(cell("alpha"), 0.5), replace(measured(cell("alpha", "codegraph"), 0.5), scorecard=None)]
-    assert arm(report_of(loaded(cells)), "codegraph").fairness.score.reasons == ("not scored yet; run `fairtrial score` (1 of 1 cells)",)
+    cells = [
+        measured(cell("alpha"), 0.5),
+        replace(measured(cell("alpha", "codegraph"), 0.5), scorecard=None),
+    ]
+    assert arm(report_of(loaded(cells)), "codegraph").fairness.score.reasons == (
+        "not scored yet; run `fairtrial score` (1 of 1 cells)",
+    )
 
 
 def test_grounding_rates_are_pooled_over_citations_not_over_cells() -> None:
-    few = grounding(total=1, grounded=1, exact=1, strict_rate=1.0, headline_rate=1.0, chance_rate=0.0, with_symbol=0, definition_rate=None)
-    many = grounding(total=99, grounded=0, exact=0, strict_rate=0.0, headline_rate=0.0, chance_rate=0.1)
-    cells = [measured(cell("alpha"), 0.5, grounding=few), measured(cell("bravo"), 0.5, grounding=many)]
+    few = grounding(
+        total=1,
+        grounded=1,
+        exact=1,
+        strict_rate=1.0,
+        headline_rate=1.0,
+        chance_rate=0.0,
+        with_symbol=0,
+        definition_rate=None,
+    )
+    many = grounding(
+        total=99, grounded=0, exact=0, strict_rate=0.0, headline_rate=0.0, chance_rate=0.1
+    )
+    cells = [
+        measured(cell("alpha"), 0.5, grounding=few),
+        measured(cell("bravo"), 0.5, grounding=many),
+    ]
     parts = report_of(loaded(cells)).arms[0].grounding
-    assert (parts.total, parts.headline_rate, parts.strict_rate, parts.chance_rate) == (100, 0.01, 0.01, 0.099)
+    assert (parts.total, parts.headline_rate, parts.strict_rate, parts.chance_rate) == (
+        100,
+        0.01,
+        0.01,
+        0.099,
+    )
 
 
 def test_tokens_against_shell_count_only_the_trials_that_both_have() -> None:
-    cells = [measured(cell("alpha"), 0.5), measured(cell("bravo"), 0.5), measured(cell("alpha", "codegraph"), 0.5)]
+    cells = [
+        measured(cell("alpha"), 0.5),
+        measured(cell("bravo"), 0.5),
+        measured(cell("alpha", "codegraph"), 0.5),
+    ]
     cells.append(broken(cell("bravo", "codegraph")))
     costs = arm(report_of(loaded(cells)), "codegraph").costs
     assert (costs.tokens_vs_shell, costs.seconds_vs_shell) == (1.44, 1.5)
 
 
-# --- offline and ungated ----------------------------------------------------------------------------------------------------------
+# --- offline and ungated --------------------------------------------------------------------
 
 
 def test_an_offline_report_says_first_that_it_ranks_nobody_and_then_ranks_nobody() -> None:
     report = report_of(loaded(pairs(0.4, model="offline")))
-    assert terminal.render(report).startswith("Made with the offline model: it checks plumbing and servers, and ranks nobody.\n")
-    assert markdown.render(report).startswith("**Made with the offline model: it checks plumbing and servers, and ranks nobody.**\n")
+    assert terminal.render(report).startswith(
+        "Made with the offline model: it checks plumbing and servers, and ranks nobody.\n"
+    )
+    assert markdown.render(report).startswith(
+        "**Made with the offline model: it checks plumbing and servers, and ranks nobody.**\n"
+    )
     assert arm(report, "codegraph").delta.judgement == "not_ranked"
     for text in all_forms(report).values():
         assert not re.search(r"higher than shell|lower than shell|winner|beats shell", text)
@@ -320,12 +412,16 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
     headings = [line for line in forms["report.md"].splitlines() if re.match(r"#{1,2} ", line)]
     assert len(headings) > 15
     assert all("UNGATED" in line for line in headings)
-    assert all('<span class="flag">UNGATED</span>' in line for line in forms["report.html"].splitlines() if re.match(r"<h[12]", line))
+    assert all(
+        '<span class="flag">UNGATED</span>' in line
+        for line in forms["report.html"].splitlines()
+        if re.match(r"<h[12]", line)
+    )
     assert forms["terminal"].count("UNGATED · ") == 12
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
 
 
-# --- what may not be concluded ----------------------------------------------------------------------------------------------------
+# --- what may not be concluded --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -341,7 +437,10 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
         (pairs(0.2), "the checklist judge sees those and nothing else"),
         ([*pairs(0.2, n=2), broken(cell("golf"))], "1 of 3 cells broke"),
         ([*pairs(0.2, n=2), unfinished(cell("golf"))], "1 of 3 cells are not finished"),
-        ([measured(cell("alpha"), 0.5, grounding=grounding(chance_rate=0.75))], "random lines of the same files would reach 0.750"),
+        (
+            [measured(cell("alpha"), 0.5, grounding=grounding(chance_rate=0.75))],
+            "random lines of the same files would reach 0.750",
+        ),
         ([measured(cell("alpha"), "no judge was reachable")], "1 of 1 are in no mean"),
     ],
 )
@@ -360,18 +459,30 @@ def test_a_broad_repeated_run_drops_the_caveats_it_has_earned() -> None:
     scenarios, servers = catalog(run)
     scenarios["bravo"] = scenario("bravo", slant="favours grep", language="typescript")
     text = " ".join(build_report(run, scenarios, servers).not_concluded)
-    for gone in ("noise floor", "same slant", "other languages", "other code", "sign test", "broke", "UNGATED"):
+    for gone in (
+        "noise floor",
+        "same slant",
+        "other languages",
+        "other code",
+        "sign test",
+        "broke",
+        "UNGATED",
+    ):
         assert gone not in text
 
 
 def test_a_server_whose_definition_changed_midway_is_called_two_servers() -> None:
     cells = pairs(0.2, n=2)
     last = cells[-1]
-    cells[-1] = replace(last, result=result(last.cell, fingerprint=fingerprint(last.cell, server_spec="0" * 64)))
-    assert any("more than one definition" in line for line in report_of(loaded(cells)).not_concluded)
+    cells[-1] = replace(
+        last, result=result(last.cell, fingerprint=fingerprint(last.cell, server_spec="0" * 64))
+    )
+    assert any(
+        "more than one definition" in line for line in report_of(loaded(cells)).not_concluded
+    )
 
 
-# --- scenarios and details --------------------------------------------------------------------------------------------------------
+# --- scenarios and details ------------------------------------------------------------------
 
 
 def test_failed_citations_are_listed_up_to_a_cap_and_the_rest_are_counted() -> None:
@@ -403,12 +514,18 @@ def test_an_empty_plan_gives_a_report_and_no_figures() -> None:
 def test_colour_is_there_when_asked_for_and_only_then() -> None:
     report = report_of(small_run())
     assert "\x1b[" in terminal.render(report, colour=True)
-    assert re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(report, colour=True)).split() == terminal.render(report).split()
+    assert (
+        re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(report, colour=True)).split()
+        == terminal.render(report).split()
+    )
 
 
-# --- escaping ---------------------------------------------------------------------------------------------------------------------
+# --- escaping -------------------------------------------------------------------------------
 
-HOSTILE = "</td><script>alert(1)</script>|pipe\n# heading\x1b[31m\x1b]0;title\x07\u202e`code` [x](javascript:1) & <b>" + "long" * 500
+HOSTILE = (
+    "</td><script>alert(1)</script>|pipe\n# heading\x1b[31m\x1b]0;title\x07\u202e`code` [x](javascript:1) & <b>"
+    + "long" * 500
+)
 
 
 def hostile_run() -> tuple[Report, dict[str, str]]:
@@ -419,7 +536,9 @@ def hostile_run() -> tuple[Report, dict[str, str]]:
     ]
     run = loaded(cells)
     wicked = {"title": HOSTILE, "description": HOSTILE, "slant": HOSTILE}
-    report = build_report(run, {"alpha": scenario("alpha", **wicked)}, {"codegraph": server("codegraph")})
+    report = build_report(
+        run, {"alpha": scenario("alpha", **wicked)}, {"codegraph": server("codegraph")}
+    )
     return report, all_forms(report)
 
 
@@ -436,7 +555,11 @@ def test_untrusted_text_ends_no_markdown_cell_and_starts_no_line() -> None:
         assert not line.startswith("# heading")
         assert "](javascript" not in line
         assert not re.search(r"(?<!\\)<", line)
-    rows = [line for line in forms["report.md"].splitlines() if line.startswith("| bravo, shell, trial 1")]
+    rows = [
+        line
+        for line in forms["report.md"].splitlines()
+        if line.startswith("| bravo, shell, trial 1")
+    ]
     assert [len(re.split(r"(?<!\\)\|", row)) for row in rows] == [7]
 
 
@@ -453,7 +576,7 @@ def test_a_huge_text_is_clipped_with_its_true_size() -> None:
     assert clean("\x1b[1mbold\x1b[0m \x9bx\x00") == "bold x"
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------
 
 
 class _Page(HTMLParser):
@@ -484,9 +607,21 @@ class _Page(HTMLParser):
 def test_the_page_is_one_well_formed_file_that_asks_for_nothing_else() -> None:
     page = _Page(html.render(report_of(small_run())))
     assert page.open == []
-    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "base", "form"}
+    assert not {tag for tag, _ in page.tags} & {
+        "script",
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "base",
+        "form",
+    }
     assert all((attrs.get("href") or "#").startswith("#") for _, attrs in page.tags)
-    assert not [tag for tag, attrs in page.tags if "src" in attrs or "style" in attrs or any(name.startswith("on") for name in attrs)]
+    assert not [
+        tag
+        for tag, attrs in page.tags
+        if "src" in attrs or "style" in attrs or any(name.startswith("on") for name in attrs)
+    ]
     assert not re.search(r"https?://|url\(|@import", html.render(report_of(small_run())))
 
 
@@ -494,7 +629,9 @@ def test_the_pages_anchors_all_lead_somewhere_and_are_unique() -> None:
     page = _Page(html.render(report_of(small_run())))
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    assert {(attrs["href"] or "").removeprefix("#") for tag, attrs in page.tags if tag == "a"} <= set(ids)
+    assert {
+        (attrs["href"] or "").removeprefix("#") for tag, attrs in page.tags if tag == "a"
+    } <= set(ids)
 
 
 def test_every_table_of_the_page_names_itself_its_columns_and_its_rows() -> None:
@@ -505,7 +642,11 @@ def test_every_table_of_the_page_names_itself_its_columns_and_its_rows() -> None
 
 
 def test_bars_say_in_words_what_they_show() -> None:
-    labels = [attrs["aria-label"] for tag, attrs in _Page(html.render(report_of(small_run()))).tags if tag == "svg"]
+    labels = [
+        attrs["aria-label"]
+        for tag, attrs in _Page(html.render(report_of(small_run()))).tags
+        if tag == "svg"
+    ]
     assert labels[1] == "fairness 0.700, 95 % interval 0.633 to 0.753; shell 0.500"
     assert len(labels) == 3
 
@@ -536,7 +677,9 @@ def test_every_figure_of_the_json_stands_in_the_page() -> None:
     figures = [
         (path, value)
         for path, value in leaves(json.loads(render_json(report)))
-        if isinstance(value, int | float) and not isinstance(value, bool) and path[-1] not in not_figures
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and path[-1] not in not_figures
     ]
     assert len(figures) > 300
     assert [(path, value) for path, value in figures if not shown_as(value) & words] == []
@@ -544,6 +687,8 @@ def test_every_figure_of_the_json_stands_in_the_page() -> None:
 
 def test_a_fault_never_passes_for_a_score() -> None:
     failed = cell("alpha", "codegraph")
-    report = report_of(loaded([measured(cell("alpha"), 0.5), broken(failed, "provider_failed", "overloaded")]))
+    report = report_of(
+        loaded([measured(cell("alpha"), 0.5), broken(failed, "provider_failed", "overloaded")])
+    )
     assert report.faults[0].is_measurement is False
     assert report.sections[0].arms[1].cells[0].unscored == "broken: provider_failed"

@@ -19,7 +19,14 @@ from docker.errors import APIError
 from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.records import Limits
-from runner.sandbox.docker import Container, ContainerSpec, cut, open_container, settings_digest, sweep
+from runner.sandbox.docker import (
+    Container,
+    ContainerSpec,
+    cut,
+    open_container,
+    settings_digest,
+    sweep,
+)
 
 pytestmark = pytest.mark.docker
 SMALL = Limits(memory_mb=256, tmp_mb=16, state_mb=16, result_chars=1000)
@@ -30,7 +37,11 @@ def spec(image: str, **changes: Any) -> ContainerSpec:
     return ContainerSpec(image=image, **{"limits": SMALL, "deadline_sec": 120, **changes})
 
 
-def in_cell(engine: docker.DockerClient, given: ContainerSpec, work: Callable[[Container], Coroutine[Any, Any, Any]]) -> Any:
+def in_cell(
+    engine: docker.DockerClient,
+    given: ContainerSpec,
+    work: Callable[[Container], Coroutine[Any, Any, Any]],
+) -> Any:
     async def main() -> Any:
         async with open_container(engine, given) as container:
             return await work(container)
@@ -42,7 +53,9 @@ def in_cell(engine: docker.DockerClient, given: ContainerSpec, work: Callable[[C
 def run(engine: docker.DockerClient, base_image: str) -> Run:
     """Run one command in a fresh cell."""
 
-    def once(command: str, *, user: str = "agent", timeout_sec: float = 20, **changes: Any) -> ShellResult:
+    def once(
+        command: str, *, user: str = "agent", timeout_sec: float = 20, **changes: Any
+    ) -> ShellResult:
         async def work(container: Container) -> ShellResult:
             return await container.shell(command, timeout_sec=timeout_sec, user=user)
 
@@ -59,7 +72,9 @@ def secret_volume(engine: docker.DockerClient, base_image: str) -> Iterator[str]
     volume = engine.volumes.create(labels={"fairtrial": "test"})
     script = "echo secret > /opt/server/start.sh && chown -R 10002:10002 /opt/server && chmod 0700 /opt/server"
     bound = {volume.name: {"bind": "/opt/server", "mode": "rw"}}
-    engine.containers.run(base_image, ["sh", "-c", script], user="0", volumes=bound, remove=True, network_mode="none")
+    engine.containers.run(
+        base_image, ["sh", "-c", script], user="0", volumes=bound, remove=True, network_mode="none"
+    )
     yield volume.name
     volume.remove(force=True)
 
@@ -90,19 +105,31 @@ def test_the_agents_shell_reads_no_server_files(run: Run, secret_volume: str) ->
     as_agent = run(reading, server_volume=secret_volume)
     assert "secret" not in as_agent.output
     assert as_agent.output.count("Permission denied") == 3
-    assert run("cat /opt/server/start.sh", user="server", server_volume=secret_volume).output == "secret\n"
+    assert (
+        run("cat /opt/server/start.sh", user="server", server_volume=secret_volume).output
+        == "secret\n"
+    )
 
 
 def test_the_server_cannot_change_its_own_install(run: Run, secret_volume: str) -> None:
-    assert "Read-only file system" in run("echo more >> /opt/server/start.sh", user="server", server_volume=secret_volume).output
+    assert (
+        "Read-only file system"
+        in run(
+            "echo more >> /opt/server/start.sh", user="server", server_volume=secret_volume
+        ).output
+    )
 
 
-def test_the_agent_cannot_look_into_a_server_process(engine: docker.DockerClient, base_image: str) -> None:
+def test_the_agent_cannot_look_into_a_server_process(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     async def work(container: Container) -> str:
         await container.hold(["sleep", "60"], user="server", env={"TOKEN": "hidden"})
         looking = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/environ; ls $p/fd $p/cwd/ $p/root/opt; done 2>/dev/null; kill -9 -1"
         first = await container.shell(looking, timeout_sec=10)
-        alive = await container.shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '", timeout_sec=10, user="server")
+        alive = await container.shell(
+            "cat /proc/[0-9]*/cmdline | tr '\\0' ' '", timeout_sec=10, user="server"
+        )
         return first.output + alive.output
 
     output = in_cell(engine, spec(base_image), work)
@@ -111,25 +138,36 @@ def test_the_agent_cannot_look_into_a_server_process(engine: docker.DockerClient
 
 
 def test_the_shell_arm_holds_nothing_of_another_arm(run: Run) -> None:
-    assert run("find /opt/server /var/lib/server -mindepth 1 | wc -l", user="server").output == "0\n"
+    assert (
+        run("find /opt/server /var/lib/server -mindepth 1 | wc -l", user="server").output == "0\n"
+    )
 
 
 def test_a_private_directory_is_the_servers_alone(run: Run) -> None:
-    assert run("touch /workspace/.index/db && echo yes", user="server", private=(".index",)).output == "yes\n"
+    assert (
+        run("touch /workspace/.index/db && echo yes", user="server", private=(".index",)).output
+        == "yes\n"
+    )
     assert "Permission denied" in run("ls /workspace/.index", private=(".index",)).output
 
 
-def test_a_command_past_its_deadline_is_killed_inside_the_cell(engine: docker.DockerClient, base_image: str) -> None:
+def test_a_command_past_its_deadline_is_killed_inside_the_cell(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     async def work(container: Container) -> tuple[ShellResult, str]:
         slow = await container.shell("echo begun; sleep 3333", timeout_sec=0.5)
-        return slow, (await container.shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '", timeout_sec=10)).output
+        return slow, (
+            await container.shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '", timeout_sec=10)
+        ).output
 
     slow, processes = in_cell(engine, spec(base_image), work)
     assert (slow.output, slow.timed_out) == ("begun\n", True)
     assert "3333" not in processes
 
 
-def test_an_agent_that_kills_its_shell_gets_an_error_and_a_fresh_shell(engine: docker.DockerClient, base_image: str) -> None:
+def test_an_agent_that_kills_its_shell_gets_an_error_and_a_fresh_shell(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     async def work(container: Container) -> tuple[ShellResult, ShellResult, int]:
         killed = await container.shell("kill -9 $PPID", timeout_sec=10)
         return killed, await container.shell("echo on", timeout_sec=10), container.shell_restarts
@@ -166,7 +204,9 @@ def test_a_cut_is_never_silent_and_never_splits_a_line() -> None:
     assert len(cut("x" * 10_000, 500)[0]) < 600
 
 
-def test_a_cell_costs_five_engine_calls_and_its_commands_none(engine: docker.DockerClient, base_image: str) -> None:
+def test_a_cell_costs_five_engine_calls_and_its_commands_none(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     seen: list[str] = []
 
     def count(response: Any, *_: Any, **__: Any) -> None:
@@ -182,12 +222,18 @@ def test_a_cell_costs_five_engine_calls_and_its_commands_none(engine: docker.Doc
         in_cell(engine, spec(base_image), work)
     finally:
         engine.api.hooks["response"].remove(count)
-    assert [line.split("?")[0].rsplit("/", 1)[-1] for line in seen[:3]] == ["create", "start", "exec"]
+    assert [line.split("?")[0].rsplit("/", 1)[-1] for line in seen[:3]] == [
+        "create",
+        "start",
+        "exec",
+    ]
     assert seen[3].startswith("DELETE")
     assert len(seen) == 4
 
 
-def test_a_container_ends_itself_when_its_runner_is_gone(engine: docker.DockerClient, base_image: str) -> None:
+def test_a_container_ends_itself_when_its_runner_is_gone(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     code = (
         "import asyncio, sys\n"
         "from runner.sandbox.docker import *\n"
@@ -198,7 +244,9 @@ def test_a_container_ends_itself_when_its_runner_is_gone(engine: docker.DockerCl
         "        await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code, base_image], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, base_image], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         container = process.stdout.readline().strip()
         process.send_signal(signal.SIGKILL)
@@ -209,12 +257,23 @@ def test_a_container_ends_itself_when_its_runner_is_gone(engine: docker.DockerCl
         time.sleep(0.2)
 
 
-def test_what_a_killed_runner_leaves_is_swept_and_a_living_ones_is_not(engine: docker.DockerClient, base_image: str) -> None:
+def test_what_a_killed_runner_leaves_is_swept_and_a_living_ones_is_not(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     @asynccontextmanager
     async def two() -> AsyncIterator[tuple[str, str]]:
-        async with open_container(engine, spec(base_image, labels={"fairtrial.owner": "elsewhere:1:1"})) as mine:
-            dead = subprocess.run(["hostname"], capture_output=True, text=True, check=True).stdout.strip() + ":999999999:1"
-            async with open_container(engine, spec(base_image, labels={"fairtrial.owner": dead})) as orphan:
+        async with open_container(
+            engine, spec(base_image, labels={"fairtrial.owner": "elsewhere:1:1"})
+        ) as mine:
+            dead = (
+                subprocess.run(
+                    ["hostname"], capture_output=True, text=True, check=True
+                ).stdout.strip()
+                + ":999999999:1"
+            )
+            async with open_container(
+                engine, spec(base_image, labels={"fairtrial.owner": dead})
+            ) as orphan:
                 yield mine.id, orphan.id
 
     async def main() -> None:
@@ -227,8 +286,13 @@ def test_what_a_killed_runner_leaves_is_swept_and_a_living_ones_is_not(engine: d
     asyncio.run(main())
 
 
-def test_both_arms_get_the_same_settings(engine: docker.DockerClient, base_image: str, secret_volume: str) -> None:
-    shell, server = spec(base_image), spec(base_image, server_volume=secret_volume, private=(".index",))
+def test_both_arms_get_the_same_settings(
+    engine: docker.DockerClient, base_image: str, secret_volume: str
+) -> None:
+    shell, server = (
+        spec(base_image),
+        spec(base_image, server_volume=secret_volume, private=(".index",)),
+    )
     assert settings_digest(shell) == settings_digest(server)
 
     async def inspect(container: Container) -> Any:
@@ -245,10 +309,16 @@ def test_both_arms_get_the_same_settings(engine: docker.DockerClient, base_image
 
 def test_an_image_that_is_gone_is_a_fault_of_the_sandbox(engine: docker.DockerClient) -> None:
     with pytest.raises(SandboxError, match="cannot start the cell's container"):
-        in_cell(engine, spec("sha256:" + "0" * 64), lambda container: container.shell("true", timeout_sec=1))
+        in_cell(
+            engine,
+            spec("sha256:" + "0" * 64),
+            lambda container: container.shell("true", timeout_sec=1),
+        )
 
 
-def test_a_container_that_vanishes_is_a_fault_of_the_sandbox(engine: docker.DockerClient, base_image: str) -> None:
+def test_a_container_that_vanishes_is_a_fault_of_the_sandbox(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     async def work(container: Container) -> None:
         await container.shell("true", timeout_sec=10)
         await asyncio.to_thread(engine.api.remove_container, container.id, force=True)
@@ -258,7 +328,9 @@ def test_a_container_that_vanishes_is_a_fault_of_the_sandbox(engine: docker.Dock
         in_cell(engine, spec(base_image), work)
 
 
-def test_a_container_is_removed_when_its_work_fails(engine: docker.DockerClient, base_image: str) -> None:
+def test_a_container_is_removed_when_its_work_fails(
+    engine: docker.DockerClient, base_image: str
+) -> None:
     seen: list[str] = []
 
     async def work(container: Container) -> None:

@@ -27,7 +27,10 @@ def use(engine: docker.DockerClient, base_image: str, tmp_path: Path) -> Use:
     """Start the test server in a fresh cell, behaving as `mode` says, and do something with its session."""
 
     def once(
-        mode: str, work: Callable[[ServerSession], Coroutine[Any, Any, Any]], log: ServerLog | None = None, timeout_sec: float = 20
+        mode: str,
+        work: Callable[[ServerSession], Coroutine[Any, Any, Any]],
+        log: ServerLog | None = None,
+        timeout_sec: float = 20,
     ) -> Any:
         given = ContainerSpec(image=base_image, limits=Limits(memory_mb=512), deadline_sec=120)
         kept = log or ServerLog(stderr=StderrFile(tmp_path / "stderr.log"))
@@ -35,7 +38,9 @@ def use(engine: docker.DockerClient, base_image: str, tmp_path: Path) -> Use:
         async def main() -> Any:
             async with open_container(engine, given) as container:
                 argv = ["python3", "-c", SOURCE, mode]
-                async with open_session(container, argv, {}, kept, initialize_timeout_sec=timeout_sec) as session:
+                async with open_session(
+                    container, argv, {}, kept, initialize_timeout_sec=timeout_sec
+                ) as session:
                     return await work(session)
 
         return asyncio.run(main())
@@ -83,7 +88,9 @@ def test_a_server_that_dies_in_a_call_says_so_with_its_last_words(use: Use) -> N
     async def work(session: ServerSession) -> None:
         await session.call("die", {}, timeout_sec=10)
 
-    with pytest.raises(ServerError, match=r"the server ended while it answered die .*the index is corrupt"):
+    with pytest.raises(
+        ServerError, match=r"the server ended while it answered die .*the index is corrupt"
+    ):
         use("good", work)
 
 

@@ -33,7 +33,14 @@ QUEUE_PY = "\n".join(
     ]
 )
 STORE_PY = "\n".join(
-    ["class Store:", "    def put(self, message: str) -> None:", "        raise NotImplementedError", *[""] * 30, "class Disk(Store):", ""]
+    [
+        "class Store:",
+        "    def put(self, message: str) -> None:",
+        "        raise NotImplementedError",
+        *[""] * 30,
+        "class Disk(Store):",
+        "",
+    ]
 )
 
 
@@ -169,7 +176,13 @@ def answer(*texts: str) -> Answer:
 
 def effort(**changes: int | float | bool) -> Effort:
     plain: dict[str, int | float | bool] = {
-        "input_tokens": 1000, "output_tokens": 500, "agent_sec": 20.0, "backoff_sec": 0.0, "actions": 4,
-        "steps_completed": 2, "steps": 2, "tokens_estimated": False,
-    }  # fmt: skip
+        "input_tokens": 1000,
+        "output_tokens": 500,
+        "agent_sec": 20.0,
+        "backoff_sec": 0.0,
+        "actions": 4,
+        "steps_completed": 2,
+        "steps": 2,
+        "tokens_estimated": False,
+    }
     return Effort.model_validate(plain | changes)

@@ -14,7 +14,9 @@ def value(**changes: int | float | bool) -> float:
 
 
 def test_tokens_and_seconds_count_half_each() -> None:
-    assert value(input_tokens=2000, output_tokens=3000, agent_sec=20.0) == pytest.approx((0.5 + 0.8) / 2)
+    assert value(input_tokens=2000, output_tokens=3000, agent_sec=20.0) == pytest.approx(
+        (0.5 + 0.8) / 2
+    )
 
 
 def test_an_empty_quick_answer_is_not_efficient() -> None:

@@ -6,7 +6,18 @@ import pytest
 
 from runner.errors import NoVerdict
 from runner.grounding.verify import ground
-from runner.records import Answer, AnswerStep, Citation, MustCite, Rubric, Scenario, Score, Scored, Unscored, Verdict
+from runner.records import (
+    Answer,
+    AnswerStep,
+    Citation,
+    MustCite,
+    Rubric,
+    Scenario,
+    Score,
+    Scored,
+    Unscored,
+    Verdict,
+)
 from runner.scoring import ADOPTION, FAIRNESS, adoption, fairness, score_cell
 from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
 from runner.scoring.judge import Checklist
@@ -14,23 +25,49 @@ from runner.scoring.weights import weighted
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
 
 
-def cited(path: str, start: int | None, end: int | None = None, status: str = "grounded", resolution: str = "exact") -> Citation:
+def cited(
+    path: str,
+    start: int | None,
+    end: int | None = None,
+    status: str = "grounded",
+    resolution: str = "exact",
+) -> Citation:
     return Citation.model_validate(
         {
-            "written": f"{path}:{start}", "path": path, "start": start, "end": end or start, "symbol": None, "resolution": resolution,
-            "status": status, "reason": "", "held_by": None, "definition_lines": (), "distance": None,
+            "written": f"{path}:{start}",
+            "path": path,
+            "start": start,
+            "end": end or start,
+            "symbol": None,
+            "resolution": resolution,
+            "status": status,
+            "reason": "",
+            "held_by": None,
+            "definition_lines": (),
+            "distance": None,
         }
-    )  # fmt: skip
+    )
 
 
 def evidence(*citations: Sequence[Citation], scenario: Scenario = SCENARIO) -> Evidence:
     counted = [citation for step in citations for citation in step if citation.start is not None]
-    rate = sum(citation.status == "grounded" for citation in counted) / len(counted) if counted else None
-    summary = ground("", TREE).summary.model_copy(update={"total": len(counted), "headline_rate": rate})
+    rate = (
+        sum(citation.status == "grounded" for citation in counted) / len(counted)
+        if counted
+        else None
+    )
+    summary = ground("", TREE).summary.model_copy(
+        update={"total": len(counted), "headline_rate": rate}
+    )
     return Evidence(
-        scenario=scenario, answer=answer(*GOOD), effort=effort(), citations=tuple(tuple(step) for step in citations),
-        files_cited=(0, 0), grounding=summary, verdict=Unscored(reason="not judged yet"),
-    )  # fmt: skip
+        scenario=scenario,
+        answer=answer(*GOOD),
+        effort=effort(),
+        citations=tuple(tuple(step) for step in citations),
+        files_cited=(0, 0),
+        grounding=summary,
+        verdict=Unscored(reason="not judged yet"),
+    )
 
 
 def grounding(*citations: Sequence[Citation]) -> float:
@@ -42,7 +79,7 @@ def grounding(*citations: Sequence[Citation]) -> float:
 RIGHT = [cited("shop/queue.py", 11), cited("shop/store.py", 2)]
 
 
-# --- citation grounding -----------------------------------------------------------------------------------------------------------
+# --- citation grounding ---------------------------------------------------------------------
 
 
 def test_every_place_cited_and_every_citation_right_is_one() -> None:
@@ -63,7 +100,9 @@ def test_one_safe_citation_loses() -> None:
 
 
 def test_a_spray_of_hundreds_loses_to_two_right_places() -> None:
-    spray = [cited("shop/queue.py", line) for line in range(1, 301)] + [cited("shop/store.py", line) for line in range(1, 301)]
+    spray = [cited("shop/queue.py", line) for line in range(1, 301)] + [
+        cited("shop/store.py", line) for line in range(1, 301)
+    ]
     assert grounding(spray, []) < 0.05
 
 
@@ -80,7 +119,10 @@ def test_a_place_counts_in_the_step_that_asks_for_it() -> None:
 
 
 def test_hallucinated_citations_lower_precision_and_recall_nothing() -> None:
-    wrong = [cited("shop/queue.py", 12, status="hallucinated"), cited("shop/store.py", 2, status="hallucinated")]
+    wrong = [
+        cited("shop/queue.py", 12, status="hallucinated"),
+        cited("shop/store.py", 2, status="hallucinated"),
+    ]
     assert grounding(wrong, []) == 0.0
     assert grounding(RIGHT + wrong, []) == pytest.approx(2 * 0.5 / 1.5)
 
@@ -95,20 +137,27 @@ def test_without_must_cite_places_precision_stands_alone() -> None:
 
 def test_files_are_counted_once_and_only_where_they_exist() -> None:
     text = "deliver, retry_failed: shop/queue.py:11, shop/queue.py:38 and shop/nowhere.py:3"
-    scored = score_fairness(SCENARIO, RUBRIC, answer(text, "OSError"), effort(), files=TREE, judge=None)
+    scored = score_fairness(
+        SCENARIO, RUBRIC, answer(text, "OSError"), effort(), files=TREE, judge=None
+    )
     assert scored.keyword_coverage == Scored(value=3 / 3.5, detail="missing: 2 files cited")
 
 
-# --- the sum ----------------------------------------------------------------------------------------------------------------------
+# --- the sum --------------------------------------------------------------------------------
 
 
 def test_the_weights_are_the_published_ones_and_sum_to_one() -> None:
-    assert list(fairness.WEIGHTS.values()) == [0.10, 0.55, 0.15, 0.20] and list(adoption.WEIGHTS.values()) == [0.60, 0.40]
+    assert list(fairness.WEIGHTS.values()) == [0.10, 0.55, 0.15, 0.20] and list(
+        adoption.WEIGHTS.values()
+    ) == [0.60, 0.40]
     assert set(FAIRNESS) == set(fairness.WEIGHTS) and set(ADOPTION) == set(adoption.WEIGHTS)
 
 
 def test_an_unscored_part_leaves_the_sum_unscored_with_its_reason() -> None:
-    parts: dict[str, Score] = {"keyword_coverage": Scored(value=1.0), "llm_quality": Unscored(reason="no verdict")}
+    parts: dict[str, Score] = {
+        "keyword_coverage": Scored(value=1.0),
+        "llm_quality": Unscored(reason="no verdict"),
+    }
     assert weighted(parts, fairness.WEIGHTS) == Unscored(reason="llm_quality: no verdict")
 
 
@@ -117,25 +166,40 @@ class Unreachable:
     identity = "0" * 64
     deterministic = False
 
-    def judge(self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]) -> Verdict:
+    def judge(
+        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+    ) -> Verdict:
         raise NoVerdict("no API key")
 
 
 def test_a_judge_out_of_reach_leaves_the_rest_scored() -> None:
-    scored = score_fairness(SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Unreachable())
-    assert scored.llm_quality == Unscored(reason="no verdict: no API key") and isinstance(scored.score, Unscored)
+    scored = score_fairness(
+        SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Unreachable()
+    )
+    assert scored.llm_quality == Unscored(reason="no verdict: no API key") and isinstance(
+        scored.score, Unscored
+    )
     assert isinstance(scored.keyword_coverage, Scored) and scored.verdict is None
 
 
 def total(*texts: str) -> float:
     done = sum(bool(text) for text in texts)
-    scored = score_fairness(SCENARIO, RUBRIC, answer(*texts), effort(steps_completed=done), files=TREE, judge=Checklist())
+    scored = score_fairness(
+        SCENARIO,
+        RUBRIC,
+        answer(*texts),
+        effort(steps_completed=done),
+        files=TREE,
+        judge=Checklist(),
+    )
     assert isinstance(scored.score, Scored)
     return scored.score.value
 
 
 def test_a_right_answer_scores_the_sum_of_its_parts() -> None:
-    scored = score_fairness(SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Checklist())
+    scored = score_fairness(
+        SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Checklist()
+    )
     assert isinstance(scored.score, Scored) and isinstance(scored.efficiency, Scored)
     assert scored.score.value == pytest.approx(0.10 + 0.55 + 0.15 + 0.20 * scored.efficiency.value)
     assert scored.grounding.total == scored.grounding.grounded == 4 and scored.verdict is not None
@@ -147,7 +211,14 @@ def test_answers_rank_by_what_a_reader_gets_out_of_them() -> None:
 
 
 def test_a_citation_said_in_two_steps_is_listed_once() -> None:
-    both = score_fairness(SCENARIO, RUBRIC, answer("`put` (shop/store.py:2)", "`put` (shop/store.py:2)"), effort(), files=TREE, judge=None)
+    both = score_fairness(
+        SCENARIO,
+        RUBRIC,
+        answer("`put` (shop/store.py:2)", "`put` (shop/store.py:2)"),
+        effort(),
+        files=TREE,
+        judge=None,
+    )
     assert len(both.citations) == both.grounding.total == 1
 
 
@@ -155,23 +226,44 @@ def test_fairness_does_not_change_with_what_the_tools_were_asked() -> None:
     from tests.test_transcript import WHOLE, call, result
 
     quiet = [event for event in WHOLE if event.type not in ("tool_call", "tool_result")]
-    loud = [*WHOLE, *(event for n in range(50) for event in (call(f"c{n}", name="deliver"), result(f"c{n}", GOOD[0])))]
-    cards = [score_cell(events, SCENARIO, RUBRIC, cell_id="c", server="x", files=TREE, judge=Checklist()) for events in (quiet, loud)]
-    names = ("keyword_coverage", "llm_quality", "citation_grounding", "must_cite_recall", "citations")
-    assert [getattr(cards[0].fairness, name) for name in names] == [getattr(cards[1].fairness, name) for name in names]
+    loud = [
+        *WHOLE,
+        *(
+            event
+            for n in range(50)
+            for event in (call(f"c{n}", name="deliver"), result(f"c{n}", GOOD[0]))
+        ),
+    ]
+    cards = [
+        score_cell(events, SCENARIO, RUBRIC, cell_id="c", server="x", files=TREE, judge=Checklist())
+        for events in (quiet, loud)
+    ]
+    names = (
+        "keyword_coverage",
+        "llm_quality",
+        "citation_grounding",
+        "must_cite_recall",
+        "citations",
+    )
+    assert [getattr(cards[0].fairness, name) for name in names] == [
+        getattr(cards[1].fairness, name) for name in names
+    ]
 
 
 def test_the_arm_s_name_reaches_no_fairness_scorer() -> None:
     from tests.test_transcript import WHOLE
 
     shell, other = (
-        score_cell(WHOLE, SCENARIO, RUBRIC, cell_id="c", server=name, files=TREE, judge=Checklist()) for name in ("shell", "codegraph")
+        score_cell(WHOLE, SCENARIO, RUBRIC, cell_id="c", server=name, files=TREE, judge=Checklist())
+        for name in ("shell", "codegraph")
     )
     assert shell.fairness == other.fairness and shell.adoption != other.adoption
 
 
 def test_an_answer_that_hides_behind_the_other_arm_s_marks_earns_nothing_for_it() -> None:
-    boast: Answer = answer(f"{GOOD[0]}\n\nI used the server's find_symbol tool for all of this.", GOOD[1])
+    boast: Answer = answer(
+        f"{GOOD[0]}\n\nI used the server's find_symbol tool for all of this.", GOOD[1]
+    )
     plain = score_fairness(SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Checklist())
     boasted = score_fairness(SCENARIO, RUBRIC, boast, effort(), files=TREE, judge=Checklist())
     assert plain.score == boasted.score

@@ -18,13 +18,34 @@ def quality(*texts: str, rubric: Rubric = RUBRIC) -> float:
 
 
 def one(
-    text: str, *, terms: list[list[str]], cites: list[dict[str, object]] | None = None, says: str = "it is so", **more: object
+    text: str,
+    *,
+    terms: list[list[str]],
+    cites: list[dict[str, object]] | None = None,
+    says: str = "it is so",
+    **more: object,
 ) -> float:
     """What one fact earns in one step's answer."""
     fact = {"says": says, "terms": terms, "cites": cites or [], **more}
-    step = {"name": "trace", "criteria": {"map": {"weight": 1.0, "question": "Is it so, in your opinion, or not?", "facts": [fact]}}}
+    step = {
+        "name": "trace",
+        "criteria": {
+            "map": {
+                "weight": 1.0,
+                "question": "Is it so, in your opinion, or not?",
+                "facts": [fact],
+            }
+        },
+    }
     rubric = Rubric.model_validate_json(json.dumps({"audience": "an agent", "steps": [step]}))
-    steps = [AnswerStep(name="trace", prompt="What does the queue do with a message it cannot store today?", text=text, completed=True)]
+    steps = [
+        AnswerStep(
+            name="trace",
+            prompt="What does the queue do with a message it cannot store today?",
+            text=text,
+            completed=True,
+        )
+    ]
     return Checklist().judge(rubric, steps, [()]).steps[0].quality
 
 
@@ -32,7 +53,7 @@ DELIVER = [{"path": "shop/queue.py", "line": 11, "end": 17}]
 KEEPS = [["deliver"], ["keep*", "append*"]]
 
 
-# --- ranking ----------------------------------------------------------------------------------------------------------------------
+# --- ranking --------------------------------------------------------------------------------
 
 
 def test_a_right_answer_meets_every_fact() -> None:
@@ -58,13 +79,21 @@ def test_right_facts_for_another_question_earn_nothing() -> None:
 def test_the_reason_says_which_facts_are_short_and_why() -> None:
     verdict = Checklist().judge(RUBRIC, answer(*INVENTED).steps, MUST_FIND)
     reason = verdict.steps[0].criteria["map_quality"].reason
-    assert reason.startswith("0 of 3 facts; cited at another line: deliver keeps a message it cannot store; ")
+    assert reason.startswith(
+        "0 of 3 facts; cited at another line: deliver keeps a message it cannot store; "
+    )
 
 
 def test_a_judge_says_the_same_thing_in_every_process() -> None:
     code = "from tests.scoring.test_judge import *; print(Checklist().judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).model_dump_json())"
     outputs = {
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}).stdout
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(outputs) == 1 and Checklist().identity in outputs.pop()
@@ -75,7 +104,9 @@ def test_the_inputs_digest_changes_with_each_input_and_with_nothing_else() -> No
     base = judge.judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).inputs
     assert base == Checklist().judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).inputs
     others = [
-        judge.judge(RUBRIC.model_copy(update={"audience": "me"}), answer(*GOOD).steps, MUST_FIND).inputs,
+        judge.judge(
+            RUBRIC.model_copy(update={"audience": "me"}), answer(*GOOD).steps, MUST_FIND
+        ).inputs,
         judge.judge(RUBRIC, answer(*THIN).steps, MUST_FIND).inputs,
         judge.judge(RUBRIC, answer(*GOOD).steps, [(), ()]).inputs,
     ]
@@ -86,7 +117,7 @@ def test_the_checklist_stands_at_the_door() -> None:
     assert JUDGES["checklist"]().name == "checklist"
 
 
-# --- ways of writing --------------------------------------------------------------------------------------------------------------
+# --- ways of writing ------------------------------------------------------------------------
 
 STYLES = {
     "sentence": "`Queue.deliver` (shop/queue.py:11) appends the message to its list of failures.",
@@ -103,10 +134,11 @@ STYLES = {
     "json": '```json\n{"trace": [{"method": "Queue.deliver", "file": "shop/queue.py", "line": 11, '
     + '"does": "appends the message to a list"}]}\n```',
     "json with a long field": '{"Queue.deliver": {"file_line": "shop/queue.py:11", "purpose": "'
-    + "tries the store and, where that does not take the message, appends it to the list of failures for a later run" + '"}}',
+    + "tries the store and, where that does not take the message, appends it to the list of failures for a later run"
+    + '"}}',
     "fence": "```\ndeliver (shop/queue.py:11) appends to failed\n  -> put\n```",
     "bold": "**`deliver`** — *shop/queue.py:11* — **appends** it to a list.",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -115,7 +147,14 @@ def test_a_fact_counts_in_whatever_form_it_is_written(style: str) -> None:
 
 
 def test_the_same_fact_counts_with_windows_line_ends_and_a_path_in_the_sandbox() -> None:
-    assert one("Intro.\r\n\r\n- `deliver` appends it (/workspace/shop/queue.py:11)\r\n", terms=KEEPS, cites=DELIVER) == 1.0
+    assert (
+        one(
+            "Intro.\r\n\r\n- `deliver` appends it (/workspace/shop/queue.py:11)\r\n",
+            terms=KEEPS,
+            cites=DELIVER,
+        )
+        == 1.0
+    )
 
 
 def test_a_place_named_elsewhere_in_the_step_is_worth_less_than_beside_the_fact() -> None:
@@ -125,39 +164,81 @@ def test_a_place_named_elsewhere_in_the_step_is_worth_less_than_beside_the_fact(
 
 def test_prose_without_places_is_worth_more_than_invented_places() -> None:
     assert one("Here `deliver` appends the message to a list.", terms=KEEPS, cites=DELIVER) == 0.35
-    assert one("Here `deliver` (shop/queue.py:99) appends the message to a list.", terms=KEEPS, cites=DELIVER) == 0.10
+    assert (
+        one(
+            "Here `deliver` (shop/queue.py:99) appends the message to a list.",
+            terms=KEEPS,
+            cites=DELIVER,
+        )
+        == 0.10
+    )
 
 
 def test_a_term_is_a_whole_word_and_a_star_is_any_ending() -> None:
     assert one("In the end the redelivery appends to a list of failures.", terms=KEEPS) == 0.0
-    assert one("In the end the method deliver keeps on appending to a list.", terms=[["deliver"], ["append*"]]) == 1.0
-    assert one("In the end the method deliver keeps on appending to a list.", terms=[["deliver"], ["append"]]) == 0.0
+    assert (
+        one(
+            "In the end the method deliver keeps on appending to a list.",
+            terms=[["deliver"], ["append*"]],
+        )
+        == 1.0
+    )
+    assert (
+        one(
+            "In the end the method deliver keeps on appending to a list.",
+            terms=[["deliver"], ["append"]],
+        )
+        == 0.0
+    )
 
 
 def test_a_place_counts_within_five_lines_and_not_six() -> None:
-    assert one("Here `deliver` (shop/queue.py:22) appends it to a list.", terms=KEEPS, cites=DELIVER) == 1.0
-    assert one("Here `deliver` (shop/queue.py:23) appends it to a list.", terms=KEEPS, cites=DELIVER) == 0.10
+    assert (
+        one("Here `deliver` (shop/queue.py:22) appends it to a list.", terms=KEEPS, cites=DELIVER)
+        == 1.0
+    )
+    assert (
+        one("Here `deliver` (shop/queue.py:23) appends it to a list.", terms=KEEPS, cites=DELIVER)
+        == 0.10
+    )
 
 
 def test_the_place_of_another_file_with_the_same_tail_does_not_count() -> None:
-    fact = Fact.model_validate({"says": "x", "terms": (("a",),), "cites": ({"path": "shop/queue.py", "line": 11},)})
-    assert points_at("queue.py", 11, 11, fact.cites[0]) and not points_at("myqueue.py", 11, 11, fact.cites[0])
+    fact = Fact.model_validate(
+        {"says": "x", "terms": (("a",),), "cites": ({"path": "shop/queue.py", "line": 11},)}
+    )
+    assert points_at("queue.py", 11, 11, fact.cites[0]) and not points_at(
+        "myqueue.py", 11, 11, fact.cites[0]
+    )
     assert not points_at("other/queue.py", 11, 11, fact.cites[0])
 
 
-# --- cheats -----------------------------------------------------------------------------------------------------------------------
+# --- cheats ---------------------------------------------------------------------------------
 
-ALL_TERMS = [term.rstrip("*") for c in RUBRIC.steps[0].criteria.values() for f in c.facts for group in f.terms for term in group]
+ALL_TERMS = [
+    term.rstrip("*")
+    for c in RUBRIC.steps[0].criteria.values()
+    for f in c.facts
+    for group in f.terms
+    for term in group
+]
 
 
-@pytest.mark.parametrize("soup", [" ".join(ALL_TERMS), ", ".join(ALL_TERMS) + ".", "\n".join(f"- {term}" for term in ALL_TERMS)])
+@pytest.mark.parametrize(
+    "soup",
+    [" ".join(ALL_TERMS), ", ".join(ALL_TERMS) + ".", "\n".join(f"- {term}" for term in ALL_TERMS)],
+)
 def test_keyword_soup_earns_nothing(soup: str) -> None:
     assert quality(soup, soup) == 0.0
 
 
 def test_keyword_soup_behind_the_pasted_prompt_earns_nothing() -> None:
     prompt = SCENARIO.steps[0].prompt
-    for text in (f"{prompt} {' '.join(ALL_TERMS)}", f"{prompt}\n\n{' '.join(ALL_TERMS)}", f"{' '.join(ALL_TERMS)}. {prompt}"):
+    for text in (
+        f"{prompt} {' '.join(ALL_TERMS)}",
+        f"{prompt}\n\n{' '.join(ALL_TERMS)}",
+        f"{' '.join(ALL_TERMS)}. {prompt}",
+    ):
         assert quality(text, "") == 0.0
 
 
@@ -167,7 +248,9 @@ def test_a_few_places_in_a_soup_do_not_carry_it() -> None:
 
 
 def test_the_rubric_s_own_questions_are_no_answer() -> None:
-    questions = "\n".join(criterion.question for step in RUBRIC.steps for criterion in step.criteria.values())
+    questions = "\n".join(
+        criterion.question for step in RUBRIC.steps for criterion in step.criteria.values()
+    )
     assert quality(questions, questions) == 0.0
     assert one("Is it so, in your opinion, or not? It is the one.", terms=[["opinion"]]) == 0.0
 
@@ -175,27 +258,40 @@ def test_the_rubric_s_own_questions_are_no_answer() -> None:
 def test_pasting_the_prompt_earns_nothing_even_where_it_holds_the_terms() -> None:
     prompt = "What does the queue do with a message it cannot store today?"
     assert one(prompt, terms=[["queue"], ["store"]]) == 0.0
-    assert one(f"> {prompt}\n\nThe queue asks the store again.", terms=[["queue"], ["store"]]) == 1.0
+    assert (
+        one(f"> {prompt}\n\nThe queue asks the store again.", terms=[["queue"], ["store"]]) == 1.0
+    )
 
 
 def test_the_same_sentence_at_every_line_points_at_nothing() -> None:
     lines = len(QUEUE_PY.splitlines())
-    spray = "\n".join(f"- deliver keeps what failed here: shop/queue.py:{line}" for line in range(1, lines))
+    spray = "\n".join(
+        f"- deliver keeps what failed here: shop/queue.py:{line}" for line in range(1, lines)
+    )
     assert one(spray, terms=[["deliver"], ["keep*"], ["failed"]], cites=DELIVER) <= 0.35
 
 
 def test_a_spray_of_places_beside_true_statements_is_worth_less_than_no_places() -> None:
     text = "Here `deliver` appends the message to a list of failures.\n\n"
-    spray = text + "\n".join(f"shop/queue.py:{line}, shop/store.py:{line}" for line in range(1, 1500, 5))
+    spray = text + "\n".join(
+        f"shop/queue.py:{line}, shop/store.py:{line}" for line in range(1, 1500, 5)
+    )
     assert one(spray, terms=KEEPS, cites=DELIVER) < one(text, terms=KEEPS, cites=DELIVER)
 
 
 def test_a_range_over_the_whole_file_points_at_nothing() -> None:
-    assert one("Here `deliver` (shop/queue.py:1-900) appends it to a list.", terms=KEEPS, cites=DELIVER) == 0.10
+    assert (
+        one(
+            "Here `deliver` (shop/queue.py:1-900) appends it to a list.", terms=KEEPS, cites=DELIVER
+        )
+        == 0.10
+    )
 
 
 def test_one_sentence_cannot_carry_every_fact() -> None:
-    facts = [{"says": str(n), "terms": [[f"name{n}"], ["call*"]], "cites": DELIVER} for n in range(12)]
+    facts = [
+        {"says": str(n), "terms": [[f"name{n}"], ["call*"]], "cites": DELIVER} for n in range(12)
+    ]
     step = {"name": "trace", "criteria": {"map": {"weight": 1.0, "question": "?", "facts": facts}}}
     rubric = Rubric.model_validate_json(json.dumps({"audience": "a", "steps": [step]}))
     text = " ".join(f"name{n}" for n in range(12)) + " call it (shop/queue.py:11)."
@@ -204,7 +300,14 @@ def test_one_sentence_cannot_carry_every_fact() -> None:
 
 
 def test_the_opposite_of_a_fact_is_not_the_fact() -> None:
-    assert one("When that happens, `deliver` does not append the message to a list (shop/queue.py:11).", terms=KEEPS, cites=DELIVER) == 0.0
+    assert (
+        one(
+            "When that happens, `deliver` does not append the message to a list (shop/queue.py:11).",
+            terms=KEEPS,
+            cites=DELIVER,
+        )
+        == 0.0
+    )
     assert one("So `deliver` never keeps the message that it was given.", terms=KEEPS) == 0.0
 
 
@@ -215,7 +318,10 @@ def test_saying_both_a_fact_and_its_opposite_costs_most_of_it() -> None:
 
 def test_a_fact_that_is_itself_a_negation_may_be_said_as_one() -> None:
     text = "Any other error is not caught by `deliver`, and it goes to the caller."
-    assert one(text, terms=[["deliver"], ["caught"]], says="other errors are not caught by deliver") == 1.0
+    assert (
+        one(text, terms=[["deliver"], ["caught"]], says="other errors are not caught by deliver")
+        == 1.0
+    )
     assert one(text, terms=[["deliver"], ["not caught", "escape*"]]) == 1.0
 
 
@@ -236,7 +342,13 @@ def test_an_answer_that_points_wrong_loses_belief_in_the_rest() -> None:
 
 
 def test_length_alone_earns_nothing() -> None:
-    assert quality("It is important to look at the code with care and to think about it. " * 300, "No. " * 500) == 0.0
+    assert (
+        quality(
+            "It is important to look at the code with care and to think about it. " * 300,
+            "No. " * 500,
+        )
+        == 0.0
+    )
 
 
 def test_a_spray_falls_with_the_square_and_a_thorough_map_does_not() -> None:

@@ -12,7 +12,15 @@ def hit(kind: str, value: str | int, text: str, files: int = 0) -> bool:
 
 
 @pytest.mark.parametrize(
-    "text", ["calls `wsgi_app` next", "Flask.wsgi_app()", "**WSGI_APP**", "_wsgi_app_ is it", "wsgi_app\u200b, then", "ｗsgi_app"]
+    "text",
+    [
+        "calls `wsgi_app` next",
+        "Flask.wsgi_app()",
+        "**WSGI_APP**",
+        "_wsgi_app_ is it",
+        "wsgi_app\u200b, then",
+        "ｗsgi_app",
+    ],
 )
 def test_a_word_is_found_however_it_is_dressed(text: str) -> None:
     assert hit("word", "wsgi_app", text)

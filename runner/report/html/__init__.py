@@ -16,17 +16,30 @@ TEMPLATES = Path(__file__).parent
 def render(report: Report) -> str:
     """Every value is escaped by the template engine; none is marked safe."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.globals["slug"] = slug
     environment.filters["clean"] = clean
     environment.filters["percent"] = percent
-    return environment.get_template("report.html").render(report=report, tables=tables, describe=describe)
+    return environment.get_template("report.html").render(
+        report=report, tables=tables, describe=describe
+    )
 
 
 def slug(text: str) -> str:
     """A heading's anchor."""
-    return "-".join("".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()) or "section"
+    return (
+        "-".join(
+            "".join(
+                char if char.isascii() and char.isalnum() else " " for char in text.lower()
+            ).split()
+        )
+        or "section"
+    )
 
 
 def percent(value: float) -> str:
