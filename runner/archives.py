@@ -30,7 +30,7 @@ from runner.records import NpmSource, PypiSource
 if TYPE_CHECKING:  # slow to import, and needed only where the machine has no npm
     import docker
 
-    from runner.sandbox.base import BuilderEnv
+    from runner.sandbox.builder import BuilderEnv
 
 Npm = Callable[[Sequence[str], Path], None]
 """Runs npm with these arguments in this folder. Raises SourceError."""

@@ -48,7 +48,7 @@ class LoadedServer:
 
 
 @dataclass
-class Shelf(Mapping[str, T], Generic[T]):
+class LazyMapping(Mapping[str, T], Generic[T]):
     """Name -> what its folder holds, read on first use; all of them together by `values()`, `items()` and `check()`."""
 
     folders: Mapping[str, Path]
@@ -94,8 +94,8 @@ class Shelf(Mapping[str, T], Generic[T]):
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    scenarios: Shelf[LoadedScenario]
-    servers: Shelf[LoadedServer]
+    scenarios: LazyMapping[LoadedScenario]
+    servers: LazyMapping[LoadedServer]
 
     def check(self) -> None:
         """Raises CatalogError with every problem of both shelves."""
@@ -123,7 +123,8 @@ def load_catalog(root: Path) -> Catalog:
     servers = {folder.name: folder for folder in _folders(root / "images/servers")}
     scenarios = dict(sorted(by_name.items()))
     return Catalog(
-        scenarios=Shelf(scenarios, _read_scenario, stray), servers=Shelf(servers, _read_server)
+        scenarios=LazyMapping(scenarios, _read_scenario, stray),
+        servers=LazyMapping(servers, _read_server),
     )
 
 
@@ -212,7 +213,7 @@ def _record(path: Path, record: type[R], problems: list[Problem]) -> R | None:
     return None
 
 
-def _strangers(folder: Path, known: Collection[str]) -> Iterator[Problem]:
+def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
     """A file that nobody reads is a misspelt one that somebody believes in."""
     for path in sorted(folder.iterdir()):
         if path.name not in known:
@@ -234,7 +235,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
         "reference",
         *(("transcripts", "gold_scores.json") if suite == HELD_OUT else ()),
     }
-    problems = list(_strangers(folder, known))
+    problems = list(_unknown_files(folder, known))
     scenario = _record(folder / "scenario.yaml", Scenario, problems)
     rubric = _record(folder / "rubric.yaml", Rubric, problems)
     reference: tuple[str, ...] = ()
@@ -280,7 +281,7 @@ def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterat
 
 def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:
     names = [f"{number}.md" for number in range(1, steps + 1)]
-    problems = list(_strangers(folder, names)) if folder.is_dir() else []
+    problems = list(_unknown_files(folder, names)) if folder.is_dir() else []
     texts = []
     for name in names:
         with _collected(problems):
@@ -295,9 +296,9 @@ def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:
 
 
 def _read_server(folder: Path) -> LoadedServer:
-    from runner.servers import problems as launch_problems  # noqa: PLC0415 - it imports docker and mcp; scenarios alone need neither
+    from runner.server_spec import problems as launch_problems  # noqa: PLC0415 - it imports docker and mcp; scenarios alone need neither
 
-    problems = list(_strangers(folder, ("server.yaml", "requirements.in", *LOCK_FILES)))
+    problems = list(_unknown_files(folder, ("server.yaml", "requirements.in", *LOCK_FILES)))
     spec = _record(folder / "server.yaml", ServerSpec, problems)
     locks: dict[str, str] = {}
     for name in LOCK_FILES:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.checkout import Checkout
     from runner.errors import GateError
     from runner.protocols import Judge
     from runner.records import Gate, Scorecard
     from runner.report.records import Report
-    from runner.site import Workshop
     from runner.store import LoadedRun, RunStore
 
 OK, OUR_BUG, INTERRUPTED = 0, 70, 130
@@ -123,59 +123,62 @@ def verb_cell(arguments: argparse.Namespace) -> int:
 
 def verb_run(arguments: argparse.Namespace) -> int:
     from runner import plan
+    from runner.executors.local import run_all, run_until_done
     from runner.models import open_model
-    from runner.run import run_all, run_label, run_until_done
-    from runner.sandbox.docker import sweep
+    from runner.run import run_label
+    from runner.sandbox.engine import sweep
     from runner.store import RunStore
 
-    workshop = _workshop(arguments)
-    scenarios, servers = workshop.choose(arguments.scenario, arguments.server)
+    checkout = _workshop(arguments)
+    scenarios, servers = checkout.choose(arguments.scenario, arguments.server)
     models = list(dict.fromkeys(arguments.model)) or ["offline"]
     for model in models:
         open_model(model)  # a wrong name must not cost the minutes that images and volumes take
-    gate = _gate(arguments, workshop, scenarios)
+    gate = _gate(arguments, checkout, scenarios)
     name = arguments.run or plan.default_name(scenarios, servers, models, arguments.trials)
     store = RunStore(_runs(arguments) / name)
-    site = workshop.prepare(scenarios, servers)
-    for line in plan.left_out(site):
+    prepared = checkout.prepare(scenarios, servers)
+    for line in plan.left_out(prepared):
         tell(f"left out: {line}; add one to its server.yaml to measure it there")
-    with store.hold():
-        sweep(site.client, run=run_label(store.folder))
-        run = plan.settle(store, plan.cells(site, models, arguments.trials), ungated=gate is None)
+    with store.lock():
+        sweep(prepared.client, run=run_label(store.folder))
+        run = plan.load_or_create_plan(
+            store, plan.cells(prepared, models, arguments.trials), ungated=gate is None
+        )
         waiting = plan.unfinished(run)
         if len(waiting) < len(run.cells):
             tell(f"{len(run.cells) - len(waiting)} of {len(run.cells)} cells are finished and kept")
         with _progress(len(waiting)) as progress:
-            run_until_done(run_all(waiting, site, store, progress, jobs=arguments.jobs))
-        _score(store, workshop)
+            run_until_done(run_all(waiting, prepared, store, progress, jobs=arguments.jobs))
+        _score(store, checkout)
         _tell_differences(store)
-        return _report(store, workshop, gate, as_json=arguments.json)
+        return _report(store, checkout, gate, as_json=arguments.json)
 
 
 def verb_score(arguments: argparse.Namespace) -> int:
-    store, workshop = _store(arguments), _workshop(arguments)
-    with store.hold():
+    store, checkout = _store(arguments), _workshop(arguments)
+    with store.lock():
         if arguments.json:
-            _score(store, workshop, lambda card: show(card.model_dump_json()))
+            _score(store, checkout, lambda card: show(card.model_dump_json()))
         else:
             show(
-                f"scored {_score(store, workshop)} of {len(store.plan().cells)} cells of {store.folder.name}"
+                f"scored {_score(store, checkout)} of {len(store.plan().cells)} cells of {store.folder.name}"
             )
     return OK
 
 
 def verb_report(arguments: argparse.Namespace) -> int:
-    store, workshop = _store(arguments), _workshop(arguments)
-    gate = _gate(arguments, workshop, {cell.scenario for cell in store.plan().cells})
+    store, checkout = _store(arguments), _workshop(arguments)
+    gate = _gate(arguments, checkout, {cell.scenario for cell in store.plan().cells})
     if gate:
-        _require_judged_alike(store, workshop)
-    return _report(store, workshop, gate, as_json=arguments.json)
+        _require_judged_alike(store, checkout)
+    return _report(store, checkout, gate, as_json=arguments.json)
 
 
 def verb_check(arguments: argparse.Namespace) -> int:
-    workshop = _workshop(arguments)
+    checkout = _workshop(arguments)
     proofs = []
-    for proof in workshop.prove(arguments.scenario):
+    for proof in checkout.prove(arguments.scenario):
         proofs.append(proof)
         if not arguments.json:
             show(proof.as_text())
@@ -194,9 +197,9 @@ def verb_lock(arguments: argparse.Namespace) -> int:
 
 
 def verb_server(arguments: argparse.Namespace) -> int:
-    workshop = _workshop(arguments)
+    checkout = _workshop(arguments)
     if arguments.action == "list":
-        known = workshop.catalog.servers
+        known = checkout.catalog.servers
         if arguments.json:
             show_json([server.spec.model_dump(mode="json") for server in known.values()])
         else:
@@ -204,8 +207,8 @@ def verb_server(arguments: argparse.Namespace) -> int:
                 show(f"{name:26} {server.spec.version:10} {server.spec.title}")
         return OK
     cards = [
-        workshop.check_server(name, arguments.scenario)
-        for name in arguments.name or list(workshop.catalog.servers)
+        checkout.check_server(name, arguments.scenario)
+        for name in arguments.name or list(checkout.catalog.servers)
     ]
     if arguments.json:
         show_json([card.model_dump(mode="json") for card in cards])
@@ -271,7 +274,7 @@ def verb_anchors(arguments: argparse.Namespace) -> int:
 
 def _judge(arguments: argparse.Namespace) -> Judge:
     from runner.catalog import pick
-    from runner.scoring.judge import JUDGES
+    from runner.judges import JUDGES
 
     return pick(JUDGES, arguments.judge, "judge")()
 
@@ -283,7 +286,7 @@ def verb_ground(arguments: argparse.Namespace) -> int:
     from runner.grounding.command import ground_file
     from runner.grounding.files import GitFiles
     from runner.report.citations import citations_text
-    from runner.workspace import open_repository
+    from runner.repository import open_repository
 
     state = _cache(arguments)
     repository, commit = open_repository(
@@ -314,11 +317,11 @@ def verb_clean(arguments: argparse.Namespace) -> int:
 # --- what verbs share -----------------------------------------------------------------------
 
 
-def _workshop(arguments: argparse.Namespace) -> Workshop:
-    from runner.site import Workshop
+def _workshop(arguments: argparse.Namespace) -> Checkout:
+    from runner.checkout import Checkout
 
-    return Workshop(
-        root=_root(arguments), state=_state(arguments), environ=dict(os.environ), say=tell
+    return Checkout(
+        root=_root(arguments), state=_state(arguments), environ=dict(os.environ), log=tell
     )
 
 
@@ -355,11 +358,11 @@ def _store(arguments: argparse.Namespace) -> RunStore:
 
 
 def _score(
-    store: RunStore, workshop: Workshop, seen: Callable[[Scorecard], None] = lambda _: None
+    store: RunStore, checkout: Checkout, seen: Callable[[Scorecard], None] = lambda _: None
 ) -> int:
     """How many cells were scored. One scorecard in memory at a time: a run may have thousands."""
     count = 0
-    for card in workshop.score(store):
+    for card in checkout.score(store):
         store.write_scorecard(card)
         seen(card)
         count += 1
@@ -385,7 +388,7 @@ def _tell_differences(store: RunStore) -> None:
 
 
 def _gate(
-    arguments: argparse.Namespace, workshop: Workshop, scenarios: Collection[str]
+    arguments: argparse.Namespace, checkout: Checkout, scenarios: Collection[str]
 ) -> Gate | None:
     """What stands in front of the result; None where --ungated goes on without. Raises GateError where it is closed."""
     from runner.anchors import gate
@@ -394,9 +397,9 @@ def _gate(
     if arguments.ungated:
         return None
     try:
-        verdict = gate.verify(workshop.root, workshop.judge, scenarios=scenarios)
+        verdict = gate.verify(checkout.root, checkout.judge, scenarios=scenarios)
         gate.require(verdict)
-        return gate.gate_record(workshop.root, verdict)
+        return gate.gate_record(checkout.root, verdict)
     except GateError as error:
         if arguments.ungated is not None:
             raise
@@ -404,20 +407,20 @@ def _gate(
         return None
 
 
-def _require_judged_alike(store: RunStore, workshop: Workshop) -> None:
+def _require_judged_alike(store: RunStore, checkout: Checkout) -> None:
     from runner.anchors.in_use import SCORE_AGAIN, judged_otherwise
     from runner.errors import AnchorsDrifted
 
-    drifts = list(judged_otherwise(store, workshop.catalog, workshop.judge))
+    drifts = list(judged_otherwise(store, checkout.catalog, checkout.judge))
     if drifts:
         raise AnchorsDrifted(drifts, hint=SCORE_AGAIN)
 
 
-def _report(store: RunStore, workshop: Workshop, gate: Gate | None, *, as_json: bool) -> int:
+def _report(store: RunStore, checkout: Checkout, gate: Gate | None, *, as_json: bool) -> int:
     from runner.report import terminal
 
     run = store.load()
-    report = workshop.report(run, gate=gate)
+    report = checkout.report(run, gate=gate)
     paths = _write_report(store, report)
     if as_json:
         show(report.model_dump_json(indent=2))

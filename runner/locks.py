@@ -12,8 +12,8 @@ from runner.archives import Npm
 from runner.catalog import Catalog
 from runner.errors import CatalogError, LockError, Problem
 from runner.records import RepoPin, canonical_json, digest_of, parse_json
+from runner.repository import fetch_source
 from runner.store import write_whole
-from runner.workspace import fetch_source
 
 HARNESS = 1
 """Raised by hand whenever the harness treats a cell in a way that could change its outcome: its cells are then other cells."""

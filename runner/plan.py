@@ -6,49 +6,51 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import product
 
-from runner.agent import SYSTEM
+from runner.agents.prompt import SYSTEM
 from runner.errors import FairtrialError
 from runner.models import open_model
+from runner.prepared import PreparedRun
 from runner.records import Cell, Plan, digest_of
-from runner.run import Site
 from runner.store import LoadedRun, RunStore
 
 
-def cells(site: Site, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
+def cells(prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
     """Every cell, arms innermost: what drifts while a run goes on (a busy machine, a provider) meets all arms of a trial alike."""
     identities = {name: open_model(name).identity for name in models}
-    wanted = product(range(1, trials + 1), site.grounds, models, site.arms)
+    wanted = product(range(1, trials + 1), prepared.grounds, models, prepared.arms)
     return tuple(
         Cell(
             scenario=scenario,
             server=server,
             model=model,
             trial=trial,
-            inputs=_inputs(site, scenario, server, identities[model]),
+            inputs=_inputs(prepared, scenario, server, identities[model]),
         )
         for trial, scenario, model, server in wanted
-        if has_canary(site, scenario, server)
+        if has_canary(prepared, scenario, server)
     )
 
 
-def has_canary(site: Site, scenario: str, server: str) -> bool:
+def has_canary(prepared: PreparedRun, scenario: str, server: str) -> bool:
     """A server that nothing can prove alive on a repository is not measured on it: its silence there would pass for its answer."""
-    spec, label = site.arms[server].spec, site.grounds[scenario].scenario.repository.label
+    spec, label = prepared.arms[server].spec, prepared.grounds[scenario].scenario.repository.label
     return spec is None or any(canary.repository in (label, "*") for canary in spec.canaries)
 
 
-def left_out(site: Site) -> tuple[str, ...]:
+def left_out(prepared: PreparedRun) -> tuple[str, ...]:
     """The pairs that are not planned, each in words."""
-    pairs = product(site.grounds, site.arms)
+    pairs = product(prepared.grounds, prepared.arms)
     return tuple(
         f"{server} has no canary for the repository of {name}"
         for name, server in pairs
-        if not has_canary(site, name, server)
+        if not has_canary(prepared, name, server)
     )
 
 
-def _inputs(site: Site, scenario: str, server: str, model_identity: str) -> dict[str, str]:
-    ground, arm = site.grounds[scenario], site.arms[server]
+def _inputs(
+    prepared: PreparedRun, scenario: str, server: str, model_identity: str
+) -> dict[str, str]:
+    ground, arm = prepared.grounds[scenario], prepared.arms[server]
     asked = ground.scenario.model_dump(mode="json", include={"repository", "budget"})
     return {
         "scenario": digest_of(
@@ -58,13 +60,13 @@ def _inputs(site: Site, scenario: str, server: str, model_identity: str) -> dict
         "server": arm.digest,
         "base_image": ground.base_image,
         "commit": ground.pin.commit,
-        "limits": digest_of(site.limits),
+        "limits": digest_of(prepared.limits),
         "model": model_identity,
-        "harness": site.harness,
+        "harness": prepared.harness,
     }
 
 
-def settle(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedRun:
+def load_or_create_plan(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedRun:
     """The run's plan: made now, or the one on disk where it asks for the same. Raises FairtrialError where it asks for something else."""
     if not (store.folder / "plan.json").is_file():
         now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from runner.errors import Problem
+from runner.grounding.pointing import TOLERANCE
 from runner.grounding.symbols import SourceFile, outline_of
 from runner.protocols import Files, Judge
 from runner.records import (
@@ -31,7 +32,6 @@ from runner.records import (
     Scored,
 )
 from runner.scoring.fairness import WEIGHTS, score_fairness
-from runner.scoring.judge import TOLERANCE
 
 REFERENCE_FLOOR = 0.9
 CHEAT_MARGIN = 0.25

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from runner.records import (
     AnswerStep,
+    Event,
     MustCite,
+    Outcome,
     Rubric,
+    Scenario,
     Score,
     ToolTrace,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from runner.agents.tools import Toolbox
+    from runner.agents.usage import UsageTotals
 
 # --- the model -------------------------------------------------------------------------------
 
@@ -167,3 +174,32 @@ class Judge(Protocol):
     ) -> Verdict:
         """Raises NoVerdict where the judge cannot be reached."""
         ...
+
+
+# --- agents -------------------------------------------------------------------------------------
+
+
+class Agent(Protocol):
+    """One cell's conversation over its scenario's steps."""
+
+    async def run(self) -> Outcome:
+        """All steps, or until a limit ends them.
+
+        Raises SandboxError, ServerError or ProviderError if that part failed.
+        """
+        ...
+
+
+class AgentFactory(Protocol):
+    """What `AGENTS` holds. An agent knows a model and a toolbox, and no arm."""
+
+    def __call__(
+        self,
+        *,
+        model: Model,
+        scenario: Scenario,
+        toolbox: Toolbox,
+        record: Callable[[Event], None],
+        totals: UsageTotals,
+        instructions: str,
+    ) -> Agent: ...

@@ -3,48 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import docker
-
-from runner.agent import SYSTEM, Conversation, Spent, Toolbox
+from runner.agents.prompt import SYSTEM
+from runner.agents.tool_calling import Conversation
+from runner.agents.tools import Toolbox
+from runner.agents.usage import UsageTotals
 from runner.errors import ProviderError, SandboxError, ServerError
 from runner.models import open_model
 from runner.models.replay import Differences, Replay
+from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Model
 from runner.records import (
     Cell,
     CellResult,
     Fingerprint,
-    Limits,
     Note,
     Outcome,
-    RepoPin,
     Scenario,
     ServerSpec,
     Timings,
     ToolsSeen,
     digest_of,
 )
-from runner.sandbox.docker import (
-    SERVER,
-    STATE,
-    WORKSPACE,
-    Container,
-    ContainerSpec,
-    EngineFacts,
-    StderrFile,
-    open_container,
-    settings_digest,
-)
+from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
+from runner.sandbox.places import SERVER, STATE, WORKSPACE
 from runner.sandbox.session import ServerSession
+from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers import open_server, prove
 from runner.store import RunStore, write_record, write_whole
@@ -54,49 +45,15 @@ SLACK_SEC = 3600
 """For API back-off and a busy machine: a container that ends itself under a living cell would be a fault of ours."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arm:
-    """The server of an arm, installed and pinned. `spec` is None for `shell`."""
-
-    name: str
-    spec: ServerSpec | None
-    volume: str | None
-    digest: str
-    """Of its definition and its locks."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ground:
-    """What a scenario's cells stand on: the same for every arm."""
-
-    scenario: Scenario
-    image: str
-    """Workspace image id."""
-    base_image: str
-    pin: RepoPin
-
-
-@dataclass(frozen=True, kw_only=True)
-class Site:
-    """All that is ready before the first cell: engine, images, volumes, limits."""
-
-    client: docker.DockerClient
-    engine: EngineFacts
-    harness: str
-    limits: Limits
-    arms: dict[str, Arm]
-    grounds: dict[str, Ground]
-
-
 @dataclass(kw_only=True)
 class Attempt:
     """One attempt at a cell, and what is known of it so far: whatever ends it, this much is recorded."""
 
     cell: Cell
-    site: Site
+    prepared: PreparedRun
     folder: Path
     writer: TranscriptWriter
-    say: Callable[[str], None]
+    log: Callable[[str], None]
     create_sec: float = 0.0
     initialize_sec: float = 0.0
     warm_up_sec: float = 0.0
@@ -104,15 +61,15 @@ class Attempt:
     peak_memory_mb: float | None = None
     state_mb: float | None = None
     fingerprint: Fingerprint | None = None
-    spent: Spent = field(default_factory=Spent)
+    totals: UsageTotals = field(default_factory=UsageTotals)
 
     @property
-    def ground(self) -> Ground:
-        return self.site.grounds[self.cell.scenario]
+    def ground(self) -> PreparedScenario:
+        return self.prepared.grounds[self.cell.scenario]
 
     @property
     def arm(self) -> Arm:
-        return self.site.arms[self.cell.server]
+        return self.prepared.arms[self.cell.server]
 
     def note(self, text: str) -> None:
         self.writer.write(Note(text=text))
@@ -120,7 +77,7 @@ class Attempt:
     async def run(self) -> Outcome:
         """Raises ServerError, SandboxError or ProviderError where a part failed."""
         model, spec, started = open_model(self.cell.model), self._spec(), time.monotonic()
-        async with open_container(self.site.client, spec) as container:
+        async with open_container(self.prepared.client, spec) as container:
             self.create_sec = time.monotonic() - started
             async with self._mounted(container) as session:
                 self.fingerprint = self._fingerprint(spec, model, session.seen if session else None)
@@ -138,7 +95,7 @@ class Attempt:
         }
         return ContainerSpec(
             image=self.ground.image,
-            limits=self.site.limits,
+            limits=self.prepared.limits,
             deadline_sec=deadline_sec(self.ground.scenario, server),
             labels=labels,
             server_volume=self.arm.volume,
@@ -148,20 +105,24 @@ class Attempt:
     async def _converse(
         self, model: Model, container: Container, session: ServerSession | None
     ) -> Outcome:
-        self.say("the agent works")
+        self.log("the agent works")
         call_sec = self.arm.spec.call_timeout_sec if self.arm.spec else 0
         toolbox = Toolbox(
-            container, self.site.limits, server=self.arm.name, session=session, call_sec=call_sec
+            container,
+            self.prepared.limits,
+            server=self.arm.name,
+            session=session,
+            call_sec=call_sec,
         )
         conversation = Conversation(
             model=model,
             scenario=self.ground.scenario,
             toolbox=toolbox,
             record=self.writer.write,
-            spent=self.spent,
+            totals=self.totals,
             instructions=_instructions(self.arm.name, session),
         )
-        return await conversation.hold()
+        return await conversation.run()
 
     @asynccontextmanager
     async def _mounted(self, container: Container) -> AsyncIterator[ServerSession | None]:
@@ -170,7 +131,7 @@ class Attempt:
         if spec is None:
             yield None
             return
-        self.say("the server starts and indexes")
+        self.log("the server starts and indexes")
         log = ServerLog(stderr=StderrFile(self.folder / "server.stderr.log"))
         try:
             async with open_server(container, spec, log) as ready:
@@ -203,18 +164,18 @@ class Attempt:
     def _fingerprint(
         self, spec: ContainerSpec, model: Model, tools: ToolsSeen | None
     ) -> Fingerprint:
-        ground, arm, site = self.ground, self.arm, self.site
+        ground, arm, prepared = self.ground, self.arm, self.prepared
         return Fingerprint(
-            harness=site.harness,
+            harness=prepared.harness,
             base_image=ground.base_image,
             workspace_image=ground.image,
             commit=ground.pin.commit,
             tree=ground.pin.tree,
             prompts=digest_of([SYSTEM, *(step.prompt for step in ground.scenario.steps)]),
-            limits=digest_of(site.limits),
+            limits=digest_of(prepared.limits),
             container=settings_digest(spec),
-            engine=site.engine.version,
-            kernel=site.engine.kernel,
+            engine=prepared.engine.version,
+            kernel=prepared.engine.kernel,
             model=model.name,
             model_identity=model.identity,
             server=arm.name,
@@ -229,8 +190,8 @@ class Attempt:
             initialize_sec=self.initialize_sec,
             warm_up_sec=self.warm_up_sec,
             canary_sec=self.canary_sec,
-            agent_sec=self.spent.agent_sec,
-            backoff_sec=self.spent.backoff_sec,
+            agent_sec=self.totals.agent_sec,
+            backoff_sec=self.totals.backoff_sec,
             total_sec=total_sec,
         )
         return CellResult(
@@ -246,13 +207,13 @@ class Attempt:
 
 
 async def run_cell(
-    cell: Cell, site: Site, store: RunStore, say: Callable[[str], None]
+    cell: Cell, prepared: PreparedRun, store: RunStore, log: Callable[[str], None]
 ) -> CellResult:
     """One attempt at one cell, recorded whatever happens in it. Raises only where the disk does not take the record."""
     started, started_at = time.monotonic(), datetime.now(UTC)
     folder = store.begin(cell)
     with TranscriptWriter(folder / "transcript.jsonl") as writer:
-        attempt = Attempt(cell=cell, site=site, folder=folder, writer=writer, say=say)
+        attempt = Attempt(cell=cell, prepared=prepared, folder=folder, writer=writer, log=log)
         outcome = await _outcome_of(attempt.run(), folder)
     result = attempt.result(outcome, started_at, time.monotonic() - started)
     store.finish(folder, result)
@@ -315,51 +276,3 @@ def deadline_sec(scenario: Scenario, server: ServerSpec | None) -> int:
         else 0
     )
     return scenario.budget.wall_sec + ready + SLACK_SEC
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """What `run_all` tells while it works."""
-
-    started: Callable[[Cell], None]
-    says: Callable[[Cell, str], None]
-    ended: Callable[[CellResult], None]
-
-
-async def run_all(
-    cells: Sequence[Cell], site: Site, store: RunStore, progress: Progress, *, jobs: int
-) -> None:
-    """Every cell once, at most `jobs` at a time, in the plan's order. Cancelled, it records the cells under way as such."""
-    gate = asyncio.Semaphore(jobs)
-
-    async def one(cell: Cell) -> None:
-        async with gate:
-            progress.started(cell)
-            progress.ended(
-                await run_cell(cell, site, store, lambda text: progress.says(cell, text))
-            )
-
-    async with asyncio.TaskGroup() as tasks:
-        for cell in cells:
-            tasks.create_task(one(cell))
-
-
-def run_until_done(work: Coroutine[object, object, None]) -> None:
-    """Run it; SIGINT and SIGTERM cancel it in order (cells recorded, containers removed) and end in KeyboardInterrupt.
-
-    Raises the first failure itself, out of its group.
-    """
-
-    async def main() -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        await work
-
-    try:
-        asyncio.run(main())
-    except asyncio.CancelledError as error:
-        raise KeyboardInterrupt from error
-    except ExceptionGroup as group:
-        first = group.exceptions[0]
-        raise first from group

@@ -17,41 +17,32 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Protocol
 
 import docker
 import docker.errors
 import requests
 
-from runner.errors import CatalogError, LockError, Problem, SandboxError, ServerError
+from runner.errors import LockError, SandboxError, ServerError
 from runner.records import Canary, Limits, ServerCard, ServerSpec, digest_of
-from runner.sandbox.base import BuilderEnv
-from runner.sandbox.docker import (
-    INSTALL,
-    LABEL,
-    SERVER,
-    SERVER_UID,
-    STATE,
-    WORKSPACE,
-    Container,
-    ContainerSpec,
-    StderrFile,
-    open_container,
-)
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.container import Container, ContainerSpec, open_container
+from runner.sandbox.engine import LABEL
+from runner.sandbox.places import INSTALL, SERVER, SERVER_UID, STATE, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.sandbox.volume_host import MARKER
+from runner.server_spec import environment_of, fill, launch, pick_canary
 
-PLACES = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
 BUILD_LIMIT_SEC = 1800
 LOG_LINES_KEPT = 20
 EXCERPT_CHARS = 300
 PATHS_KEPT = 50
 DOCTOR_LIMIT_SEC = 1200
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class Server(Protocol):
@@ -64,92 +55,6 @@ class Server(Protocol):
 
 
 # --- placeholders and launch ----------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaunchPlan:
-    """How the server's process is started in a cell."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    private: tuple[str, ...]
-    """Directories under the workspace that become the server's own tmpfs."""
-
-
-def fill(value: Any) -> Any:
-    """Replace `{workspace}`, `{install}` and `{state}` in every text inside; other braces are left alone."""
-    if isinstance(value, str):
-        return PLACEHOLDER.sub(lambda match: PLACES.get(match[1], match[0]), value)
-    if isinstance(value, Mapping):
-        return {key: fill(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(fill(item) for item in value)
-    return value
-
-
-def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield where, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(item, f"{where}.{key}")
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _texts(item, f"{where}[{index}]")
-
-
-def problems(spec: ServerSpec, where: str) -> list[Problem]:
-    """What `launch` would trip over: unknown placeholders, and paths that leave the folder they belong to.
-
-    `files` may hold any braces (scripts, JSON); only the three placeholders are replaced in them.
-    """
-    found = []
-    steps = [step.model_dump(exclude_none=True) for step in spec.warm_up]
-    checked = {
-        "command": spec.command,
-        "env": spec.env,
-        "warm_up": steps,
-        "canaries": [c.call.arguments for c in spec.canaries],
-    }
-    for key, value in checked.items():
-        for place, text in _texts(value, key):
-            for name in PLACEHOLDER.findall(text):
-                if name not in PLACES:
-                    known = ", ".join(f"{{{p}}}" for p in PLACES)
-                    found.append(
-                        Problem(
-                            where=f"{where} {place}",
-                            message=f"no placeholder {{{name}}}; there are {known}",
-                        )
-                    )
-    for key, paths in (("files", tuple(spec.files)), ("private", spec.private)):
-        for path in paths:
-            if (
-                path.startswith("/")
-                or not path.strip("./")
-                or ".." in PurePosixPath(path).parts
-                or path == MARKER
-            ):
-                inside = "{install}" if key == "files" else "{workspace}"
-                found.append(
-                    Problem(
-                        where=f"{where} {key}", message=f"{path!r} is not a path inside {inside}"
-                    )
-                )
-    return found
-
-
-def launch(spec: ServerSpec) -> LaunchPlan:
-    """Raises CatalogError on an unknown placeholder."""
-    if found := problems(spec, f"{spec.name}/server.yaml"):
-        raise CatalogError(found)
-    return LaunchPlan(argv=tuple(fill(spec.command)), env=_environment(spec), private=spec.private)
-
-
-def _environment(spec: ServerSpec) -> dict[str, str]:
-    # /tmp is shared with the agent's shell, which could read an index that a server left there.
-    filled: dict[str, str] = fill(spec.env)
-    return {"TMPDIR": STATE, **filled}
 
 
 # --- the install volume ---------------------------------------------------------------------
@@ -199,7 +104,7 @@ def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, 
     server: Server,
     base_image_id: str,
     builder_env: BuilderEnv,
-    say: Say,
+    log: Log,
     *,
     lock_dir: Path,
 ) -> ServerVolume:
@@ -216,7 +121,7 @@ def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, 
             verify_volume(client, found, base_image_id)
             return found
         started = time.monotonic()
-        say(f"installing {server.spec.name} {server.spec.version}")
+        log(f"installing {server.spec.name} {server.spec.version}")
         _empty_volume(client, name)
         _fill_volume(client, server, name, base_image_id, builder_env)
         built = _finished(client, name, base_image_id)
@@ -224,7 +129,7 @@ def ensure_volume(  # noqa: PLR0913 - who builds (engine, base, network), what, 
             raise ServerError(
                 f"{server.spec.name}: its volume was built and is not finished", hint="run it again"
             )
-        say(
+        log(
             f"installed {server.spec.name}: {built.size_mb:.0f} MB in {time.monotonic() - started:.0f} s"
         )
         return built
@@ -259,7 +164,7 @@ def _finished(client: docker.DockerClient, name: str, image: str) -> ServerVolum
     except (docker.errors.NotFound, ValueError, KeyError):
         return None
     finally:
-        _remove(client, holder["Id"])
+        remove_container(client, holder["Id"])
 
 
 def _mounting(client: docker.DockerClient, volume: str, mode: str, **host: Any) -> Any:
@@ -268,13 +173,15 @@ def _mounting(client: docker.DockerClient, volume: str, mode: str, **host: Any) 
     )
 
 
-def _remove(client: docker.DockerClient, container: str) -> None:
+def remove_container(client: docker.DockerClient, container: str) -> None:
     with suppress(docker.errors.NotFound):
         client.api.remove_container(container, force=True)
 
 
 def _empty_volume(client: docker.DockerClient, name: str) -> None:
-    _remove(client, f"{name}-build")  # a killed builder's: we hold the lock, so it is nobody's
+    remove_container(
+        client, f"{name}-build"
+    )  # a killed builder's: we hold the lock, so it is nobody's
     with suppress(docker.errors.NotFound):
         client.api.remove_volume(name)
     client.api.create_volume(name, labels={LABEL: "server"})
@@ -320,7 +227,7 @@ def _fill_volume(
         exit_code = client.api.wait(made["Id"], timeout=BUILD_LIMIT_SEC + 60)["StatusCode"]
         log = client.api.logs(made["Id"], tail=LOG_LINES_KEPT).decode(errors="replace")
     finally:
-        _remove(client, made["Id"])
+        remove_container(client, made["Id"])
     if exit_code != 0:
         said = "\n".join(f"  {line}" for line in log.splitlines())
         hint = "does this host reach the package registries? Behind a proxy, SSL_CERT_FILE must name its certificates"
@@ -365,7 +272,7 @@ def verify_volume(client: docker.DockerClient, volume: ServerVolume, base_image_
                 f"cannot read the volume {volume.name}: its inspection gave no answer"
             ) from error
         finally:
-            _remove(client, made["Id"])
+            remove_container(client, made["Id"])
     if seen["content"] != volume.digest:
         hint = f"remove it (`docker volume rm {volume.name}`) and it is built again from its locks"
         raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)
@@ -386,7 +293,7 @@ async def prepare(container: Container, spec: ServerSpec) -> float:
     """Run the warm-up's shell steps as the server's user, before its process starts. Seconds. Raises ServerError where one fails."""
     started = time.monotonic()
     exports = "".join(
-        f"export {key}={shlex.quote(value)}; " for key, value in _environment(spec).items()
+        f"export {key}={shlex.quote(value)}; " for key, value in environment_of(spec).items()
     )
     for step in spec.warm_up:
         if step.shell is None:
@@ -421,20 +328,6 @@ async def warm_up(session: ServerSession, spec: ServerSpec) -> float:
                 f"warm-up call {step.call.tool} failed: {_excerpt(result.text)}", where=spec.name
             )
     return time.monotonic() - started
-
-
-def pick_canary(spec: ServerSpec, repository: str) -> Canary:
-    """The canary written for a repository's label, else the one for any. Raises ServerError where there is neither."""
-    for label in (repository, "*"):
-        for canary in spec.canaries:
-            if canary.repository == label:
-                return canary
-    hint = f"add one to images/servers/{spec.name}/server.yaml: a call, and a text its result must contain"
-    raise ServerError(
-        f"no canary for {repository}: nothing would prove that the server sees this repository",
-        where=spec.name,
-        hint=hint,
-    )
 
 
 async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:

@@ -73,7 +73,7 @@ class RunStore:
         self.folder = folder
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep every other runner out of this run. Raises BusyError where one is at work; a dead runner's hold is gone with it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".hold").open("a+", encoding="utf-8") as file:

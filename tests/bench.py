@@ -21,20 +21,15 @@ import mcp
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from runner import plan
+from runner.checkout import Checkout
+from runner.executors.local import Progress, run_all
 from runner.records import Limits
-from runner.run import Progress, run_all
-from runner.sandbox.docker import (
-    INSTALL,
-    STATE,
-    WORKSPACE,
-    ContainerSpec,
-    StderrFile,
-    open_container,
-)
+from runner.sandbox.container import ContainerSpec, open_container
+from runner.sandbox.places import INSTALL, STATE, WORKSPACE
 from runner.sandbox.session import open_session
+from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.servers import launch
-from runner.site import Workshop
+from runner.server_spec import launch
 from runner.store import RunStore
 from tests.bench_grounding import figures as grounding_figures
 
@@ -155,21 +150,21 @@ async def call_times(call: Callable[[], Coroutine[Any, Any, Any]], times: int = 
 CALL = ("find_files", {"pattern": "README*"})
 
 
-def round_trip(workshop: Workshop, server: str = "code-index-mcp") -> Figure:
+def round_trip(checkout: Checkout, server: str = "code-index-mcp") -> Figure:
     """A real server's `tools/call`, in a cell and on this machine, from the very same install."""
-    scenarios, arms = workshop.choose(["flask-error-handling"], [server])
-    site = workshop.prepare(scenarios, arms)
-    arm, ground = site.arms[server], site.grounds[scenarios[0]]
+    scenarios, arms = checkout.choose(["flask-error-handling"], [server])
+    prepared = checkout.prepare(scenarios, arms)
+    arm, ground = prepared.arms[server], prepared.grounds[scenarios[0]]
     assert arm.spec is not None
     plan_of = launch(arm.spec)
 
     async def in_cell() -> float:
         given = ContainerSpec(
-            image=ground.image, limits=site.limits, deadline_sec=600, server_volume=arm.volume
+            image=ground.image, limits=prepared.limits, deadline_sec=600, server_volume=arm.volume
         )
         log = ServerLog(stderr=StderrFile(None))
         async with (
-            open_container(site.client, given) as container,
+            open_container(prepared.client, given) as container,
             open_session(
                 container, list(plan_of.argv), plan_of.env, log, initialize_timeout_sec=60
             ) as session,
@@ -197,7 +192,7 @@ def round_trip(workshop: Workshop, server: str = "code-index-mcp") -> Figure:
                 )
 
     with tempfile.TemporaryDirectory() as folder:
-        copy_install(site.client, ground.image, str(arm.volume), Path(folder))
+        copy_install(prepared.client, ground.image, str(arm.volume), Path(folder))
         host = asyncio.run(on_host(Path(folder)))
     return ratio(
         "tools/call of a real server in a cell / on host stdio", asyncio.run(in_cell()), host, 1.6
@@ -233,16 +228,16 @@ def help_cost() -> Figure:
     return ratio("CPU of --help / python -c pass", ours, floor, 5)
 
 
-def scoring_cost(workshop: Workshop) -> list[Figure]:
+def scoring_cost(checkout: Checkout) -> list[Figure]:
     """1,000 transcripts of a real cell, scored in a process of their own."""
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder) / "bench")
-        scenarios, servers = workshop.choose([next(iter(workshop.catalog.scenarios))], ["shell"])
-        site = workshop.prepare(scenarios, servers)
-        cells = plan.cells(site, ["offline"], 1000)
-        plan.settle(store, cells, ungated=True)
+        scenarios, servers = checkout.choose([next(iter(checkout.catalog.scenarios))], ["shell"])
+        prepared = checkout.prepare(scenarios, servers)
+        cells = plan.cells(prepared, ["offline"], 1000)
+        plan.load_or_create_plan(store, cells, ungated=True)
         progress = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
-        asyncio.run(run_all(cells[:1], site, store, progress, jobs=1))
+        asyncio.run(run_all(cells[:1], prepared, store, progress, jobs=1))
         first = store.counted_attempt(cells[0].id)
         assert first is not None
         taken, peak = [], 0.0
@@ -280,11 +275,11 @@ def score_apart(folder: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    workshop = Workshop(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), say=print)
-    image = workshop.base_image
-    figures = [*cell_cost(workshop.client, image), round_trip(workshop), help_cost()]
+    checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
+    image = checkout.base_image
+    figures = [*cell_cost(checkout.client, image), round_trip(checkout), help_cost()]
     figures += [Figure(**figure) for figure in grounding_figures()]
-    figures += scoring_cost(workshop)
+    figures += scoring_cost(checkout)
     sys.stdout.write("".join(f"{figure}\n" for figure in figures))
     sys.exit(0 if all(figure.holds for figure in figures) else 1)
 

@@ -15,7 +15,7 @@ from runner.grounding.extract import extract
 from runner.grounding.files import GitFiles, PathIndex
 from runner.grounding.verify import ground
 from runner.records import Scenario, Source, parse_yaml
-from runner.workspace import fetch_source
+from runner.repository import fetch_source
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "core" / "django-queryset-delete" / "scenario.yaml"

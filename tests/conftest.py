@@ -9,8 +9,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.sandbox.base import BuilderEnv, ensure_base
-from runner.sandbox.docker import connect
+from runner.sandbox.base import ensure_base
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import connect
 from tests.helpers import Ask, asking
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import docker
 
-from runner.agent import Conversation, Toolbox
+from runner.agents.tool_calling import Conversation
+from runner.agents.tools import Toolbox
 from runner.protocols import Call, Message, Model, ShellResult, ToolSpec, Turn
 from runner.records import Budget, Cell, Event, GitSource, Limits, Outcome, Scenario, Step
-from runner.sandbox.docker import Container, ContainerSpec, open_container
+from runner.sandbox.container import Container, ContainerSpec, open_container
 
 COMMIT = "1" * 40
 
@@ -141,7 +142,7 @@ def asking(client: docker.DockerClient, image: str) -> Ask:
                     toolbox=Toolbox(folder, Limits()),
                     record=events.append,
                 )
-                return await conversation.hold(), (
+                return await conversation.run(), (
                     await folder.shell("find . -type f", timeout_sec=10)
                 ).output
 

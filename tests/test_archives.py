@@ -24,7 +24,7 @@ from runner import archives
 from runner.archives import check_path, download, npm_in_container, read_archive
 from runner.errors import SourceError
 from runner.records import NpmSource, PypiSource
-from runner.sandbox.base import BuilderEnv
+from runner.sandbox.builder import BuilderEnv
 
 Entry = tuple[str, bytes] | tarfile.TarInfo
 

@@ -20,8 +20,8 @@ from runner.locks import (
     write_repos_lock,
 )
 from runner.records import GitSource, RepoPin
+from runner.repository import fetch_source
 from runner.sandbox.base import RECIPE
-from runner.workspace import fetch_source
 from tests.test_catalog import replace, scenario, server
 from tests.test_workspace import git, pinned, upstream
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from runner.judges.checklist import Checklist
 from runner.proofs import cheats, prove
 from runner.records import Rubric, Scenario
-from runner.scoring.judge import Checklist
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
 
 

@@ -20,22 +20,20 @@ from mcp.server.mcpserver import MCPServer
 from runner.errors import CatalogError, LockError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.sandbox import volume_host
-from runner.sandbox.base import BuilderEnv
-from runner.sandbox.docker import Container, ContainerSpec, StderrFile, open_container
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.session import ServerSession
+from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
+from runner.server_spec import fill, launch, pick_canary, problems
 from runner.servers import (
     CanaryResult,
     ServerVolume,
     check_server,
     ensure_volume,
-    fill,
-    launch,
     line_base,
     network_attempts,
     open_server,
-    pick_canary,
-    problems,
     prove,
     verify_volume,
     volume_name,
@@ -361,15 +359,15 @@ def tiny(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterat
 
 
 @dataclass(frozen=True)
-class Workshop:
+class Checkout:
     engine: docker.DockerClient
     base: str
     env: BuilderEnv
     locks: Path
 
     def volume(self, server: Folder, said: list[str] | None = None) -> ServerVolume:
-        say = (said if said is not None else []).append
-        return ensure_volume(self.engine, server, self.base, self.env, say, lock_dir=self.locks)
+        log = (said if said is not None else []).append
+        return ensure_volume(self.engine, server, self.base, self.env, log, lock_dir=self.locks)
 
     def as_root(self, volume: str, command: str) -> str:
         binds = {volume: {"bind": "/opt/server", "mode": "rw,nocopy"}}
@@ -386,26 +384,26 @@ class Workshop:
 
 
 @pytest.fixture
-def workshop(
+def checkout(
     engine: docker.DockerClient,
     base_image: str,
     builder_env: BuilderEnv,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Workshop:
-    return Workshop(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
+) -> Checkout:
+    return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
 
 
 @pytest.mark.docker
 def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
-    workshop: Workshop, tiny: Folder
+    checkout: Checkout, tiny: Folder
 ) -> None:
     said: list[str] = []
-    first = workshop.volume(tiny, said)
+    first = checkout.volume(tiny, said)
     assert len(said) == 2
-    assert workshop.volume(tiny, said) == first
+    assert checkout.volume(tiny, said) == first
     assert len(said) == 2
-    verify_volume(workshop.engine, first, workshop.base)
-    listed = workshop.as_root(
+    verify_volume(checkout.engine, first, checkout.base)
+    listed = checkout.as_root(
         first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello"
     )
     assert (
@@ -415,11 +413,11 @@ def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
 
 
 @pytest.mark.docker
-def test_two_builders_at_once_make_one_whole_volume(workshop: Workshop, tiny: Folder) -> None:
+def test_two_builders_at_once_make_one_whole_volume(checkout: Checkout, tiny: Folder) -> None:
     said: list[str] = []
     found: list[ServerVolume] = []
     threads = [
-        threading.Thread(target=lambda: found.append(workshop.volume(tiny, said))) for _ in range(3)
+        threading.Thread(target=lambda: found.append(checkout.volume(tiny, said))) for _ in range(3)
     ]
     for thread in threads:
         thread.start()
@@ -428,65 +426,65 @@ def test_two_builders_at_once_make_one_whole_volume(workshop: Workshop, tiny: Fo
     assert len(found) == 3
     assert len(set(found)) == 1
     assert len(said) == 2
-    verify_volume(workshop.engine, found[0], workshop.base)
+    verify_volume(checkout.engine, found[0], checkout.base)
 
 
 @pytest.mark.docker
 def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(
-    workshop: Workshop, tiny: Folder
+    checkout: Checkout, tiny: Folder
 ) -> None:
-    name = volume_name(tiny, workshop.base)
-    workshop.engine.api.create_volume(name)
-    workshop.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
-    killed = workshop.engine.api.create_container(
-        workshop.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
+    name = volume_name(tiny, checkout.base)
+    checkout.engine.api.create_volume(name)
+    checkout.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
+    killed = checkout.engine.api.create_container(
+        checkout.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
     )
-    assert workshop.volume(tiny).name == name
+    assert checkout.volume(tiny).name == name
     assert (
-        workshop.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
+        checkout.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
         == "# bin\nserver.py\n"
     )
     with pytest.raises(docker.errors.NotFound):
-        workshop.engine.api.inspect_container(killed["Id"])
+        checkout.engine.api.inspect_container(killed["Id"])
 
 
 @pytest.mark.docker
 def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(
-    workshop: Workshop, tiny: Folder
+    checkout: Checkout, tiny: Folder
 ) -> None:
-    volume = workshop.volume(tiny)
-    workshop.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
+    volume = checkout.volume(tiny)
+    checkout.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
     with pytest.raises(
         LockError,
         match=f"{volume.name}: the volume's content is not what was built\nhint: remove it",
     ):
-        workshop.volume(tiny)
+        checkout.volume(tiny)
 
 
 @pytest.mark.docker
 def test_a_package_that_is_not_what_its_hash_says_is_refused(
-    workshop: Workshop, tiny: Folder
+    checkout: Checkout, tiny: Folder
 ) -> None:
     (tiny.folder / "requirements.txt").write_text(f"six==1.17.0 --hash=sha256:{'0' * 64}\n")
     with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
-        workshop.volume(tiny)
+        checkout.volume(tiny)
     assert "its packages could not be installed" in caught.value.what
     assert (
-        workshop.engine.api.containers(
+        checkout.engine.api.containers(
             all=True,
-            filters={"label": "fairtrial=builder", "name": volume_name(tiny, workshop.base)},
+            filters={"label": "fairtrial=builder", "name": volume_name(tiny, checkout.base)},
         )
         == []
     )
     with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
-        workshop.volume(tiny)
+        checkout.volume(tiny)
 
 
 @pytest.mark.docker
 def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
-    workshop: Workshop, workspace: str, tiny: Folder
+    checkout: Checkout, workspace: str, tiny: Folder
 ) -> None:
-    card = anyio.run(_check, workshop, tiny.spec, workshop.volume(tiny), workspace)
+    card = anyio.run(_check, checkout, tiny.spec, checkout.volume(tiny), workspace)
     assert (card.server_info, card.tools, card.canary_passed, card.line_base_measured) == (
         "tiny 9",
         ("find",),
@@ -507,20 +505,20 @@ def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
     assert card.peak_memory_mb is not None
 
 
-async def _check(workshop: Workshop, spec: ServerSpec, volume: ServerVolume, image: str) -> Any:
+async def _check(checkout: Checkout, spec: ServerSpec, volume: ServerVolume, image: str) -> Any:
     return await check_server(
-        workshop.engine, spec, volume, image=image, repository=FLASK, limits=Limits()
+        checkout.engine, spec, volume, image=image, repository=FLASK, limits=Limits()
     )
 
 
 @pytest.mark.docker
 def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(
-    workshop: Workshop, workspace: str, tiny: Folder
+    checkout: Checkout, workspace: str, tiny: Folder
 ) -> None:
     blind = tiny.spec.model_copy(
         update={"canaries": (tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"}),)}
     )
-    card = anyio.run(_check, workshop, blind, workshop.volume(tiny), workspace)
+    card = anyio.run(_check, checkout, blind, checkout.volume(tiny), workspace)
     assert (card.canary_passed, card.canary_wanted, card.line_base_measured) == (
         False,
         "app.py:99",
@@ -531,7 +529,7 @@ def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(
 
 @pytest.mark.docker
 def test_a_warm_up_that_fails_says_what_it_printed(
-    workshop: Workshop, workspace: str, tiny: Folder
+    checkout: Checkout, workspace: str, tiny: Folder
 ) -> None:
     broken = tiny.spec.model_copy(
         update={
@@ -540,23 +538,23 @@ def test_a_warm_up_that_fails_says_what_it_printed(
         }
     )
     with pytest.raises(ServerError, match="ended with 3: index: no room in /var/lib/server"):
-        anyio.run(_check, workshop, broken, workshop.volume(tiny), workspace)
+        anyio.run(_check, checkout, broken, checkout.volume(tiny), workspace)
 
 
 @asynccontextmanager
 async def container_of(
-    workshop: Workshop, image: str, volume: str | None = None
+    checkout: Checkout, image: str, volume: str | None = None
 ) -> AsyncIterator[Container]:
     spec = ContainerSpec(image=image, limits=Limits(), deadline_sec=120, server_volume=volume)
-    async with open_container(workshop.engine, spec) as container:
+    async with open_container(checkout.engine, spec) as container:
         yield container
 
 
 @pytest.mark.docker
 def test_the_agent_can_neither_read_nor_run_nor_find_what_the_server_brings(
-    workshop: Workshop, workspace: str, tiny: Folder
+    checkout: Checkout, workspace: str, tiny: Folder
 ) -> None:
-    volume = workshop.volume(tiny)
+    volume = checkout.volume(tiny)
 
     async def run() -> list[str]:
         log = ServerLog(stderr=StderrFile(None))
@@ -567,7 +565,7 @@ def test_the_agent_can_neither_read_nor_run_nor_find_what_the_server_brings(
             "ls /var/lib/server",
         )
         async with (
-            container_of(workshop, workspace, volume.name) as container,
+            container_of(checkout, workspace, volume.name) as container,
             open_server(container, tiny.spec, log),
         ):
             tries = (*places, "for p in $(pgrep -u server); do cat /proc/$p/environ; done")
@@ -599,11 +597,11 @@ def loopback():
 
 @pytest.mark.docker
 def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is_not(
-    workshop: Workshop, workspace: str
+    checkout: Checkout, workspace: str
 ) -> None:
     async def run() -> dict[str, int]:
         counted = {}
-        async with container_of(workshop, workspace) as container:
+        async with container_of(checkout, workspace) as container:
             for kind in ("loopback", "refused", "localhost", "tcp", "udp", "dns"):
                 before = await network_attempts(container)
                 done = await container.shell(
@@ -638,19 +636,19 @@ def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is
     ],
 )
 def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
-    workshop: Workshop, workspace: str, name: str, call: McpCall, contains: str
+    checkout: Checkout, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
     server = read(ROOT / "images/servers" / name)
     volume = ensure_volume(
-        workshop.engine,
+        checkout.engine,
         server,
-        workshop.base,
-        workshop.env,
+        checkout.base,
+        checkout.env,
         print,
         lock_dir=ROOT / ".fairtrial" / "held",
     )
     assert (
-        workshop.as_root(
+        checkout.as_root(
             volume.name,
             "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :",
         )
@@ -659,7 +657,7 @@ def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     spec = server.spec.model_copy(
         update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)}
     )
-    card = anyio.run(_check, workshop, spec, volume, workspace)
+    card = anyio.run(_check, checkout, spec, volume, workspace)
     assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (
         True,
         spec.line_base,

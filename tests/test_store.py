@@ -99,8 +99,8 @@ def test_more_than_nine_attempts_keep_their_order(tmp_path: Path) -> None:
 
 def test_a_second_runner_is_kept_out_and_told_who_is_in(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "run")
-    code = "import sys; from pathlib import Path; from runner.store import RunStore\nwith RunStore(Path(sys.argv[1])).hold(): pass"
-    with store.hold():
+    code = "import sys; from pathlib import Path; from runner.store import RunStore\nwith RunStore(Path(sys.argv[1])).lock(): pass"
+    with store.lock():
         done = subprocess.run(
             [sys.executable, "-c", code, str(store.folder)],
             capture_output=True,
@@ -108,17 +108,17 @@ def test_a_second_runner_is_kept_out_and_told_who_is_in(tmp_path: Path) -> None:
             check=False,
         )
     assert f"another runner (process {os.getpid()}) is at work on this run" in done.stderr
-    with store.hold():
+    with store.lock():
         pass
 
 
 def test_the_hold_of_a_killed_runner_is_gone_with_it(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from runner.store import RunStore\n"
-        "with RunStore(Path(sys.argv[1])).hold(): os.kill(os.getpid(), 9)"
+        "with RunStore(Path(sys.argv[1])).lock(): os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
-    with RunStore(tmp_path).hold(), pytest.raises(BusyError), RunStore(tmp_path).hold():
+    with RunStore(tmp_path).lock(), pytest.raises(BusyError), RunStore(tmp_path).lock():
         pass
 
 

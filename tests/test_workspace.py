@@ -21,7 +21,8 @@ import pytest
 from runner import workspace
 from runner.errors import FairtrialError, LockError, SourceError
 from runner.records import GitSource, PypiSource, RepoPin
-from runner.workspace import Repository, ensure_workspace, fetch_source, open_repository
+from runner.repository import Repository, fetch_source, open_repository
+from runner.workspace import ensure_workspace
 from tests.test_archives import own_index, special, tar
 
 __all__ = ["own_index"]
@@ -524,7 +525,7 @@ def test_an_image_that_is_there_is_not_built_again(
 ) -> None:
     said: list[str] = []
     assert (
-        ensure_workspace(engine, image[1], base_image, state_dir=image[2], say=said.append).id
+        ensure_workspace(engine, image[1], base_image, state_dir=image[2], log=said.append).id
         == image[0]
     )
     assert said == []

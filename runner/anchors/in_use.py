@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from runner.anchors.verdicts import adds_up
 from runner.catalog import Catalog, pick
 from runner.errors import Drift
+from runner.judges.checklist import verdict_inputs
 from runner.protocols import Judge
 from runner.records import Scored, Verdict
-from runner.scoring.judge import verdict_inputs
 from runner.store import RunStore
 from runner.transcript import iter_transcript, split
 

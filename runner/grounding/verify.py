@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
+from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
@@ -37,7 +38,15 @@ from runner.grounding.symbols import (
 )
 from runner.grounding.words import BUILTINS
 from runner.protocols import Files
-from runner.records import Citation, GroundingSummary, MustCite, Record, Resolution, Status
+from runner.records import (
+    Citation,
+    GroundingSummary,
+    MustCite,
+    Record,
+    Resolution,
+    Status,
+    digest_of,
+)
 
 REACH = 5
 """Lines: a symbol this near is the symbol cited (seed 002; DESIGN.md, Citations)."""
@@ -90,7 +99,7 @@ def ground(
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
     with Cache(cache_dir) as memory:
-        key = "result " + _digest((code_digest(),), texts, (files.commit,), roots, repo_urls)
+        key = "result " + _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
         kept = _kept(memory.get(key))
         if kept is None:
             kept = _Verifier(files, roots, memory, repo_urls).verify(texts)
@@ -117,13 +126,11 @@ def _kept(data: bytes | None) -> Grounding | None:
 
 
 @cache
-def code_digest() -> str:
-    """SHA256 of this package's code, queries and the records it writes: a changed rule must not be answered from an old result."""
-    here = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted([*here.rglob("*.py"), *here.rglob("*.scm"), here.parent / "records.py"]):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+def _rules_digest() -> str:
+    # A changed rule, query or record must not be answered from an old result.
+    queries = sorted(Path(__file__).with_name("queries").rglob("*.scm"))
+    code = code_digest([*module_files("runner.grounding"), *module_files("runner.records")])
+    return digest_of([code, *(path.read_text(encoding="utf-8") for path in queries)])
 
 
 @dataclass

@@ -17,8 +17,8 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
+from runner.executors.local import Progress
 from runner.records import Cell, CellResult
-from runner.run import Progress
 
 
 def _label(cell: Cell) -> str:

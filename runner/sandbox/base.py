@@ -14,105 +14,28 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import docker
 from docker.errors import BuildError, DockerException, ImageNotFound
 from pydantic import TypeAdapter
 
 from runner.errors import EngineError, LockError
 from runner.records import Record, Sha256, canonical_json, digest_of
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import Engine
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 RECIPE = ("Dockerfile", "images/base/bootstrap.sh", "locks/node.txt")
 """Every file that could change the base image."""
-CA_INSIDE = "/etc/ssl/certs/ca-certificates.crt"
-_CA_NAMES = (
-    "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "PIP_CERT",
-    "GIT_SSL_CAINFO",
-    "NODE_EXTRA_CA_CERTS",
-    "NPM_CONFIG_CAFILE",
-)
-_PROXY_NAMES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
-_INDEX_NAMES = (
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_TRUSTED_HOST",
-    "UV_DEFAULT_INDEX",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "NPM_CONFIG_REGISTRY",
-)
 _IMAGES = TypeAdapter(dict[str, str])
 _REGISTRY_TIMEOUT_SEC = 8
 _ENGINE_FAULTS = (
     DockerException,
     OSError,
 )  # requests' own errors are OSErrors, and docker-py lets them through
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuilderEnv:
-    """What the host's network needs of a *builder* container: proxies, package indexes and the host's CA bundle.
-
-    People behind a TLS-intercepting proxy cannot install anything without them, and no cell may see them. Made once by cli.py:
-    `BuilderEnv.from_mapping(os.environ)`. A builder container is run with `environment=env.variables()`, `volumes=env.volumes()`
-    and `network_mode=env.network`; an image build gets `buildargs=env.proxies` alone, which the engine keeps out of the image's history.
-    """
-
-    proxies: dict[str, str]
-    """http_proxy, https_proxy, no_proxy, …, in both spellings."""
-    indexes: dict[str, str]
-    """The user's own package indexes, as pip, uv and npm name them."""
-    ca_bundle: Path | None
-    """PEM file on the host; None where it has none."""
-
-    @classmethod
-    def from_mapping(
-        cls, environ: Mapping[str, str], *, system_bundle: Path = Path(CA_INSIDE)
-    ) -> BuilderEnv:
-        """The first CA variable that names a file wins, then the system's bundle."""
-        proxies: dict[str, str] = {}
-        for name in _PROXY_NAMES:
-            if value := environ.get(name) or environ.get(name.upper()):
-                proxies |= {name: value, name.upper(): value}
-        named = (Path(environ[name]) for name in _CA_NAMES if environ.get(name))
-        bundle = next((path.resolve() for path in (*named, system_bundle) if path.is_file()), None)
-        return cls(
-            proxies=proxies,
-            indexes={n: environ[n] for n in _INDEX_NAMES if environ.get(n)},
-            ca_bundle=bundle,
-        )
-
-    def variables(self) -> dict[str, str]:
-        """For a builder container. Never for a cell."""
-        trust = (
-            {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"}
-            if self.ca_bundle
-            else {}
-        )
-        return {**self.proxies, **self.indexes, **trust}
-
-    def volumes(self) -> dict[str, dict[str, str]]:
-        """The CA bundle, read-only, over the builder's own; in docker-py's shape."""
-        return {str(self.ca_bundle): {"bind": CA_INSIDE, "mode": "ro"}} if self.ca_bundle else {}
-
-    @property
-    def network(self) -> str:
-        """`host` where a proxy listens on this machine's loopback: from a bridge network nothing answers there."""
-        hosts = {
-            urlsplit(url).hostname
-            for name, url in self.proxies.items()
-            if "no_proxy" not in name.lower()
-        }
-        return "host" if hosts & {"localhost", "127.0.0.1", "::1"} else "bridge"
 
 
 class BasePins(Record):
@@ -236,7 +159,7 @@ def _held(path: Path) -> Iterator[None]:
 # --- building -------------------------------------------------------------------------------
 
 
-def ensure_base(client: docker.DockerClient, root: Path, say: Say, *, env: BuilderEnv) -> BaseImage:
+def ensure_base(engine: Engine, root: Path, log: Log, *, env: BuilderEnv) -> BaseImage:
     """The base image, built where it is missing (about a minute and a half), and checked against what this checkout built before.
 
     Raises LockError where recipe, lock or image do not agree, EngineError where it cannot be built.
@@ -244,18 +167,18 @@ def ensure_base(client: docker.DockerClient, root: Path, say: Say, *, env: Build
     pins, state = check_images_lock(root), root / ".fairtrial"
     state.mkdir(exist_ok=True)
     with _held(state / "base.lock"):
-        image_id = _image_id(client, pins.tag)
+        image_id = _image_id(engine, pins.tag)
         if image_id is None:
-            image_id = _build(client, root, say, env, pins)
+            image_id = _build(engine, root, log, env, pins)
             remember_image(state, pins.tag, image_id)
         elif not check_image(state, pins.tag, image_id):
             remember_image(state, pins.tag, image_id)
     return BaseImage(id=image_id, tag=pins.tag, recipe=pins.recipe)
 
 
-def _image_id(client: docker.DockerClient, tag: str) -> str | None:
+def _image_id(engine: Engine, tag: str) -> str | None:
     try:
-        return str(client.images.get(tag).id)
+        return str(engine.images.get(tag).id)
     except ImageNotFound:
         return None
     except _ENGINE_FAULTS as error:
@@ -264,25 +187,23 @@ def _image_id(client: docker.DockerClient, tag: str) -> str | None:
         ) from error
 
 
-def _build(
-    client: docker.DockerClient, root: Path, say: Say, env: BuilderEnv, pins: BasePins
-) -> str:
+def _build(engine: Engine, root: Path, log: Log, env: BuilderEnv, pins: BasePins) -> str:
     with tempfile.TemporaryDirectory(
         prefix="fairtrial-base-", dir="/var/tmp"
     ) as name:  # /tmp may be too small a RAM disk
         scratch = Path(name)
         origin, base = "registry", pins.debian
-        if not _registry_answers(client, base):
-            say(
+        if not _registry_answers(engine, base):
+            log(
                 f"no registry answers for {base.partition('@')[0]}; bootstrapping Debian instead (about 40 s)"
             )
-            origin, base = "bootstrap", _bootstrap(client, root, env, scratch, pins)
-        say("building the base image (about a minute)")
+            origin, base = "bootstrap", _bootstrap(engine, root, env, scratch, pins)
+        log("building the base image (about a minute)")
         context = _context(root, env, scratch)
         labels = {"fairtrial": "base", "fairtrial.recipe": pins.recipe, "fairtrial.origin": origin}
         arguments = {"BASE": base, **env.proxies}
         return _docker_build(
-            client,
+            engine,
             context,
             tag=pins.tag,
             buildargs=arguments,
@@ -291,22 +212,20 @@ def _build(
         )
 
 
-def _registry_answers(client: docker.DockerClient, reference: str) -> bool:
+def _registry_answers(engine: Engine, reference: str) -> bool:
     """Asks the engine for the manifest alone; a pull would hang for minutes where packets are dropped."""
-    before, client.api.timeout = client.api.timeout, _REGISTRY_TIMEOUT_SEC
+    before, engine.api.timeout = engine.api.timeout, _REGISTRY_TIMEOUT_SEC
     repository, _, digest = reference.partition("@")
     try:
-        client.api.inspect_distribution(f"{repository.partition(':')[0]}@{digest}")  # type: ignore[no-untyped-call] # the stubs miss it
+        engine.api.inspect_distribution(f"{repository.partition(':')[0]}@{digest}")  # type: ignore[no-untyped-call] # the stubs miss it
     except _ENGINE_FAULTS:
         return False
     finally:
-        client.api.timeout = before
+        engine.api.timeout = before
     return True
 
 
-def _bootstrap(
-    client: docker.DockerClient, root: Path, env: BuilderEnv, scratch: Path, pins: BasePins
-) -> str:
+def _bootstrap(engine: Engine, root: Path, env: BuilderEnv, scratch: Path, pins: BasePins) -> str:
     """Debian by debootstrap, imported; returns its tag."""
     if os.geteuid() != 0:
         hint = f"make {pins.debian} pullable by the engine, or run this once as root"
@@ -328,7 +247,7 @@ def _bootstrap(
             'CMD ["bash"]',
             "LABEL fairtrial=bootstrap",
         ]  # Debian's own image has the command; without one no container is made
-        client.api.import_image(
+        engine.api.import_image(
             src=str(archive), repository=repository, tag=version, changes=changes
         )
     except _ENGINE_FAULTS as error:
@@ -420,20 +339,20 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return member
 
 
-def _docker_build(client: docker.DockerClient, context: Path, **options: Any) -> str:
+def _docker_build(engine: Engine, context: Path, **options: Any) -> str:
     """Raises EngineError with the end of the build's log; a failed build leaves no container and no layer of its own behind."""
     log: list[str] = []
     with context.open("rb") as file:
         try:
-            for event in client.api.build(
+            for event in engine.api.build(
                 fileobj=file, custom_context=True, rm=True, forcerm=True, decode=True, **options
             ):
                 log += str(event.get("stream", "")).splitlines()
                 if "error" in event:
                     raise BuildError(event["error"], iter([event]))
-            return str(client.images.get(options["tag"]).id)
+            return str(engine.images.get(options["tag"]).id)
         except _ENGINE_FAULTS as error:
-            _drop_layers(client, log)
+            _drop_layers(engine, log)
             tail = "\n".join(log[-12:])
             hint = "a container must reach the Debian mirror (http_proxy is passed on), and the engine's disk needs 1 GB"
             raise EngineError(
@@ -441,7 +360,7 @@ def _docker_build(client: docker.DockerClient, context: Path, **options: Any) ->
             ) from error
 
 
-def _drop_layers(client: docker.DockerClient, log: list[str]) -> None:
+def _drop_layers(engine: Engine, log: list[str]) -> None:
     """Without this, every failed build would leave half a gigabyte that no label finds."""
     layers = [
         line.removeprefix(" ---> ") for line in log if re.fullmatch(r" ---> [0-9a-f]{12}", line)
@@ -450,5 +369,5 @@ def _drop_layers(client: docker.DockerClient, log: list[str]) -> None:
         with contextlib.suppress(
             *_ENGINE_FAULTS
         ):  # the engine refuses layers that an image still uses: those are not ours to drop
-            if not client.images.get(layer).tags:
-                client.images.remove(layer)
+            if not engine.images.get(layer).tags:
+                engine.images.remove(layer)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from runner.errors import ServerError
 from runner.records import ToolsSeen, canonical_json, digest_of
-from runner.sandbox.docker import Container
+from runner.sandbox.container import Container
 from runner.sandbox.transport import ServerLog, server_streams
 
 TIMED_OUT, LOST = -32001, -32000

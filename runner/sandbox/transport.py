@@ -11,7 +11,9 @@ import mcp_types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
-from runner.sandbox.docker import SERVER, Container, HeldStream, StderrFile, lines
+from runner.sandbox.container import Container
+from runner.sandbox.places import SERVER
+from runner.sandbox.stream import HeldStream, StderrFile, lines
 
 STRAY_KEPT = 20
 STRAY_LIMIT = 10_000
@@ -74,7 +76,7 @@ async def server_streams(
     container: Container, argv: list[str], env: Mapping[str, str], log: ServerLog
 ) -> AsyncIterator[Streams]:
     """Start the server as user `server` and yield the streams an `mcp.Client` takes. The process ends with the container."""
-    stream = await container.hold(argv, user=SERVER, env=env, on_stderr=log.stderr.feed)
+    stream = await container.exec_stream(argv, user=SERVER, env=env, on_stderr=log.stderr.feed)
     to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:

@@ -9,10 +9,9 @@ from runner.protocols import Files, Judge
 from runner.records import Event, Rubric, Scenario, Scorecard
 from runner.scoring.adoption import ADOPTION, score_adoption
 from runner.scoring.fairness import FAIRNESS, score_fairness
-from runner.scoring.judge import JUDGES
 from runner.transcript import split
 
-__all__ = ["ADOPTION", "FAIRNESS", "JUDGES", "score_cell"]
+__all__ = ["ADOPTION", "FAIRNESS", "score_cell"]
 
 
 def score_cell(  # noqa: PLR0913 - six different things make a scorecard, and each call names them

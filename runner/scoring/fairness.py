@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import NoVerdict
+from runner.grounding.pointing import spray_share
 from runner.grounding.verify import Grounding, cited_files, ground
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.protocols import Files, Judge
@@ -39,7 +40,6 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.efficiency import efficiency
-from runner.scoring.judge import spray_share
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import weighted
 

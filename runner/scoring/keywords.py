@@ -13,15 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from runner.records import Answer, Check, Scenario, Score, Scored, Unscored
+from runner.text import fold
 
 SEMANTICS = "1"
 """Raised when what a check means changes: the anchors' lock holds it."""
 BONUS_WEIGHT = 0.5
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
-_TYPOGRAPHIC = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "\u00a0": " "}
-)
 _LINE_MARKS = re.compile(r"^[ \t]*(?:(?:[-*+>#|]+|\d{1,3}[.)])[ \t]+)*")
 _UNDERSCORE_EMPHASIS = re.compile(r"(?<!\w)_(?=[^_\s])([^\n]{0,80}?[^_\s])_(?!\w)")
 
@@ -63,11 +60,6 @@ def variants(text: str) -> tuple[str, ...]:
     raw = fold(text)
     plain = _UNDERSCORE_EMPHASIS.sub(r"\1", re.sub(r"[*`]+|~~", "", raw))
     return (raw,) if plain == raw else (raw, plain)
-
-
-def fold(text: str) -> str:
-    """One spelling for what looks the same: compatibility forms, quotes, hyphens and invisible characters."""
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_TYPOGRAPHIC)
 
 
 @lru_cache(maxsize=4096)

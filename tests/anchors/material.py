@@ -11,8 +11,8 @@ import yaml
 
 from runner.anchors import gate
 from runner.errors import NoVerdict
+from runner.judges.checklist import Checklist, verdict_inputs
 from runner.records import AnswerStep, CriterionVerdict, MustCite, Rubric, StepVerdict, Verdict
-from runner.scoring.judge import Checklist, verdict_inputs
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, UNCITED
 
 DATE = "2025-01-02"

@@ -14,8 +14,8 @@ import pytest
 
 from runner.anchors import chain, gate
 from runner.errors import AnchorsDisagree, AnchorsDrifted, CatalogError, GateError, NoVerdict
+from runner.judges.checklist import Checklist
 from runner.records import GoldScores, canonical_json, digest_of, parse_json
-from runner.scoring.judge import Checklist
 from tests.anchors.material import CORE, DATE, FarAway, Judging, Tree, locked
 
 ONE = "scenarios/held-out/queue-one"

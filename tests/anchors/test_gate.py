@@ -15,9 +15,9 @@ from runner.errors import (
     FairtrialError,
     NoVerdict,
 )
+from runner.judges.checklist import Checklist
 from runner.records import AnchorsLock, Correlation
 from runner.scoring import fairness
-from runner.scoring.judge import Checklist
 from tests.anchors.material import CORE, DATE, FarAway, Tree, locked
 
 ONE = "scenarios/held-out/queue-one"

@@ -10,11 +10,11 @@ import pytest
 
 from runner import cli
 from runner.anchors import gate
+from runner.judges.checklist import Checklist
 from runner.records import Plan, Scorecard
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.scoring.judge import Checklist
 from runner.store import RunStore, write_record
 from runner.transcript import iter_transcript, split
 from tests.anchors.material import CORE, DATE, Judging, Tree, locked, transcript
@@ -140,7 +140,7 @@ def test_run_refuses_before_anything_is_built(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("an image was asked for")
 
-    monkeypatch.setattr("runner.site.Workshop.prepare", never)
+    monkeypatch.setattr("runner.checkout.Checkout.prepare", never)
     tree.edit(path, "A coding agent", "A coding agenT")
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 3
     assert path in capsys.readouterr().err
@@ -166,7 +166,7 @@ def test_run_refuses_where_the_anchors_disagree(
 def test_run_refuses_a_judge_that_no_generation_holds(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runner.site.Workshop.judge", Judging(lambda _: 1.0, name="generous"))
+    monkeypatch.setattr("runner.checkout.Checkout.judge", Judging(lambda _: 1.0, name="generous"))
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 5
 
 

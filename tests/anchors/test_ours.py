@@ -10,7 +10,7 @@ import pytest
 
 from runner.anchors import gate, material
 from runner.catalog import load_catalog
-from runner.scoring.judge import Checklist
+from runner.judges.checklist import Checklist
 from tests.anchors.material import Judging
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,13 +17,13 @@ import pytest
 from runner.errors import EngineError, LockError
 from runner.sandbox import base
 from runner.sandbox.base import (
-    BuilderEnv,
     check_image,
     check_images_lock,
     ensure_base,
     remember_image,
     write_images_lock,
 )
+from runner.sandbox.builder import CA_INSIDE, BuilderEnv
 
 ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = BuilderEnv(proxies={}, indexes={}, ca_bundle=None)
@@ -132,10 +132,10 @@ def test_the_first_ca_variable_that_names_a_file_wins(tmp_path: Path) -> None:
     environ = {"SSL_CERT_FILE": str(tmp_path / "gone.pem"), "PIP_CERT": str(own)}
     assert BuilderEnv.from_mapping(environ, system_bundle=system).ca_bundle == own
     env = BuilderEnv.from_mapping({}, system_bundle=system)
-    assert env.volumes() == {str(system): {"bind": base.CA_INSIDE, "mode": "ro"}}
+    assert env.volumes() == {str(system): {"bind": CA_INSIDE, "mode": "ro"}}
     assert {
         env.variables()[name] for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")
-    } == {base.CA_INSIDE}
+    } == {CA_INSIDE}
 
 
 @pytest.mark.parametrize(

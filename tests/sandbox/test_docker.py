@@ -19,14 +19,9 @@ from docker.errors import APIError
 from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.records import Limits
-from runner.sandbox.docker import (
-    Container,
-    ContainerSpec,
-    cut,
-    open_container,
-    settings_digest,
-    sweep,
-)
+from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
+from runner.sandbox.engine import sweep
+from runner.text import cut
 
 pytestmark = pytest.mark.docker
 SMALL = Limits(memory_mb=256, tmp_mb=16, state_mb=16, result_chars=1000)
@@ -124,7 +119,7 @@ def test_the_agent_cannot_look_into_a_server_process(
     engine: docker.DockerClient, base_image: str
 ) -> None:
     async def work(container: Container) -> str:
-        await container.hold(["sleep", "60"], user="server", env={"TOKEN": "hidden"})
+        await container.exec_stream(["sleep", "60"], user="server", env={"TOKEN": "hidden"})
         looking = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/environ; ls $p/fd $p/cwd/ $p/root/opt; done 2>/dev/null; kill -9 -1"
         first = await container.shell(looking, timeout_sec=10)
         alive = await container.shell(
@@ -236,7 +231,7 @@ def test_a_container_ends_itself_when_its_runner_is_gone(
 ) -> None:
     code = (
         "import asyncio, sys\n"
-        "from runner.sandbox.docker import *\n"
+        "from runner.sandbox.container import *\n"
         "from runner.records import Limits\n"
         "async def main():\n"
         "    async with open_container(connect(), ContainerSpec(image=sys.argv[1], limits=Limits(), deadline_sec=3)) as c:\n"

@@ -13,8 +13,9 @@ import pytest
 
 from runner.errors import ServerError
 from runner.records import Limits
-from runner.sandbox.docker import ContainerSpec, StderrFile, open_container
+from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 
 pytestmark = pytest.mark.docker

@@ -6,6 +6,7 @@ import pytest
 
 from runner.errors import NoVerdict
 from runner.grounding.verify import ground
+from runner.judges.checklist import Checklist
 from runner.records import (
     Answer,
     AnswerStep,
@@ -20,7 +21,6 @@ from runner.records import (
 )
 from runner.scoring import ADOPTION, FAIRNESS, adoption, fairness, score_cell
 from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
-from runner.scoring.judge import Checklist
 from runner.scoring.weights import weighted
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
 

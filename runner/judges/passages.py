@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.scoring.keywords import fold
+from runner.text import fold
 
 MAX_WORDS = 70
 """A passage longer than this is no single statement: a soup of every keyword would be one."""

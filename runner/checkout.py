@@ -23,20 +23,23 @@ from runner.catalog import (
 )
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
+from runner.judges import JUDGES
 from runner.locks import harness_digest, read_repos_lock, write_locks
+from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
 from runner.protocols import Judge
 from runner.records import Gate, Limits, Scorecard, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.run import Arm, Ground, Site
-from runner.sandbox.base import BuilderEnv, ensure_base
-from runner.sandbox.docker import connect, engine_facts, remove_all, sweep
-from runner.scoring import JUDGES, score_cell
+from runner.repository import Repository, fetch_source
+from runner.sandbox.base import ensure_base
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import connect, engine_facts, remove_all, sweep
+from runner.scoring import score_cell
 from runner.servers import check_server, ensure_volume
 from runner.store import LoadedRun, RunStore
 from runner.transcript import iter_transcript
-from runner.workspace import Repository, ensure_workspace, fetch_source
+from runner.workspace import ensure_workspace
 
 JUDGE = "checklist"
 
@@ -64,13 +67,13 @@ class Proof:
 
 
 @dataclass(kw_only=True)
-class Workshop:
+class Checkout:
     """One checkout: its catalog, locks and state."""
 
     root: Path
     state: Path
     environ: Mapping[str, str]
-    say: Callable[[str], None]
+    log: Callable[[str], None]
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -91,7 +94,7 @@ class Workshop:
 
     @cached_property
     def base_image(self) -> str:
-        return ensure_base(self.client, self.root, self.say, env=self.builder_env).id
+        return ensure_base(self.client, self.root, self.log, env=self.builder_env).id
 
     @cached_property
     def judge(self) -> Judge:
@@ -135,9 +138,9 @@ class Workshop:
 
     # --- made ready --------------------------------------------------------------------------
 
-    def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> Site:
+    def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
         """Every image and volume the cells stand on; what is there already is checked, not built again."""
-        return Site(
+        return PreparedRun(
             client=self.client,
             engine=engine_facts(self.client),
             harness=harness_digest(),
@@ -146,12 +149,12 @@ class Workshop:
             arms={name: self._arm(name) for name in servers},
         )
 
-    def _ground(self, loaded: LoadedScenario) -> Ground:
+    def _ground(self, loaded: LoadedScenario) -> PreparedScenario:
         repository = self.repository(loaded)
         image = ensure_workspace(
-            self.client, repository, self.base_image, state_dir=self.state, say=self.say
+            self.client, repository, self.base_image, state_dir=self.state, log=self.log
         )
-        return Ground(
+        return PreparedScenario(
             scenario=loaded.scenario, image=image.id, base_image=self.base_image, pin=repository.pin
         )
 
@@ -164,7 +167,7 @@ class Workshop:
             server,
             self.base_image,
             self.builder_env,
-            self.say,
+            self.log,
             lock_dir=self.state / "held",
         )
         return Arm(
@@ -228,7 +231,7 @@ class Workshop:
             server,
             self.base_image,
             self.builder_env,
-            self.say,
+            self.log,
             lock_dir=self.state / "held",
         )
         image = ensure_workspace(
@@ -236,10 +239,10 @@ class Workshop:
             self.repository(loaded),
             self.base_image,
             state_dir=self.state,
-            say=self.say,
+            log=self.log,
         )
         label = loaded.scenario.repository.label
-        self.say(f"checking {name} on {label}")
+        self.log(f"checking {name} on {label}")
         return asyncio.run(
             check_server(
                 self.client,

@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
+from runner.grounding.pointing import points_at, spray_share
+from runner.judges import JUDGES
+from runner.judges.checklist import Checklist
 from runner.records import AnswerStep, Fact, Rubric
-from runner.scoring.judge import JUDGES, Checklist, points_at, spray_share
 from tests.scoring.material import GOOD, INVENTED, QUEUE_PY, RUBRIC, SCENARIO, THIN, UNCITED, answer
 
 MUST_FIND = [step.must_cite for step in SCENARIO.steps]
@@ -85,7 +87,7 @@ def test_the_reason_says_which_facts_are_short_and_why() -> None:
 
 
 def test_a_judge_says_the_same_thing_in_every_process() -> None:
-    code = "from tests.scoring.test_judge import *; print(Checklist().judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).model_dump_json())"
+    code = "from tests.judges.test_checklist import *; print(Checklist().judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).model_dump_json())"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],

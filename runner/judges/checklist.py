@@ -11,7 +11,7 @@ said where a passage matches one alternative of every group of its `terms`, at l
 
 A criterion scores the weighted mean of its facts, a step Σ weight × criterion, a scenario the mean of its steps; a step without prose is 0.
 
-Each rule below turns away one way of gaming this, and tests/scoring/test_judge.py holds that cheat:
+Each rule below turns away one way of gaming this, and tests/judges/test_checklist.py holds that cheat:
 
 - keyword soup: without the right place, a passage earns only as a statement, with words of its own between the terms (`_is_statement`)
 - one passage for everything: a sentence may carry a few facts (`_capacity`) and places (`MAX_PLACES`)
@@ -25,16 +25,16 @@ Each rule below turns away one way of gaming this, and tests/scoring/test_judge.
 from __future__ import annotations
 
 import bisect
-import hashlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-from runner.protocols import Judge
+from runner.code_identity import code_digest, module_files
+from runner.grounding.pointing import points_at, same_file, spray_share
+from runner.judges.passages import MAX_WORDS, Block, Place, Unit, blocks_of, plain
 from runner.records import (
     AnswerStep,
     Criterion,
@@ -47,9 +47,7 @@ from runner.records import (
     Verdict,
     digest_of,
 )
-from runner.scoring import keywords, passages
-from runner.scoring.keywords import fold
-from runner.scoring.passages import MAX_WORDS, Block, Place, Unit, blocks_of, plain
+from runner.text import fold
 
 SEMANTICS = "1"
 """Raised when what a rubric means changes; the source's digest catches what nobody thought of raising it for."""
@@ -57,40 +55,12 @@ SEMANTICS = "1"
 CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
 CONTRADICTED = 0.4
 """Share that is left of a fact that the answer also denies."""
-TOLERANCE = 5
-"""Lines, as in seed 002, step 1."""
 MAX_PLACES = 8
 """Distinct places one passage, or one wording repeated, may cite and still be pointing at something."""
 MAX_ROW = 25
 """Words of a table row or item that needs no function word."""
 DISTRUST = 0.4
 """Share left of facts without places where an answer points wrong more often than right."""
-MAX_SPAN = 150
-"""Lines of a cited range; a longer one must be at most twice the fact's own."""
-
-
-ALLOWANCE = 80
-"""Distinct places a step may cite before it is a spray. Ten published answers, each to four steps at once, cite 29 to 82."""
-
-
-def spray_share(cited: int, asked_for: int) -> float:
-    """What is left of a place's worth in a step that cites `cited` of them: 1 up to 80 or six times the places asked for, then falling
-    with the square. Every tenth line of a long file would otherwise hit each fact within ±5 lines, at half price."""
-    allowed = max(ALLOWANCE, 6 * asked_for)
-    return 1.0 if cited <= allowed else (allowed / cited) ** 2
-
-
-def points_at(path: str, start: int, end: int, gold: MustCite) -> bool:
-    """Does a cited interval point at a place? The path may be a tail of the other; the lines may be 5 off; a wide range points nowhere."""
-    last = gold.end or gold.line
-    near = start <= last + TOLERANCE and end >= gold.line - TOLERANCE
-    narrow = end - start < max(MAX_SPAN, 2 * (last - gold.line + 1))
-    return near and narrow and same_file(path, gold.path)
-
-
-def same_file(written: str, path: str) -> bool:
-    written, path = written.casefold().lstrip("/"), path.casefold()
-    return written == path or path.endswith("/" + written) or written.endswith("/" + path)
 
 
 class Checklist:
@@ -99,15 +69,18 @@ class Checklist:
     deterministic = True
 
     def __init__(self) -> None:
-        """The identity digests the semantics version and the code's own bytes: a change of either makes every stored verdict stale."""
-        sources = [
-            Path(file).read_bytes().replace(b"\r\n", b"\n")
-            for file in (__file__, passages.__file__, keywords.__file__)
+        """The identity digests the semantics version and what the code does.
+
+        A change of either makes every stored verdict stale.
+        """
+        code = [
+            *module_files("runner.judges", "checklist", "passages"),
+            *module_files("runner.grounding", "pointing"),
+            *module_files("runner.scoring", "keywords"),
+            *module_files("runner", "text"),
         ]
         self.name = "checklist"
-        self.identity = digest_of(
-            [self.name, SEMANTICS, *(hashlib.sha256(source).hexdigest() for source in sources)]
-        )
+        self.identity = digest_of([self.name, SEMANTICS, code_digest(code)])
 
     def judge(
         self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
@@ -124,9 +97,6 @@ class Checklist:
             quality=math.fsum(step.quality for step in steps) / len(steps),
             steps=steps,
         )
-
-
-JUDGES: dict[str, Callable[[], Judge]] = {"checklist": Checklist}
 
 
 def verdict_inputs(

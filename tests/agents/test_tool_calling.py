@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.agent import SYSTEM, Conversation, Spent, Toolbox
+from runner.agents.prompt import SYSTEM
+from runner.agents.tool_calling import Conversation
+from runner.agents.tools import Toolbox
+from runner.agents.usage import UsageTotals
 from runner.errors import ProviderError
 from runner.protocols import Turn
 from runner.records import (
@@ -27,11 +30,11 @@ from tests.helpers import LocalSandbox, Scripted, calls, says, scenario
 
 def hold(
     given: Scenario, model: Scripted, folder: Path, limits: Limits | None = None
-) -> tuple[Outcome, list[Event], Spent]:
+) -> tuple[Outcome, list[Event], UsageTotals]:
     events: list[Event] = []
     toolbox = Toolbox(LocalSandbox(folder), limits or Limits())
     conversation = Conversation(model=model, scenario=given, toolbox=toolbox, record=events.append)
-    return asyncio.run(conversation.hold()), events, conversation.spent
+    return asyncio.run(conversation.run()), events, conversation.totals
 
 
 def test_steps_follow_one_another_in_one_conversation(tmp_path: Path) -> None:
@@ -87,18 +90,18 @@ def test_a_tool_nobody_offered_is_an_error_result(tmp_path: Path) -> None:
 
 def test_tokens_past_the_ceiling_end_the_cell_inside_the_step(tmp_path: Path) -> None:
     model = Scripted(calls("true", tokens=600), calls("true", tokens=600), says("never said"))
-    outcome, events, spent = hold(scenario("?", tokens=1000), model, tmp_path)
+    outcome, events, totals = hold(scenario("?", tokens=1000), model, tmp_path)
     assert (outcome.kind, outcome.reason) == ("out_of_tokens", "1,200 of 1,000 tokens")
-    assert spent.tokens == 1200
+    assert totals.tokens == 1200
     assert [event.stop for event in events if isinstance(event, StepEnd)] == ["cut"]
     assert not [event for event in events if isinstance(event, Prose)]
 
 
 def test_actions_past_the_ceiling_end_the_cell(tmp_path: Path) -> None:
-    outcome, _, spent = hold(
+    outcome, _, totals = hold(
         scenario("?", actions=2), Scripted(calls("true", "true"), calls("true")), tmp_path
     )
-    assert (outcome.kind, spent.actions) == ("out_of_actions", 2)
+    assert (outcome.kind, totals.actions) == ("out_of_actions", 2)
 
 
 def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
@@ -118,7 +121,7 @@ def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
         toolbox=toolbox,
         record=events.append,
     )
-    outcome = asyncio.run(conversation.hold())
+    outcome = asyncio.run(conversation.run())
     assert outcome.kind == "out_of_time"
     assert Slow.asked[0] == pytest.approx(2, abs=0.3)
     assert Slow.asked[1] == pytest.approx(1, abs=0.3)
@@ -140,10 +143,10 @@ def test_back_off_is_not_charged_to_the_arm(tmp_path: Path) -> None:
     slept = Turn(
         text="at last", calls=(), stop="end", input_tokens=1, output_tokens=1, backoff_sec=3600
     )
-    outcome, events, spent = hold(scenario("?", wall_sec=5), Scripted(slept), tmp_path)
+    outcome, events, totals = hold(scenario("?", wall_sec=5), Scripted(slept), tmp_path)
     assert outcome.kind == "answered"
-    assert spent.agent_sec < 5
-    assert spent.backoff_sec == 3600
+    assert totals.agent_sec < 5
+    assert totals.backoff_sec == 3600
     assert [event.backoff_sec for event in events if isinstance(event, Usage)] == [3600]
 
 
@@ -166,5 +169,5 @@ def test_every_call_is_recorded_before_it_is_made(tmp_path: Path) -> None:
         record=events.append,
     )
     with pytest.raises(ProviderError):
-        asyncio.run(conversation.hold())
+        asyncio.run(conversation.run())
     assert isinstance(events[-1], ToolCall)

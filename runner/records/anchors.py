@@ -1,0 +1,167 @@
+"""Hand grades, the lock of the anchors, and what the gate says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from runner.records.base import Count, Name, Record, Sha256, Unit
+
+
+class GoldCriterion(Record):
+    score: Unit
+    reason: str
+    """A sentence: what in the answer earned or lost it."""
+
+
+class GoldStep(Record):
+    name: str
+    """Equals the scenario's step name."""
+    criteria: dict[str, GoldCriterion]
+
+
+class GoldTranscript(Record):
+    """One frozen transcript, graded by hand."""
+
+    transcript: str
+    """File name under transcripts/."""
+    graded_by: str
+    graded_at: str
+    """Date, ISO 8601."""
+    steps: tuple[GoldStep, ...]
+
+
+class GoldScores(Record):
+    """scenarios/held-out/<id>/gold_scores.json: written before any judge ran."""
+
+    scenario: Name
+    transcripts: tuple[GoldTranscript, ...]
+
+
+class JudgeLock(Record):
+    """What one judge made of the anchors when the generation was accepted."""
+
+    identity: Sha256
+    """Its code or prompt version, model and parameters."""
+    rho: Annotated[float, Field(ge=-1, le=1)]
+    """Spearman, transcript level."""
+    scores: dict[str, Unit]
+    """<scenario>/<transcript> -> what the judge gave it."""
+    verdicts: dict[Sha256, Sha256]
+    """Name under locks/verdicts/ -> digest of the file: a verdict edited by hand is not the one that was accepted."""
+
+
+class Chain(Record):
+    """Generations that share one set of hand grades."""
+
+    started: Annotated[int, Field(ge=1)]
+    """The generation that brought the grades."""
+    date: str
+    reason: str
+
+
+class AnchorsLock(Record):
+    """locks/anchors.lock, canonical JSON; each generation's copy stays as locks/anchors/<generation>.lock."""
+
+    schema_version: Literal[1] = 1
+    generation: Annotated[int, Field(ge=1)]
+    kind: Literal["first", "accept", "regrade"]
+    date: str
+    """UTC, ISO 8601."""
+    reason: Annotated[str, Field(min_length=1)]
+    previous: Sha256 | None
+    """Digest of the generation before it; None for the first alone. A new chain holds it too, so that no history can be dropped."""
+    chain: Chain
+    files: dict[str, Sha256]
+    """Path from the checkout's top -> digest of the bytes with LF line ends: every file of every scenario."""
+    scoring: dict[str, float | str]
+    """Weights of both scores, and the version of what checks mean."""
+    gold_weights: dict[str, dict[str, dict[str, Unit]]]
+    """Scenario -> step -> criterion -> weight when the grades came in: a rubric's later weights must not move the gold."""
+    judges: dict[str, JudgeLock]
+
+    @model_validator(mode="after")
+    def _chain_holds_together(self) -> Self:
+        starts = self.kind in ("first", "regrade")
+        if (self.kind == "first") != (self.generation == 1) or (self.previous is None) != (
+            self.generation == 1
+        ):
+            raise ValueError("generation 1, and it alone, is the first and has none before it")
+        if (
+            starts != (self.chain.started == self.generation)
+            or self.chain.started > self.generation
+        ):
+            raise ValueError(
+                "a chain starts with the first generation or a regrade, and an accepted one belongs to an earlier start"
+            )
+        return self
+
+
+class Correlation(Record):
+    """Spearman's rho between hand grades and judged scores; `rho` is None where there is none, with the reason."""
+
+    rho: float | None
+    low: float | None = None
+    """95 % bootstrap interval over transcripts."""
+    high: float | None = None
+    n: Count
+    ties_gold: Count
+    """Items that share their value with another."""
+    ties_judged: Count
+    reason: str = ""
+
+
+class AnchorScore(Record):
+    """One frozen transcript."""
+
+    transcript: str
+    """<scenario>/<file name>"""
+    gold: Unit
+    judged: Unit
+
+
+class Disagreement(Record):
+    """Two transcripts that the judge ranks the other way round."""
+
+    better: AnchorScore
+    """By hand."""
+    worse: AnchorScore
+
+
+class GateVerdict(Record):
+    """What `verify-anchors` found, once every hash held."""
+
+    judge: str
+    identity: Sha256
+    generation: Count
+    """0 where there is no lock yet."""
+    transcripts: Correlation
+    steps: Correlation
+    scenarios: dict[str, Correlation]
+    disagreements: tuple[Disagreement, ...]
+    """The pairs that disagree most, at most three."""
+    scores: tuple[AnchorScore, ...]
+    refusal: str
+    """Why the gate is closed; empty where it is open."""
+    unlocked: tuple[str, ...] = ()
+    """Scenarios outside held-out that no generation holds: no gated run can use them."""
+
+
+class Gate(Record):
+    """The gate that stood in front of a result, as its report shows it."""
+
+    judge: str
+    rho: float
+    low: float | None
+    high: float | None
+    transcripts: Count
+    generation: Count
+    lock: Sha256
+    """Digest of the generation: two reports with one digest were judged alike."""
+    reason: str
+    chain_started: str
+    """Date of the hand grades, and the reason that was given for them."""
+    chain_reason: str
+    regrades: tuple[str, ...]
+    """Date and reason of each regrade there has ever been."""

@@ -1,0 +1,38 @@
+"""What every record shares: frozen, strict, and a digest of its canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+R = TypeVar("R", bound="Record")
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+CommitSha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal bytes, on every machine. NaN is a ValueError."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def digest_of(value: Any) -> str:
+    """SHA256 of the canonical JSON of a value or record."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()
+
+
+class Record(BaseModel):
+    """Frozen, strict, and no key it does not know: a misspelt key is an error, never ignored."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )

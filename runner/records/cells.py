@@ -1,0 +1,152 @@
+"""Cells, their limits, outcomes, fingerprints and results, and the plan of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, digest_of
+
+
+class Limits(Record):
+    """What every cell's container gets; byte-identical in both arms."""
+
+    memory_mb: Annotated[int, Field(ge=64)] = 3072
+    cpus: Annotated[float, Field(gt=0)] = 2.0
+    pids: Annotated[int, Field(ge=16)] = 512
+    tmp_mb: Annotated[int, Field(ge=1)] = 256
+    state_mb: Annotated[int, Field(ge=1)] = 2048
+    """The server's private writable directory."""
+    shell_timeout_sec: Annotated[int, Field(ge=1)] = 60
+    result_chars: Annotated[int, Field(ge=200)] = 30_000
+    """Characters of one tool result the model sees, head and tail; the same for shell and server."""
+
+
+class Cell(Record):
+    """scenario × server × model × trial, and the digest of every input that could change what happens."""
+
+    scenario: Name
+    server: Name
+    model: str
+    trial: Annotated[int, Field(ge=1)]
+    inputs: dict[str, str]
+    """Input name -> digest: scenario (prompts, source, budget), server (spec and lock), base, commit, prompt, limits, model, harness."""
+
+    @property
+    def id(self) -> str:
+        """First 16 hex digits of the digest of the whole record."""
+        return digest_of(self)[:16]
+
+
+OutcomeKind = Literal[
+    "answered",
+    "out_of_time",
+    "out_of_tokens",
+    "out_of_budget",
+    "out_of_actions",
+    "refused",
+    "server_crashed",
+    "sandbox_failed",
+    "provider_failed",
+    "runner_failed",
+    "cancelled",
+]
+MEASUREMENTS: frozenset[str] = frozenset(
+    {
+        "answered",
+        "out_of_time",
+        "out_of_tokens",
+        "out_of_budget",
+        "out_of_actions",
+        "refused",
+        "server_crashed",
+    }
+)
+
+
+class Outcome(Record):
+    """How a cell ended."""
+
+    kind: OutcomeKind
+    reason: str
+
+    @property
+    def is_measurement(self) -> bool:
+        """False for a fault of ours: such a cell is run again, never scored as zero, and stays in the denominator."""
+        return self.kind in MEASUREMENTS
+
+
+class ToolsSeen(Record):
+    """What `tools/list` and `initialize` gave."""
+
+    names: tuple[str, ...]
+    digest: Sha256
+    """Of the canonical JSON of every tool's name, description and input schema."""
+    schema_chars: Count
+    instructions_chars: Count
+    server_info: str
+    protocol: str
+
+
+class Fingerprint(Record):
+    """Proof that two arms differ in the server alone. `server_*` and `tools` may differ; anything else may not."""
+
+    harness: str
+    base_image: str
+    workspace_image: str
+    commit: CommitSha
+    tree: CommitSha
+    prompts: Sha256
+    limits: Sha256
+    container: Sha256
+    """Of the container's settings, the server's mounts and private directories left out."""
+    engine: str
+    kernel: str
+    model: str
+    model_identity: Sha256
+    server: Name
+    server_version: str
+    server_spec: Sha256
+    tools: ToolsSeen | None
+
+
+class Timings(Record):
+    """Where a cell's seconds went; only agent_sec is charged to the arm."""
+
+    create_sec: Seconds
+    initialize_sec: Seconds
+    warm_up_sec: Seconds
+    canary_sec: Seconds
+    agent_sec: Seconds
+    """Model turns and tool calls, API back-off taken out."""
+    backoff_sec: Seconds
+    total_sec: Seconds
+
+
+class CellResult(Record):
+    """cells/<id>/result.json: written last, so its presence means the attempt ended."""
+
+    cell: Cell
+    attempt: Annotated[int, Field(ge=1)]
+    outcome: Outcome
+    fingerprint: Fingerprint | None
+    """None where the cell broke before it was known."""
+    timings: Timings
+    peak_memory_mb: float | None
+    """Of the whole container, from its cgroup."""
+    state_mb: float | None
+    """The server's private directory and mounts after warm-up: what the index costs on disk."""
+    started_at: str
+    """UTC, ISO 8601."""
+
+
+class Plan(Record):
+    """runs/<run>/plan.json: every cell that was asked for, in the order it is run. The denominator that a report prints."""
+
+    run: Name
+    created_at: str
+    """UTC, ISO 8601."""
+    ungated: bool
+    """True where no gate stood in front of the run; every page of its report says so."""
+    cells: tuple[Cell, ...]

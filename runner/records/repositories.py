@@ -1,0 +1,71 @@
+"""Where a repository comes from, and the pin that holds it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from runner.records.base import CommitSha, Count, Record, Sha256
+
+
+class GitSource(Record):
+    kind: Literal["git"]
+    url: str
+    """Anything `git fetch` takes; a local path is fine."""
+    commit: CommitSha
+    """Full SHA: a branch or tag can move."""
+
+    @field_validator("url")
+    @classmethod
+    def _no_option_and_no_password(cls, url: str) -> str:
+        if not url or url.startswith("-"):
+            raise ValueError("a URL is not empty and does not begin with a dash")
+        if re.match(r"[a-z+]+://[^/@]*:[^/@]*@", url, re.IGNORECASE):
+            raise ValueError(
+                "a password in a URL would end up in locks and reports; give it to git's credential helper"
+            )
+        return url
+
+    @property
+    def label(self) -> str:
+        return f"git:{self.url}@{self.commit}"
+
+
+class PypiSource(Record):
+    kind: Literal["pypi"]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+    version: Annotated[str, Field(pattern=r"^[0-9][A-Za-z0-9.!+]*$")]
+    sha256: Sha256
+    """Of the sdist."""
+
+    @property
+    def label(self) -> str:
+        return f"pypi:{self.name}=={self.version}"
+
+
+class NpmSource(Record):
+    kind: Literal["npm"]
+    name: Annotated[
+        str, Field(pattern=r"^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$")
+    ]
+    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([+-][A-Za-z0-9.+-]+)?$")]
+    """Exact: a range or a tag can move."""
+    integrity: Annotated[str, Field(pattern=r"^sha512-[A-Za-z0-9+/]{86}==$")]
+    """Subresource integrity of the tarball, as npm records it."""
+
+    @property
+    def label(self) -> str:
+        return f"npm:{self.name}@{self.version}"
+
+
+Source = Annotated[GitSource | PypiSource | NpmSource, Field(discriminator="kind")]
+
+
+class RepoPin(Record):
+    """What `locks/repos.lock` holds per source: the same on every machine, or the source is refused."""
+
+    commit: CommitSha
+    tree: CommitSha
+    files: Count

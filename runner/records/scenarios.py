@@ -1,0 +1,142 @@
+"""scenario.yaml and rubric.yaml."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from runner.records.base import Name, Record, Unit
+from runner.records.repositories import Source
+
+
+class Check(Record):
+    """One keyword check, on the answer only (DESIGN.md, Scores; seed 002, step 2)."""
+
+    kind: Literal["word", "phrase", "contains", "exact", "starts_with", "min_files"]
+    value: str | int
+    """Text to find; for `min_files` a whole number of distinct files cited."""
+    required: bool = True
+    """A bonus check (false) weighs half."""
+
+    @model_validator(mode="after")
+    def _value_fits_kind(self) -> Self:
+        if (self.kind == "min_files") != isinstance(self.value, int):
+            raise ValueError("min_files takes a whole number, every other kind takes text")
+        if self.value in ("", 0):
+            raise ValueError("an empty value would match every answer")
+        return self
+
+
+class MustCite(Record):
+    """A location the answer has to point at: recall's denominator."""
+
+    path: str
+    line: Annotated[int, Field(ge=1)]
+    end: Annotated[int, Field(ge=1)] | None = None
+    """Last line, when any line of a range will do."""
+    symbol: str | None = None
+    """Defined within ±5 of the lines; `fairtrial check` proves it at the commit."""
+
+    @field_validator("path")
+    @classmethod
+    def _relative(cls, path: str) -> str:
+        if path.startswith("/") or ".." in PurePosixPath(path).parts:
+            raise ValueError("paths are relative to the repository")
+        return path
+
+
+class Step(Record):
+    """One user turn."""
+
+    name: str
+    prompt: str
+    checks: tuple[Check, ...] = ()
+    must_cite: tuple[MustCite, ...] = ()
+
+
+class Budget(Record):
+    """Ceilings of one cell (all steps together). Efficiency is measured against tokens and wall_sec; all four end a cell."""
+
+    tokens: Annotated[int, Field(ge=1)]
+    """Uncached input + output."""
+    wall_sec: Annotated[int, Field(ge=1)]
+    """The agent's own seconds."""
+    actions: Annotated[int, Field(ge=1)]
+    """Tool calls."""
+    usd: Annotated[float, Field(gt=0)] | None = None
+    """Spend, where the model has a price."""
+
+
+class Scenario(Record):
+    """scenario.yaml"""
+
+    id: Name
+    title: str
+    description: str
+    repository: Source
+    language: str
+    slant: str
+    """Which kind of server this scenario favours, said by its author."""
+    budget: Budget
+    steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+
+
+class Fact(Record):
+    """One thing a right answer says, checkable without a model.
+
+    Met when a single passage of the answer (a sentence, list item or table row) matches one pattern of every group in `terms`, and,
+    where `cites` is given, that passage cites one of those locations (±5 lines). What falls short of that: runner/judges/checklist.py.
+    """
+
+    says: str
+    """The fact in plain words; printed as the judge's reason."""
+    terms: Annotated[
+        tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)
+    ]
+    """Groups of alternatives: any one of each group, whole words, case-insensitive; `*` after a letter for any ending."""
+    cites: tuple[MustCite, ...] = ()
+    never: tuple[str, ...] = ()
+    """Wordings of the opposite: a sentence that holds one, and a pattern of the first group, takes the fact's credit away."""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+
+    @model_validator(mode="after")
+    def _terms_say_something(self) -> Self:
+        empty = [
+            term
+            for group in (*self.terms, self.never)
+            for term in group
+            if not term.strip(" \t\n*`")
+        ]
+        if empty:
+            raise ValueError(f"the term {empty[0]!r} would match every answer")
+        return self
+
+
+class Criterion(Record):
+    weight: Unit
+    question: str
+    """What a judge that is a model is asked."""
+    facts: Annotated[tuple[Fact, ...], Field(min_length=1)]
+    """What the `checklist` judge checks."""
+
+
+class RubricStep(Record):
+    name: str
+    """Equals the scenario's step name."""
+    criteria: dict[str, Criterion]
+
+    @model_validator(mode="after")
+    def _weights_sum_to_one(self) -> Self:
+        total = sum(c.weight for c in self.criteria.values())
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"criterion weights of step {self.name!r} sum to {total:g}, not 1")
+        return self
+
+
+class Rubric(Record):
+    """rubric.yaml"""
+
+    audience: str
+    steps: Annotated[tuple[RubricStep, ...], Field(min_length=1)]

@@ -1,0 +1,112 @@
+"""server.yaml, and the card that `fairtrial server check` fills in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from runner.records.base import Count, Name, Record, Seconds, Sha256
+
+
+class McpCall(Record):
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
+class WarmUp(Record):
+    """One step that makes a server ready, run in every cell before the agent: a shell command as `server`, or an MCP call."""
+
+    shell: str | None = None
+    call: McpCall | None = None
+    timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 300
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.shell is None) == (self.call is None):
+            raise ValueError("a warm-up step is either `shell` or `call`")
+        return self
+
+
+class Canary(Record):
+    """Proof of life: offline degradation is silent (isError false, an empty list), so the canary checks content."""
+
+    repository: str
+    """Label of the source it is written for, e.g. `pypi:flask==3.1.2`; `*` for any."""
+    call: McpCall
+    contains: Annotated[str, Field(min_length=1)]
+    line: Annotated[int, Field(ge=1)] | None = None
+    """The 1-based line that `contains` shows, in whatever base the server counts: a canary that passes then measures its line base."""
+    timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
+
+
+class ServerSpec(Record):
+    """images/servers/<name>/server.yaml. `{workspace}`, `{install}` and `{state}` are replaced in command, env, files and warm-up."""
+
+    name: Name
+    title: str
+    version: str
+    """The package's own: `serverInfo.version` is often the SDK's."""
+    licence: str
+    homepage: str
+    notes: tuple[str, ...] = ()
+    """Traps that a reader of the report should know."""
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    env: dict[str, str] = {}
+    files: dict[str, str] = {}
+    """Path under {install} -> text: wrappers and configuration, written at build time."""
+    apt: tuple[str, ...] = ()
+    """Debian packages the base image must already hold; checked, never installed in a cell."""
+    private: tuple[str, ...] = ()
+    """Directories in the workspace the server insists on writing; each becomes a private mount (tmpfs, mode 0700)."""
+    warm_up: tuple[WarmUp, ...] = ()
+    canaries: Annotated[tuple[Canary, ...], Field(min_length=1)]
+    line_base: Annotated[int, Field(ge=0, le=1)]
+    """The first line's number in its results; 0-based servers invite off-by-one citations."""
+    initialize_timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
+    call_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 120
+
+
+class ServerCard(Record):
+    """What the doctor found: the server started in the sandbox, without network, on one repository (`fairtrial server check`)."""
+
+    name: Name
+    version: str
+    licence: str
+    server_info: str
+    """Name and version as `initialize` gives them."""
+    protocol: str
+    tools: tuple[str, ...]
+    schema_chars: Count
+    """Names, descriptions and input schemas, as the model gets them."""
+    schema_tokens: Count
+    """Estimated: characters / 4."""
+    instructions_chars: Count
+    initialize_sec: Seconds
+    warm_up_sec: Seconds
+    """Indexing, where the server has any."""
+    answer_sec: Seconds
+    """The canary's call."""
+    peak_memory_mb: float | None
+    """Of the whole container, its tmpfs included."""
+    state_mb: float
+    """The server's own directory and private mounts, after the canary."""
+    install_mb: float
+    install_digest: Sha256
+    files_written: Count
+    paths_written: tuple[str, ...]
+    """The first of them, sorted."""
+    network_attempts: Count
+    """Packets and connections that had no route. One name looked up is two or more; IPv6 may go unseen."""
+    stray_lines: Count
+    """Lines on stdout that are not JSON-RPC."""
+    stray: tuple[str, ...]
+    line_base: int
+    """As declared."""
+    line_base_measured: int | None
+    """None where the canary shows no line, or failed."""
+    repository: str
+    canary_passed: bool
+    canary_wanted: str
+    canary_text: str
+    """The first characters of what came."""

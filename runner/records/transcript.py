@@ -1,0 +1,147 @@
+"""The events of transcript.jsonl, and the two halves it is split into."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from runner.records.base import Count, Record, Seconds, Sha256
+
+
+class Prompt(Record):
+    type: Literal["prompt"] = "prompt"
+    step: Count
+    """0-based."""
+    text: str
+
+
+class SystemPrompt(Record):
+    type: Literal["system"] = "system"
+    text: str
+    """The harness's prompt: the same text in every arm."""
+    instructions: str = ""
+    """What the server sent with `initialize`, given to the model after it."""
+
+
+class Prose(Record):
+    type: Literal["prose"] = "prose"
+    step: Count
+    turn: Count
+    text: str
+
+
+class Thinking(Record):
+    type: Literal["thinking"] = "thinking"
+    step: Count
+    turn: Count
+    text: str
+
+
+class ToolCall(Record):
+    type: Literal["tool_call"] = "tool_call"
+    step: Count
+    turn: Count
+    call_id: str
+    origin: Literal["shell", "server"]
+    tool: str
+    """As the model knows it."""
+    arguments: dict[str, Any]
+
+
+class ToolResult(Record):
+    type: Literal["tool_result"] = "tool_result"
+    step: Count
+    turn: Count
+    call_id: str
+    text: str
+    """What the model saw: head and tail where truncated."""
+    is_error: bool
+    size_chars: Count
+    """Of the whole result."""
+    digest: Sha256
+    """Of the whole result's UTF-8."""
+    truncated: bool
+    wall_sec: Seconds
+
+
+class Usage(Record):
+    type: Literal["usage"] = "usage"
+    step: Count
+    turn: Count
+    input_tokens: Count
+    """Uncached."""
+    output_tokens: Count
+    cache_read_tokens: Count = 0
+    cache_write_tokens: Count = 0
+    wall_sec: Seconds
+    """The whole model turn, back-off included."""
+    backoff_sec: Seconds = 0.0
+    estimated: bool = False
+    """True where the model counts no tokens and they are taken as characters / 4."""
+
+
+class StepEnd(Record):
+    type: Literal["step_end"] = "step_end"
+    step: Count
+    stop: Literal["end", "max_tokens", "refusal", "cut"]
+    """Why the step ended; `cut` when a budget or a fault ended the cell inside it."""
+
+
+class Note(Record):
+    """Something the harness saw: a restarted shell, a server's stray stdout line, a network attempt."""
+
+    type: Literal["note"] = "note"
+    text: str
+
+
+Event = Annotated[
+    SystemPrompt | Prompt | Prose | Thinking | ToolCall | ToolResult | Usage | StepEnd | Note,
+    Field(discriminator="type"),
+]
+
+
+class AnswerStep(Record):
+    name: str
+    prompt: str
+    text: str
+    """All prose of the step; empty where there was none."""
+    completed: bool
+    """The model ended the step itself, with prose."""
+
+
+class Answer(Record):
+    """What fairness scorers see: prose alone. No tool input, no tool output, no arm (seed 002, pitfall 1)."""
+
+    steps: tuple[AnswerStep, ...]
+
+
+class TraceCall(Record):
+    step: Count
+    origin: Literal["shell", "server"]
+    tool: str
+    arguments: dict[str, Any]
+    is_error: bool
+    size_chars: Count
+    wall_sec: Seconds
+
+
+class ToolTrace(Record):
+    """What adoption scorers see: tool calls alone."""
+
+    steps: Count
+    """Planned steps of the scenario."""
+    calls: tuple[TraceCall, ...]
+
+
+class Effort(Record):
+    """What the answer cost."""
+
+    input_tokens: Count
+    output_tokens: Count
+    agent_sec: Seconds
+    backoff_sec: Seconds
+    actions: Count
+    steps_completed: Count
+    steps: Count
+    tokens_estimated: bool

@@ -1,0 +1,49 @@
+"""Texts shown shorter, and texts that look the same made equal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+_TYPOGRAPHIC = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "\u00a0": " "}
+)
+
+
+def fold(text: str) -> str:
+    """One spelling for what looks the same: forms, quotes, hyphens and invisible characters."""
+    normalised = unicodedata.normalize("NFKC", text)
+    return _INVISIBLE.sub("", normalised).translate(_TYPOGRAPHIC)
+
+
+def cut(text: str, limit_chars: int) -> tuple[str, bool]:
+    """Head and tail of a text, and True if something was left out between them."""
+    return join_cut(text[:limit_chars], text[limit_chars:], len(text), limit_chars)
+
+
+def join_cut(head: str, tail: str, size_chars: int, limit_chars: int) -> tuple[str, bool]:
+    """Head and tail of a text of `size_chars` as the model sees it, and True if it was cut.
+
+    `head` and `tail` hold up to `limit_chars` each: the whole text, if it is no longer than both
+    together. A cut text says how many characters were left out, and where.
+    """
+    if size_chars <= limit_chars:
+        return head + tail, False
+    keep = limit_chars // 2
+    first = _to_line_end(head[:keep])
+    last = _from_line_start((head[keep:] + tail)[-keep:])
+    left_out = size_chars - len(first) - len(last)
+    gap = f"[... {left_out:,} of {size_chars:,} characters left out here ...]"
+    return f"{first}\n{gap}\n{last}", True
+
+
+def _to_line_end(text: str) -> str:
+    # A truncated path looks like another path, so whole lines only (unless one line is all).
+    end = text.rfind("\n")
+    return text[:end] if end > len(text) // 2 else text
+
+
+def _from_line_start(text: str) -> str:
+    start = text.find("\n")
+    return text[start + 1 :] if 0 <= start < len(text) // 2 else text
