@@ -36,9 +36,10 @@ from runner.sandbox.base import ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import connect, engine_facts, remove_all, sweep
 from runner.scoring import score_cell
-from runner.servers import check_server, ensure_volume
+from runner.servers import check_server
 from runner.store import LoadedRun, RunStore
 from runner.transcript import iter_transcript
+from runner.volumes import ensure_volume
 from runner.workspace import ensure_workspace
 
 JUDGE = "checklist"

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from runner.agents.tools import Toolbox
     from runner.agents.usage import UsageTotals
 
+Log = Callable[[str], None]
+"""Takes a line for the person who waits: what is being done, and how far it is."""
+
+
 # --- the model -------------------------------------------------------------------------------
 
 

@@ -28,16 +28,13 @@ from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch, pick_canary, problems
 from runner.servers import (
     CanaryResult,
-    ServerVolume,
     check_server,
-    ensure_volume,
     line_base,
     network_attempts,
     open_server,
     prove,
-    verify_volume,
-    volume_name,
 )
+from runner.volumes import ServerVolume, ensure_volume, verify_volume, volume_name
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted(path.parent for path in (ROOT / "images/servers").glob("*/server.yaml"))
@@ -337,7 +334,7 @@ def workspace(engine: docker.DockerClient, base_image: str) -> Iterator[str]:
 
 
 def _tar(files: dict[str, str]) -> bytes:
-    from runner.servers import _tar as pack
+    from runner.volumes import _tar as pack
 
     return pack({name: text.encode() for name, text in files.items()})
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,11 @@ from docker.errors import BuildError, DockerException, ImageNotFound
 from pydantic import TypeAdapter
 
 from runner.errors import EngineError, LockError
+from runner.protocols import Log
 from runner.records import Record, Sha256, canonical_json, digest_of
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 
-Log = Callable[[str], None]
 RECIPE = ("Dockerfile", "images/base/bootstrap.sh", "locks/node.txt")
 """Every file that could change the base image."""
 _IMAGES = TypeAdapter(dict[str, str])
