@@ -31,7 +31,7 @@ class Cell(Record):
     model: str
     trial: Annotated[int, Field(ge=1)]
     inputs: dict[str, str]
-    """Input name -> digest. Of a scenario: prompts, source and budget; of a server: spec and lock."""
+    """Input name -> digest. Of a scenario: prompts, source, budget; of a server: spec and lock."""
 
     @property
     def id(self) -> str:
