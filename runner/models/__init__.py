@@ -22,3 +22,11 @@ def open_model(name: str) -> Model:
         known = "`offline` and `replay:<transcript.jsonl>`"
         raise FairtrialError(f"there is no model {name!r}", hint=f"this version has {known}")
     return MODELS[kind](argument)
+
+
+def is_language_model(name: str) -> bool:
+    """Does a language model answer under this name? A kind that this version lacks is taken for one."""
+    kind = name.partition(":")[0]
+    if kind not in MODELS:
+        return True
+    return getattr(MODELS[kind], "language_model", False)
