@@ -335,7 +335,7 @@ def _judgement(
         return "not_ranked", "not ranked"
     if interval is None:
         return "too_few", f"too few to tell (n={n})"
-    if interval.holds(0):
+    if interval.contains(0):
         return "no_difference", "no difference detected"
     if floor is not None and abs(value) <= floor:
         return "no_difference", "no difference detected (inside the noise floor)"
