@@ -29,9 +29,10 @@ from runner.records import (
     MustCite,
     Rubric,
     Scenario,
+    Score,
     Scored,
 )
-from runner.scoring.fairness import WEIGHTS, score_fairness
+from runner.scoring.fairness import FAIRNESS, score_fairness
 
 REFERENCE_FLOOR = 0.9
 CHEAT_MARGIN = 0.25
@@ -189,23 +190,29 @@ def _cheat_loses(
 
 def worth(fairness: Fairness) -> float:
     """Fairness with efficiency left out and the other weights scaled up to 1: a cheat costs nothing, so its efficiency says nothing."""
-    parts = {name: weight for name, weight in WEIGHTS.items() if name != "efficiency"}
-    return sum(weight * _value(fairness, name) for name, weight in parts.items()) / sum(
-        parts.values()
+    weights = {name: FAIRNESS[name].weight for name in _proven()}
+    return sum(weight * _value(fairness, name) for name, weight in weights.items()) / sum(
+        weights.values()
     )
+
+
+def _proven() -> list[str]:
+    """Every part of fairness but efficiency: a text that was never run cost nothing."""
+    return [name for name in FAIRNESS if name != "efficiency"]
 
 
 def _parts(fairness: Fairness) -> dict[str, float]:
     """What is asked of the reference. A scenario without must_cite places has no recall to prove."""
-    names = ["keyword_coverage", "citation_grounding", "llm_quality"]
-    return {
-        name: _value(fairness, name)
-        for name in names + ["must_cite_recall"] * isinstance(fairness.must_cite_recall, Scored)
-    }
+    names = _proven() + ["must_cite_recall"] * isinstance(fairness.must_cite_recall, Scored)
+    return {name: _value(fairness, name) for name in names}
+
+
+def _score_of(fairness: Fairness, name: str) -> Score:
+    return fairness.must_cite_recall if name == "must_cite_recall" else fairness.parts[name]
 
 
 def _value(fairness: Fairness, name: str) -> float:
-    score = getattr(fairness, name)
+    score = _score_of(fairness, name)
     return score.value if isinstance(score, Scored) else 0.0
 
 
@@ -226,7 +233,7 @@ def _why(fairness: Fairness, name: str) -> str:
         for c in fairness.citations
         if c.status != "grounded" and c.start is not None
     ]
-    score = getattr(fairness, name)
+    score = _score_of(fairness, name)
     why = score.detail if isinstance(score, Scored) else score.reason
     return f"{why}; {'; '.join(bad)}" if name == "citation_grounding" and bad else str(why)
 

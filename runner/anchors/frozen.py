@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runner.catalog import HELD_OUT
 from runner.errors import Drift
-from runner.scoring import adoption, fairness, keywords
+from runner.scoring import ADOPTION, FAIRNESS, keywords
 
 SCENARIOS = "scenarios"
 ANCHORS = f"{SCENARIOS}/{HELD_OUT}/"
@@ -95,7 +95,7 @@ def is_frozen(path: str) -> bool:
 def scoring_in_use() -> dict[str, float | str]:
     """The weights of both scores, and the version of what a check means."""
     weights: dict[str, float | str] = {
-        f"fairness.{name}": weight for name, weight in fairness.WEIGHTS.items()
+        f"fairness.{name}": part.weight for name, part in FAIRNESS.items()
     }
-    weights |= {f"adoption.{name}": weight for name, weight in adoption.WEIGHTS.items()}
+    weights |= {f"adoption.{name}": part.weight for name, part in ADOPTION.items()}
     return weights | {"check_semantics": keywords.SEMANTICS, "bonus_weight": keywords.BONUS_WEIGHT}
