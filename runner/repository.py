@@ -60,19 +60,30 @@ class Repository:
 
 def git_at(folder: Path, **environment: str) -> git.Git:
     """git on a bare repository, blind to GIT_* variables around it and, unless told otherwise, to the user's configuration."""
+    place = {
+        "GIT_DIR": str(folder),
+        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+    }
+    return _git(folder, {**(environment or _ALONE), **place})
+
+
+def git_of_checkout(root: Path) -> git.Git:
+    """git on a checkout's own repository, with the user's configuration: it says how lines end."""
+    # Named, or a GIT_DIR that a hook left behind would lead to another repository. In a worktree
+    # `.git` is a file; git follows it.
+    return _git(root, {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)})
+
+
+def _git(folder: Path, environment: Mapping[str, str]) -> git.Git:
     try:
         import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
     except ImportError as error:  # GitPython's own word for: no git executable
         raise SourceError(
             "git is not installed", hint="install it, e.g. `apt-get install git`"
         ) from error
-    place = {
-        "GIT_DIR": str(folder),
-        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
-    }
     runner = git.Git(str(folder))
-    runner.update_environment(**{**(environment or _ALONE), **place})
+    runner.update_environment(**environment)
     return runner
 
 

@@ -17,6 +17,8 @@ from runner.sandbox.places import (
 )
 from runner.sandbox.volume_host import MARKER
 
+LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
+"""What may pin a server's packages, beside its server.yaml."""
 PLACES = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 

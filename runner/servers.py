@@ -96,7 +96,7 @@ async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:
     return CanaryResult(passed=passed, wanted=wanted, text=result.text, wall_sec=result.wall_sec)
 
 
-async def prove(session: ServerSession, spec: ServerSpec, repository: str) -> CanaryResult:
+async def check_canary(session: ServerSession, spec: ServerSpec, repository: str) -> CanaryResult:
     """Raises ServerError where the canary fails: the server runs, and would answer with nothing."""
     result = await try_canary(session, pick_canary(spec, repository))
     if not result.passed:

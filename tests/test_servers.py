@@ -28,11 +28,11 @@ from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch, pick_canary, problems
 from runner.servers import (
     CanaryResult,
+    check_canary,
     check_server,
     line_base,
     network_attempts,
     open_server,
-    prove,
 )
 from runner.volumes import ServerVolume, ensure_volume, verify_volume, volume_name
 
@@ -242,7 +242,7 @@ async def session_with(answer: str) -> AsyncIterator[ServerSession]:
 def test_a_server_that_answers_politely_with_nothing_fails_its_canary(answer: str) -> None:
     async def run() -> None:
         async with session_with(answer) as session:
-            await prove(session, spec_of(), FLASK)
+            await check_canary(session, spec_of(), FLASK)
 
     with pytest.raises(
         ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: "
@@ -264,7 +264,7 @@ async def _unwrapped(run: Any) -> None:
 def test_a_canary_that_finds_its_text_passes_and_measures_the_line_base() -> None:
     async def run() -> CanaryResult:
         async with session_with("src/app.py:3: def {name}") as session:
-            return await prove(session, spec_of(), FLASK)
+            return await check_canary(session, spec_of(), FLASK)
 
     result = anyio.run(run)
     assert (result.passed, result.text) == (True, "src/app.py:3: def wsgi_app")

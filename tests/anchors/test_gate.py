@@ -8,6 +8,7 @@ import pytest
 
 from runner.anchors import chain, gate, material
 from runner.anchors.agreement import correlate
+from runner.anchors.examination import refusal
 from runner.errors import (
     AnchorsDisagree,
     AnchorsDrifted,
@@ -205,7 +206,7 @@ def test_a_judge_whose_sums_do_not_hold_is_not_believed(tree: Tree) -> None:
     [(0.85, False), (0.85 - 1e-12, False), (0.8499, True), (1.0, False), (-1.0, True)],
 )
 def test_a_rho_of_085_passes_and_below_does_not(rho: float, refused: bool) -> None:
-    assert bool(gate._refusal(Correlation(rho=rho, n=15, ties_gold=0, ties_judged=0))) == refused
+    assert bool(refusal(Correlation(rho=rho, n=15, ties_gold=0, ties_judged=0))) == refused
 
 
 def test_ranks_with_a_rho_of_exactly_085_pass() -> None:
@@ -215,11 +216,11 @@ def test_ranks_with_a_rho_of_exactly_085_pass() -> None:
         order[one], order[other] = order[other], order[one]
     assert sum((place - value) ** 2 for place, value in enumerate(order)) == 84
     found = correlate([place / 15 for place in range(15)], [value / 15 for value in order])
-    assert found.rho == pytest.approx(0.85, abs=1e-12) and gate._refusal(found) == ""
+    assert found.rho == pytest.approx(0.85, abs=1e-12) and refusal(found) == ""
 
 
 def test_eleven_transcripts_are_too_few_whatever_they_say() -> None:
-    assert "too few" in gate._refusal(Correlation(rho=1.0, n=11, ties_gold=0, ties_judged=0))
+    assert "too few" in refusal(Correlation(rho=1.0, n=11, ties_gold=0, ties_judged=0))
 
 
 # --- how a lock moves -----------------------------------------------------------------------
