@@ -1,17 +1,16 @@
-"""The workshop: what the verbs share. It reads the catalog, makes images and volumes ready, and scores what cells left behind."""
+"""A checkout: its catalog, its locks and its state. What the verbs share."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import docker
-
 from runner.archives import npm_in_container
+from runner.benchmarks import BENCHMARKS
 from runner.catalog import (
     HELD_OUT,
     SHELL,
@@ -27,22 +26,31 @@ from runner.judges import JUDGES
 from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
-from runner.protocols import Judge
+from runner.protocols import Judge, Log
 from runner.records import Gate, Limits, Scorecard, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository, fetch_source
 from runner.sandbox.base import ensure_base
 from runner.sandbox.builder import BuilderEnv
-from runner.sandbox.engine import connect, engine_facts, remove_all, sweep
-from runner.scoring import score_cell
+from runner.sandbox.engine import (
+    Engine,
+    connect,
+    engine_facts,
+    processors,
+    remove_all,
+    sweep,
+)
 from runner.servers import check_server
 from runner.store import LoadedRun, RunStore
-from runner.transcript import iter_transcript
-from runner.volumes import ensure_volume
-from runner.workspace import ensure_workspace
+from runner.volumes import ServerVolume, ensure_volume
+from runner.workspace import WorkspaceImage, ensure_workspace
 
 JUDGE = "checklist"
+AGENT = "tool_calling"
+BENCHMARK = "scenarios"
+CACHES = ("repositories", "held", "grounding", "images.json")
+"""Under .fairtrial: what can be made again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,41 +61,45 @@ class Proof:
     problems: tuple[Problem, ...]
 
     def as_text(self) -> str:
-        return "\n".join(
-            [
-                f"{'FAIL' if self.problems else 'ok  '} {self.scenario}",
-                *(f"     {problem}" for problem in self.problems),
-            ]
-        )
+        verdict = "FAIL" if self.problems else "ok  "
+        lines = [f"{verdict} {self.scenario}"]
+        for problem in self.problems:
+            lines.append(f"     {problem}")
+        return "\n".join(lines)
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "scenario": self.scenario,
-            "problems": [{"where": p.where, "message": p.message} for p in self.problems],
-        }
+        problems = [{"where": item.where, "message": item.message} for item in self.problems]
+        return {"scenario": self.scenario, "problems": problems}
 
 
 @dataclass(kw_only=True)
 class Checkout:
-    """One checkout: its catalog, locks and state."""
+    """One checkout, opened for one verb. What it needs is made when it is first asked for."""
 
     root: Path
     state: Path
+    """Its `.fairtrial`: caches, locks of this machine, logs."""
     environ: Mapping[str, str]
-    log: Callable[[str], None]
+    log: Log
 
     @cached_property
     def catalog(self) -> Catalog:
         return load_catalog(self.root)
 
+    @property
+    def engine_url(self) -> str | None:
+        return self.environ.get("DOCKER_HOST")
+
     @cached_property
-    def client(self) -> docker.DockerClient:
-        return connect(self.environ.get("DOCKER_HOST"))
+    def engine(self) -> Engine:
+        return connect(self.engine_url)
 
     @cached_property
     def limits(self) -> Limits:
-        """The defaults, within what this machine has: the engine refuses a cell that asks for more processors than there are."""
-        return Limits(cpus=min(Limits().cpus, float(self.client.info()["NCPU"])))
+        """The defaults, within what the engine's machine has."""
+        defaults = Limits()
+        # The engine refuses a cell that asks for more processors than there are.
+        return Limits(cpus=min(defaults.cpus, processors(self.engine)))
 
     @cached_property
     def builder_env(self) -> BuilderEnv:
@@ -95,34 +107,40 @@ class Checkout:
 
     @cached_property
     def base_image(self) -> str:
-        return ensure_base(self.client, self.root, self.log, env=self.builder_env).id
+        return ensure_base(self.engine, self.root, self.log, env=self.builder_env).id
 
     @cached_property
     def judge(self) -> Judge:
         return JUDGES[JUDGE]()
 
-    # --- what is asked for -------------------------------------------------------------------
+    # --- what is asked for ----------------------------------------------------------------------
 
-    def choose(
-        self, scenarios: Sequence[str], servers: Sequence[str]
-    ) -> tuple[list[str], list[str]]:
-        """Names as asked, checked; by default every scenario outside held-out, and every server. `shell` always comes first."""
-        known = self.catalog.scenarios
-        chosen = [pick(known, name, "scenario").scenario.id for name in scenarios]
-        chosen = chosen or [name for name, loaded in known.items() if loaded.suite != HELD_OUT]
-        arms = [
-            name if name == SHELL else pick(self.catalog.servers, name, "server").spec.name
-            for name in servers
-        ]
-        return list(dict.fromkeys(chosen)), list(
-            dict.fromkeys([SHELL, *(arms or self.catalog.servers)])
-        )
+    def choose_scenarios(self, names: Sequence[str]) -> list[str]:
+        """Names as asked, checked; if none is, every scenario outside held-out."""
+        chosen = [self.scenario(name).scenario.id for name in names]
+        if not chosen:
+            scenarios = self.catalog.scenarios.items()
+            chosen = [name for name, loaded in scenarios if loaded.suite != HELD_OUT]
+        return list(dict.fromkeys(chosen))
+
+    def choose_servers(self, names: Sequence[str]) -> list[str]:
+        """Names as asked, checked; if none is, every server. `shell` always comes first."""
+        chosen = [SHELL]
+        for name in names or self.catalog.servers:
+            if name != SHELL:
+                chosen.append(self.server(name).spec.name)
+        return list(dict.fromkeys(chosen))
+
+    def scenario(self, name: str) -> LoadedScenario:
+        return pick(self.catalog.scenarios, name, "scenario")
+
+    def server(self, name: str) -> LoadedServer:
+        return pick(self.catalog.servers, name, "server")
 
     def repository(self, loaded: LoadedScenario) -> Repository:
-        """The scenario's repository at its pinned commit, fetched where it is not in the cache yet."""
-        source = loaded.scenario.repository
+        """The scenario's repository at its pinned commit, fetched if it is not in the cache."""
         return fetch_source(
-            source,
+            loaded.scenario.repository,
             cache=self.state / "repositories",
             pins=read_repos_lock(self.root),
             environ=self.environ,
@@ -131,140 +149,117 @@ class Checkout:
 
     def _npm(self, arguments: Sequence[str], folder: Path) -> None:
         """For a machine without npm: the base image's own."""
-        npm_in_container(self.client, self.base_image, self.builder_env)(arguments, folder)
+        npm_in_container(self.engine, self.base_image, self.builder_env)(arguments, folder)
 
     def files(self, loaded: LoadedScenario) -> GitFiles:
         repository = self.repository(loaded)
         return GitFiles(repository.path, repository.commit)
 
-    # --- made ready --------------------------------------------------------------------------
+    # --- made ready -----------------------------------------------------------------------------
 
     def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
-        """Every image and volume the cells stand on; what is there already is checked, not built again."""
+        """Every image and volume the cells stand on; what is there is checked, not built again."""
+        facts = engine_facts(self.engine)
+        prepared_scenarios = {name: self._prepare_scenario(name) for name in scenarios}
+        arms = {name: self._prepare_arm(name) for name in servers}
         return PreparedRun(
-            client=self.client,
-            engine=engine_facts(self.client),
+            engine_url=self.engine_url,
+            engine_version=facts.version,
+            kernel=facts.kernel,
             harness=harness_digest(),
+            agent=AGENT,
+            benchmark=BENCHMARK,
             limits=self.limits,
-            grounds={name: self._ground(self.catalog.scenarios[name]) for name in scenarios},
-            arms={name: self._arm(name) for name in servers},
+            scenarios=prepared_scenarios,
+            arms=arms,
         )
 
-    def _ground(self, loaded: LoadedScenario) -> PreparedScenario:
+    def _prepare_scenario(self, name: str) -> PreparedScenario:
+        loaded = self.scenario(name)
         repository = self.repository(loaded)
-        image = ensure_workspace(
-            self.client, repository, self.base_image, state_dir=self.state, log=self.log
-        )
+        image = self._workspace(repository)
         return PreparedScenario(
-            scenario=loaded.scenario, image=image.id, base_image=self.base_image, pin=repository.pin
+            scenario=loaded.scenario,
+            image=image.id,
+            base_image=self.base_image,
+            pin=repository.pin,
         )
 
-    def _arm(self, name: str) -> Arm:
+    def _prepare_arm(self, name: str) -> Arm:
         if name == SHELL:
             return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
-        server = self.catalog.servers[name]
-        volume = ensure_volume(
-            self.client,
+        server = self.server(name)
+        volume = self._volume(server)
+        digest = digest_of([server.digest, volume.digest])
+        return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest)
+
+    def _workspace(self, repository: Repository) -> WorkspaceImage:
+        return ensure_workspace(
+            self.engine, repository, self.base_image, state_dir=self.state, log=self.log
+        )
+
+    def _volume(self, server: LoadedServer) -> ServerVolume:
+        return ensure_volume(
+            self.engine,
             server,
             self.base_image,
             self.builder_env,
             self.log,
             lock_dir=self.state / "held",
         )
-        return Arm(
-            name=name,
-            spec=server.spec,
-            volume=volume.name,
-            digest=digest_of([server.digest, volume.digest]),
-        )
 
-    # --- verbs -------------------------------------------------------------------------------
+    # --- verbs ----------------------------------------------------------------------------------
 
     def prove(self, names: Sequence[str]) -> Iterator[Proof]:
-        """Each scenario's proof, as it is found."""
-        known = self.catalog.scenarios
-        for loaded in [pick(known, name, "scenario") for name in names] or known.values():
+        """Each scenario's proof, as it is found; of every scenario if none is named."""
+        chosen = [self.scenario(name) for name in names]
+        for loaded in chosen or self.catalog.scenarios.values():
             problems = prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
 
     def score(self, store: RunStore) -> Iterator[Scorecard]:
-        """A scorecard for every measured cell, from its transcript alone: one transcript in memory at a time."""
-        files: dict[str, GitFiles] = {}
-        for cell in store.plan().cells:
-            counted = store.counted_attempt(cell.id)
-            if counted is None or not counted[1].outcome.is_measurement:
-                continue
-            loaded = pick(self.catalog.scenarios, cell.scenario, "scenario")
-            if cell.scenario not in files:
-                files[cell.scenario] = self.files(loaded)
-            yield score_cell(
-                iter_transcript(counted[0] / "transcript.jsonl"),
-                loaded.scenario,
-                loaded.rubric,
-                cell_id=cell.id,
-                server=cell.server,
-                files=files[cell.scenario],
-                judge=self.judge,
-                cache_dir=self.state / "grounding",
-            )
+        """A scorecard for every measured cell."""
+        yield from BENCHMARKS[BENCHMARK].score(store, self)
 
     def report(self, run: LoadedRun, *, gate: Gate | None = None) -> Report:
         """`gate`: what stood in front of it; without one every page says UNGATED."""
-        run = run if gate else replace(run, plan=run.plan.model_copy(update={"ungated": True}))
+        if gate is None:
+            run = replace(run, plan=run.plan.model_copy(update={"ungated": True}))
         scenarios = {name: loaded.scenario for name, loaded in self.catalog.scenarios.items()}
-        return build_report(
-            run,
-            scenarios,
-            {name: server.spec for name, server in self.catalog.servers.items()},
-            gate=gate,
-        )
+        servers = {name: loaded.spec for name, loaded in self.catalog.servers.items()}
+        return build_report(run, scenarios, servers, gate=gate)
 
     def check_server(self, name: str, scenario: str) -> ServerCard:
-        """Examine a server in the sandbox, on a scenario's repository, or on the first it has a canary for."""
-        server = pick(self.catalog.servers, name, "server")
-        loaded = (
-            pick(self.catalog.scenarios, scenario, "scenario")
-            if scenario
-            else self._scenario_for(server)
+        """Examine a server in the sandbox, on the repository of a scenario.
+
+        If none is named, on the first that the server has a canary for.
+        """
+        server = self.server(name)
+        if scenario:
+            loaded = self.scenario(scenario)
+        else:
+            loaded = self._scenario_for(server)
+        volume = self._volume(server)
+        image = self._workspace(self.repository(loaded))
+        repository = loaded.scenario.repository.label
+        self.log(f"checking {name} on {repository}")
+        examination = check_server(
+            self.engine,
+            server.spec,
+            volume,
+            image=image.id,
+            repository=repository,
+            limits=self.limits,
         )
-        volume = ensure_volume(
-            self.client,
-            server,
-            self.base_image,
-            self.builder_env,
-            self.log,
-            lock_dir=self.state / "held",
-        )
-        image = ensure_workspace(
-            self.client,
-            self.repository(loaded),
-            self.base_image,
-            state_dir=self.state,
-            log=self.log,
-        )
-        label = loaded.scenario.repository.label
-        self.log(f"checking {name} on {label}")
-        return asyncio.run(
-            check_server(
-                self.client,
-                server.spec,
-                volume,
-                image=image.id,
-                repository=label,
-                limits=self.limits,
-            )
-        )
+        return asyncio.run(examination)
 
     def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
-        known = {
-            loaded.scenario.repository.label: loaded
-            for loaded in reversed(list(self.catalog.scenarios.values()))
-        }
+        """The first canary decides, not the first scenario."""
+        known = list(self.catalog.scenarios.values())
         for canary in server.spec.canaries:
-            if canary.repository in known:
-                return known[canary.repository]
-            if canary.repository == "*" and known:
-                return list(known.values())[-1]
+            for loaded in known:
+                if canary.repository in (loaded.scenario.repository.label, "*"):
+                    return loaded
         raise FairtrialError(
             "no scenario's repository has a canary of this server",
             where=f"images/servers/{server.spec.name}/server.yaml",
@@ -272,7 +267,10 @@ class Checkout:
         )
 
     def lock(self, *, check: bool) -> list[str]:
-        """Write every lock, or with `check` only say what would change. Raises LockError where `check` finds drift."""
+        """Write every lock, or with `check` only say what would change.
+
+        Raises LockError if `check` finds drift.
+        """
         return write_locks(
             self.root,
             self.catalog,
@@ -283,13 +281,17 @@ class Checkout:
         )
 
     def clean(self, *, everything: bool) -> Iterator[str]:
-        """Remove what killed runners left; with `everything` every container, volume, image and cache. What was removed, a line each."""
+        """Remove what killed runners left; a line for each thing removed.
+
+        With `everything`, remove every container, volume, image and cache of ours.
+        """
         if not everything:
-            count = sweep(self.client)
-            yield f"removed {count} container{'' if count == 1 else 's'} whose runner is gone"
+            count = sweep(self.engine)
+            noun = "container" if count == 1 else "containers"
+            yield f"removed {count} {noun} whose runner is gone"
             return
-        yield from remove_all(self.client)
-        for name in ("repositories", "held", "grounding", "images.json"):
+        yield from remove_all(self.engine)
+        for name in CACHES:
             path = self.state / name
             if path.is_dir():
                 shutil.rmtree(path)

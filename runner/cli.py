@@ -1,4 +1,8 @@
-"""The command line: the one place that prints, reads the environment and exits. Each verb imports what it needs when it runs."""
+"""The command line: the one place that prints, reads the environment and exits.
+
+Each verb has a parser, a frozen request (requests.py) and a function that takes it; the function
+imports what it needs when it runs, so that --help answers at once.
+"""
 
 from __future__ import annotations
 
@@ -10,40 +14,61 @@ from runner import __version__
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
+    from collections.abc import Sequence as Seq
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
     from runner.checkout import Checkout
     from runner.errors import GateError
-    from runner.protocols import Judge
+    from runner.protocols import Judge, Progress
     from runner.records import Gate, Scorecard
-    from runner.report.records import Report
+    from runner.requests import (
+        AnchorsRequest,
+        CheckRequest,
+        CleanRequest,
+        GatePolicy,
+        GroundRequest,
+        LockRequest,
+        ReportRequest,
+        Request,
+        RunRequest,
+        ScoreRequest,
+        ServerRequest,
+        VerifyAnchorsRequest,
+    )
     from runner.store import LoadedRun, RunStore
 
-OK, OUR_BUG, INTERRUPTED = 0, 70, 130
-DEMO_SCENARIOS, DEMO_SERVERS = (
-    ("flask-error-handling", "zod-issue-messages"),
-    ("shell", "mcp-ripgrep", "code-index-mcp"),
+    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
+
+OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
+DEMO_SCENARIOS = ("flask-error-handling", "zod-issue-messages")
+DEMO_SERVERS = ("shell", "mcp-ripgrep", "code-index-mcp")
+WIDEST_COLUMNS = 120
+DESCRIPTION = (
+    "Give an MCP server a fair trial: does attaching it make a coding agent's answers better, "
+    "or does it only burn tokens?"
 )
 EXIT_CODES = """\
 exit codes:
   0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
-  3 anchors drifted   4 anchors disagree   5 no verdict   70 our bug   130 interrupted (the same command goes on)
+  3 anchors drifted   4 anchors disagree   5 no verdict   70 our bug
+  130 interrupted (the same command goes on)
 """
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Seq[str] | None = None) -> None:
     """Parse, run the verb, and exit with its code."""
     arguments = _parser().parse_args(argv)
-    sys.exit(_run(arguments.verb_function, arguments))
+    sys.exit(_run_verb(arguments.start, arguments))
 
 
-def _run(verb: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+def _run_verb(start: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
     from runner.errors import FairtrialError
 
     try:
-        return verb(arguments)
+        return start(arguments)
     except FairtrialError as error:
         tell(f"error: {error}")
         return error.exit_code
@@ -51,31 +76,29 @@ def _run(verb: Callable[[argparse.Namespace], int], arguments: argparse.Namespac
         tell("interrupted: what is finished is kept, and the same command goes on from here")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`head`, a pager) has what it wanted; Python would complain again when it flushes at exit.
+        # The reader (`head`, a pager) has what it wanted. Python would complain again when it
+        # flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception:
-        return _our_bug(arguments)
+        return _report_our_bug(arguments.root)
 
 
-def _our_bug(arguments: argparse.Namespace) -> int:
+def _report_our_bug(root: str) -> int:
     import time
     import traceback
     from pathlib import Path
 
-    log = (
-        Path(arguments.root)
-        / ".fairtrial"
-        / "logs"
-        / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-    )
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    log = Path(root) / ".fairtrial" / "logs" / name
     text = f"fairtrial {__version__}, Python {sys.version}\n{traceback.format_exc()}"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(text, encoding="utf-8")
-        tell(f"error: this is a bug of ours, not yours\nhint: please report it with {log}")
     except OSError:
         tell(f"error: this is a bug of ours, not yours, and its log could not be written\n{text}")
+    else:
+        tell(f"error: this is a bug of ours, not yours\nhint: please report it with {log}")
     return OUR_BUG
 
 
@@ -95,316 +118,95 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-# --- verbs ----------------------------------------------------------------------------------
+# --- running ------------------------------------------------------------------------------------
 
 
-def verb_demo(arguments: argparse.Namespace) -> int:
-    arguments.scenario, arguments.server, arguments.model = (
-        list(DEMO_SCENARIOS),
-        list(DEMO_SERVERS),
-        ["offline"],
-    )
-    arguments.trials, arguments.ungated = (
-        1,
-        None,
-    )  # behind the gate where it is open, marked where it is not
-    return verb_run(arguments)
-
-
-def verb_cell(arguments: argparse.Namespace) -> int:
-    arguments.scenario, arguments.server, arguments.model = (
-        [arguments.scenario],
-        [arguments.server],
-        [arguments.model],
-    )
-    arguments.trials, arguments.jobs = 1, 1
-    return verb_run(arguments)
-
-
-def verb_run(arguments: argparse.Namespace) -> int:
+def run(request: RunRequest) -> int:
     from runner import plan
-    from runner.executors.local import run_all, run_until_done
+    from runner.benchmarks import BENCHMARKS
+    from runner.catalog import pick
+    from runner.executors import EXECUTORS
+    from runner.executors.local import run_until_done
     from runner.models import open_model
-    from runner.run import run_label
     from runner.sandbox.engine import sweep
     from runner.store import RunStore
 
-    checkout = _workshop(arguments)
-    scenarios, servers = checkout.choose(arguments.scenario, arguments.server)
-    models = list(dict.fromkeys(arguments.model)) or ["offline"]
+    checkout = _checkout(request)
+    scenarios = checkout.choose_scenarios(request.scenarios)
+    servers = checkout.choose_servers(request.servers)
+    models = list(dict.fromkeys(request.models))
     for model in models:
         open_model(model)  # a wrong name must not cost the minutes that images and volumes take
-    gate = _gate(arguments, checkout, scenarios)
-    name = arguments.run or plan.default_name(scenarios, servers, models, arguments.trials)
-    store = RunStore(_runs(arguments) / name)
+    executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
+    gate = _pass_gate(request.gate, checkout, scenarios)
+    name = request.name or plan.default_name(scenarios, servers, models, request.trials)
+    store = RunStore(_runs(request) / name)
     prepared = checkout.prepare(scenarios, servers)
-    for line in plan.left_out(prepared):
+    benchmark = BENCHMARKS[prepared.benchmark]
+    for line in benchmark.left_out(prepared):
         tell(f"left out: {line}; add one to its server.yaml to measure it there")
     with store.lock():
-        sweep(prepared.client, run=run_label(store.folder))
-        run = plan.load_or_create_plan(
-            store, plan.cells(prepared, models, arguments.trials), ungated=gate is None
-        )
-        waiting = plan.unfinished(run)
-        if len(waiting) < len(run.cells):
-            tell(f"{len(run.cells) - len(waiting)} of {len(run.cells)} cells are finished and kept")
-        with _progress(len(waiting)) as progress:
-            run_until_done(run_all(waiting, prepared, store, progress, jobs=arguments.jobs))
+        sweep(checkout.engine, run=store.label)
+        wanted = benchmark.cells(prepared, models, request.trials)
+        planned = plan.load_or_create_plan(store, wanted, ungated=gate is None)
+        unfinished = plan.unfinished(planned)
+        _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
+        with _live_progress(len(unfinished)) as progress:
+            run_until_done(executor.run(unfinished, prepared, store, progress))
         _score(store, checkout)
-        _tell_differences(store)
-        return _report(store, checkout, gate, as_json=arguments.json)
+        _tell_remarks(store)
+        return _show_report(store, checkout, gate, as_json=request.json)
 
 
-def verb_score(arguments: argparse.Namespace) -> int:
-    store, checkout = _store(arguments), _workshop(arguments)
+def _tell_finished(finished: int, planned: int) -> None:
+    if finished:
+        tell(f"{finished} of {planned} cells are finished and kept")
+
+
+def _tell_remarks(store: RunStore) -> None:
+    """What the models' own artifacts have to say, such as a replay's differences."""
+    from runner.models import kind_of
+
+    for cell in store.plan().cells:
+        attempt = store.counted_attempt(cell.id)
+        kind = kind_of(cell.model)
+        if attempt is None or kind is None or kind.remarks is None:
+            continue
+        lines = list(kind.remarks(attempt.path))
+        if lines:
+            tell(f"{cell.scenario} × {cell.server}: " + "\n".join(lines))
+
+
+def score(request: ScoreRequest) -> int:
+    store, checkout = _store(request, request.run), _checkout(request)
     with store.lock():
-        if arguments.json:
+        if request.json:
             _score(store, checkout, lambda card: show(card.model_dump_json()))
         else:
-            show(
-                f"scored {_score(store, checkout)} of {len(store.plan().cells)} cells of {store.folder.name}"
-            )
+            scored = _score(store, checkout)
+            show(f"scored {scored} of {len(store.plan().cells)} cells of {store.folder.name}")
     return OK
-
-
-def verb_report(arguments: argparse.Namespace) -> int:
-    store, checkout = _store(arguments), _workshop(arguments)
-    gate = _gate(arguments, checkout, {cell.scenario for cell in store.plan().cells})
-    if gate:
-        _require_judged_alike(store, checkout)
-    return _report(store, checkout, gate, as_json=arguments.json)
-
-
-def verb_check(arguments: argparse.Namespace) -> int:
-    checkout = _workshop(arguments)
-    proofs = []
-    for proof in checkout.prove(arguments.scenario):
-        proofs.append(proof)
-        if not arguments.json:
-            show(proof.as_text())
-    bad = sum(1 for proof in proofs if proof.problems)
-    if arguments.json:
-        show_json([proof.as_json() for proof in proofs])
-    else:
-        show(f"{len(proofs) - bad} of {len(proofs)} scenarios prove themselves")
-    return 1 if bad else OK
-
-
-def verb_lock(arguments: argparse.Namespace) -> int:
-    for line in _workshop(arguments).lock(check=arguments.check):
-        show(line)
-    return OK
-
-
-def verb_server(arguments: argparse.Namespace) -> int:
-    checkout = _workshop(arguments)
-    if arguments.action == "list":
-        known = checkout.catalog.servers
-        if arguments.json:
-            show_json([server.spec.model_dump(mode="json") for server in known.values()])
-        else:
-            for name, server in known.items():
-                show(f"{name:26} {server.spec.version:10} {server.spec.title}")
-        return OK
-    cards = [
-        checkout.check_server(name, arguments.scenario)
-        for name in arguments.name or list(checkout.catalog.servers)
-    ]
-    if arguments.json:
-        show_json([card.model_dump(mode="json") for card in cards])
-    else:
-        from runner.report.card import card_text
-
-        for card in cards:
-            show(card_text(card))
-    return OK if all(card.canary_passed for card in cards) else 1
-
-
-def verb_verify_anchors(arguments: argparse.Namespace) -> int:
-    from runner.anchors import gate
-    from runner.errors import GateError
-    from runner.report.gate import gate_text
-
-    try:
-        verdict = gate.verify(_root(arguments), _judge(arguments))
-    except GateError as error:
-        if arguments.json:
-            show_json(_refused(error))
-        raise
-    if arguments.json:
-        show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
-    else:
-        show(gate_text(verdict))
-    gate.require(verdict)
-    if not arguments.json:
-        show("the gate is open")
-    return OK
-
-
-def _refused(error: GateError) -> dict[str, Any]:
-    drifts = [vars(drift) for drift in getattr(error, "drifts", ())]
-    return {
-        "passed": False,
-        "exit_code": error.exit_code,
-        "refusal": error.what,
-        "hint": error.hint,
-        "drifts": drifts,
-    }
-
-
-def verb_anchors(arguments: argparse.Namespace) -> int:
-    from datetime import UTC, datetime
-
-    from runner.anchors import chain, gate
-    from runner.report.gate import gate_text, proposal_text
-
-    root, judge = _root(arguments), _judge(arguments)
-    if arguments.action == "propose":
-        proposal = gate.propose(root, judge)
-        show(proposal_text(proposal))
-        return proposal.refusals[0].exit_code if proposal.refusals else OK
-    move = gate.accept if arguments.action == "accept" else gate.regrade
-    examined = move(root, judge, reason=arguments.reason, date=datetime.now(UTC).date().isoformat())
-    show(gate_text(examined.verdict))
-    lock = chain.read_chain(root)[-1]
-    tell(f"wrote {chain.LOCK}, generation {lock.generation} ({lock.kind}); commit locks/")
-    gate.require(examined.verdict)
-    return OK
-
-
-def _judge(arguments: argparse.Namespace) -> Judge:
-    from runner.catalog import pick
-    from runner.judges import JUDGES
-
-    return pick(JUDGES, arguments.judge, "judge")()
-
-
-def verb_ground(arguments: argparse.Namespace) -> int:
-    import json
-    from pathlib import Path
-
-    from runner.grounding.command import ground_file
-    from runner.grounding.files import GitFiles
-    from runner.report.citations import citations_text
-    from runner.repository import open_repository
-
-    state = _cache(arguments)
-    repository, commit = open_repository(
-        arguments.repo, arguments.commit, state / "repositories", environ=dict(os.environ)
-    )
-    files = GitFiles(repository, commit)
-    for name in arguments.file:
-        told, grounding = ground_file(
-            Path(name),
-            files,
-            roots=arguments.root_path,
-            cache_dir=state / "grounding",
-            repo_urls=[arguments.repo],
-        )
-        if arguments.json:
-            show(json.dumps(told, ensure_ascii=False, allow_nan=False))
-        else:
-            show(citations_text(name, files.commit, grounding.citations, grounding.summary))
-    return OK
-
-
-def verb_clean(arguments: argparse.Namespace) -> int:
-    for line in _workshop(arguments).clean(everything=arguments.all):
-        show(line)
-    return OK
-
-
-# --- what verbs share -----------------------------------------------------------------------
-
-
-def _workshop(arguments: argparse.Namespace) -> Checkout:
-    from runner.checkout import Checkout
-
-    return Checkout(
-        root=_root(arguments), state=_state(arguments), environ=dict(os.environ), log=tell
-    )
-
-
-def _root(arguments: argparse.Namespace) -> Path:
-    from pathlib import Path
-
-    return Path(arguments.root).resolve()
-
-
-def _state(arguments: argparse.Namespace) -> Path:
-    return _root(arguments) / ".fairtrial"
-
-
-def _cache(arguments: argparse.Namespace) -> Path:
-    """For verbs that work anywhere: the checkout's own, else the user's, so that no other folder is littered."""
-    from pathlib import Path
-
-    if (_root(arguments) / "scenarios").is_dir():
-        return _state(arguments)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairtrial"
-
-
-def _runs(arguments: argparse.Namespace) -> Path:
-    return _root(arguments) / "runs"
-
-
-def _store(arguments: argparse.Namespace) -> RunStore:
-    from pathlib import Path
-
-    from runner.store import RunStore
-
-    given = Path(arguments.run)
-    return RunStore(given if given.is_dir() else _runs(arguments) / arguments.run)
 
 
 def _score(
-    store: RunStore, checkout: Checkout, seen: Callable[[Scorecard], None] = lambda _: None
+    store: RunStore, checkout: Checkout, each: Callable[[Scorecard], None] = lambda _: None
 ) -> int:
     """How many cells were scored. One scorecard in memory at a time: a run may have thousands."""
     count = 0
     for card in checkout.score(store):
         store.write_scorecard(card)
-        seen(card)
+        each(card)
         count += 1
     return count
 
 
-def _tell_differences(store: RunStore) -> None:
-    """Where a replayed recording's tools answer otherwise now."""
-    from runner.models.replay import read_differences
-
-    for cell in store.plan().cells:
-        counted = store.counted_attempt(cell.id)
-        told = read_differences(counted[0]) if counted else None
-        if told is None:
-            continue
-        tell(
-            f"{cell.scenario} × {cell.server}: {len(told.differences)} of {told.compared} replayed tool results differ"
-        )
-        for item in told.differences[:5]:
-            tell(
-                f"  step {item.step + 1}, {item.tool}\n    recorded: {item.recorded}\n    now:      {item.now}"
-            )
-
-
-def _gate(
-    arguments: argparse.Namespace, checkout: Checkout, scenarios: Collection[str]
-) -> Gate | None:
-    """What stands in front of the result; None where --ungated goes on without. Raises GateError where it is closed."""
-    from runner.anchors import gate
-    from runner.errors import GateError
-
-    if arguments.ungated:
-        return None
-    try:
-        verdict = gate.verify(checkout.root, checkout.judge, scenarios=scenarios)
-        gate.require(verdict)
-        return gate.gate_record(checkout.root, verdict)
-    except GateError as error:
-        if arguments.ungated is not None:
-            raise
-        tell(f"UNGATED: {error.what}")
-        return None
+def report(request: ReportRequest) -> int:
+    store, checkout = _store(request, request.run), _checkout(request)
+    scenarios = {cell.scenario for cell in store.plan().cells}
+    gate = _pass_gate(request.gate, checkout, scenarios)
+    if gate is not None:
+        _require_judged_alike(store, checkout)
+    return _show_report(store, checkout, gate, as_json=request.json)
 
 
 def _require_judged_alike(store: RunStore, checkout: Checkout) -> None:
@@ -416,54 +218,282 @@ def _require_judged_alike(store: RunStore, checkout: Checkout) -> None:
         raise AnchorsDrifted(drifts, hint=SCORE_AGAIN)
 
 
-def _report(store: RunStore, checkout: Checkout, gate: Gate | None, *, as_json: bool) -> int:
+def _show_report(store: RunStore, checkout: Checkout, gate: Gate | None, *, as_json: bool) -> int:
     from runner.report import terminal
-
-    run = store.load()
-    report = checkout.report(run, gate=gate)
-    paths = _write_report(store, report)
-    if as_json:
-        show(report.model_dump_json(indent=2))
-    else:
-        show(terminal.render(report, width=min(_width(), 120), colour=sys.stdout.isatty()))
-        tell("\n".join(f"wrote {path}" for path in paths))
-    return OK if _all_measured(run) else 1
-
-
-def _all_measured(run: LoadedRun) -> bool:
-    broken = [item for item in run.cells if not item.measured]
-    if broken:
-        tell(
-            f"error: {len(broken)} of {len(run.cells)} cells are not measured\nhint: the same `fairtrial run` tries them again"
-        )
-    return not broken
-
-
-def _write_report(store: RunStore, report: Report) -> list[Path]:
     from runner.report.files import write_report
 
-    return list(write_report(report, store.folder))
+    loaded = store.load()
+    built = checkout.report(loaded, gate=gate)
+    paths = list(write_report(built, store.folder))
+    if as_json:
+        show(built.model_dump_json(indent=2))
+    else:
+        width = min(_terminal_columns(), WIDEST_COLUMNS)
+        show(terminal.render(built, width=width, colour=sys.stdout.isatty()))
+        for path in paths:
+            tell(f"wrote {path}")
+    return _code_for_broken_cells(loaded)
 
 
-def _width() -> int:
+def _code_for_broken_cells(loaded: LoadedRun) -> int:
+    broken = [item for item in loaded.cells if not item.measured]
+    if not broken:
+        return OK
+    tell(f"error: {len(broken)} of {len(loaded.cells)} cells are not measured")
+    tell("hint: the same `fairtrial run` tries them again")
+    return FAILED
+
+
+def _terminal_columns() -> int:
     import shutil
 
     return shutil.get_terminal_size((80, 24)).columns
 
 
-def _progress(cells: int) -> Any:
+def _live_progress(cells: int) -> AbstractContextManager[Progress]:
     from runner.report.progress import live
 
     return live(cells, sys.stderr)
 
 
-# --- the parser -----------------------------------------------------------------------------
+# --- scenarios, locks and servers ---------------------------------------------------------------
+
+
+def check(request: CheckRequest) -> int:
+    proofs = []
+    for proof in _checkout(request).prove(request.scenarios):
+        proofs.append(proof)
+        if not request.json:
+            show(proof.as_text())
+    failed = sum(1 for proof in proofs if proof.problems)
+    if request.json:
+        show_json([proof.as_json() for proof in proofs])
+    else:
+        show(f"{len(proofs) - failed} of {len(proofs)} scenarios prove themselves")
+    return FAILED if failed else OK
+
+
+def lock(request: LockRequest) -> int:
+    for line in _checkout(request).lock(check=request.check):
+        show(line)
+    return OK
+
+
+def server(request: ServerRequest) -> int:
+    if request.action == "list":
+        return _list_servers(request)
+    return _check_servers(request)
+
+
+def _list_servers(request: ServerRequest) -> int:
+    known = _checkout(request).catalog.servers
+    if request.json:
+        show_json([server.spec.model_dump(mode="json") for server in known.values()])
+        return OK
+    for name, server in known.items():
+        show(f"{name:26} {server.spec.version:10} {server.spec.title}")
+    return OK
+
+
+def _check_servers(request: ServerRequest) -> int:
+    from runner.report.card import card_text
+
+    checkout = _checkout(request)
+    names = request.names or tuple(checkout.catalog.servers)
+    cards = [checkout.check_server(name, request.scenario) for name in names]
+    if request.json:
+        show_json([card.model_dump(mode="json") for card in cards])
+    else:
+        for card in cards:
+            show(card_text(card))
+    if all(card.canary_passed for card in cards):
+        return OK
+    return FAILED
+
+
+def ground(request: GroundRequest) -> int:
+    import json
+
+    from runner.grounding.command import ground_file
+    from runner.grounding.files import GitFiles
+    from runner.report.citations import citations_text
+    from runner.repository import open_repository
+
+    cache = _cache(request)
+    repository, commit = open_repository(
+        request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
+    )
+    files = GitFiles(repository, commit)
+    for path in request.files:
+        as_json, grounding = ground_file(
+            path,
+            files,
+            roots=request.roots,
+            cache_dir=cache / "grounding",
+            repo_urls=[request.repo],
+        )
+        if request.json:
+            show(json.dumps(as_json, ensure_ascii=False, allow_nan=False))
+        else:
+            text = citations_text(str(path), commit, grounding.citations, grounding.summary)
+            show(text)
+    return OK
+
+
+def clean(request: CleanRequest) -> int:
+    for line in _checkout(request).clean(everything=request.everything):
+        show(line)
+    return OK
+
+
+# --- the gate -----------------------------------------------------------------------------------
+
+
+def verify_anchors(request: VerifyAnchorsRequest) -> int:
+    from runner.anchors import gate
+    from runner.errors import GateError
+    from runner.report.gate import gate_text
+
+    try:
+        verdict = gate.verify(request.root, _judge(request.judge))
+    except GateError as error:
+        if request.json:
+            show_json(_refusal_json(error))
+        raise
+    if request.json:
+        show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
+    else:
+        show(gate_text(verdict))
+    gate.require(verdict)
+    if not request.json:
+        show("the gate is open")
+    return OK
+
+
+def _refusal_json(error: GateError) -> dict[str, Any]:
+    drifts = [vars(drift) for drift in getattr(error, "drifts", ())]
+    return {
+        "passed": False,
+        "exit_code": error.exit_code,
+        "refusal": error.what,
+        "hint": error.hint,
+        "drifts": drifts,
+    }
+
+
+def anchors(request: AnchorsRequest) -> int:
+    if request.action == "propose":
+        return _propose_anchors(request)
+    return _write_generation(request)
+
+
+def _propose_anchors(request: AnchorsRequest) -> int:
+    from runner.anchors import gate
+    from runner.report.gate import proposal_text
+
+    proposal = gate.propose(request.root, _judge(request.judge))
+    show(proposal_text(proposal))
+    if proposal.refusals:
+        return proposal.refusals[0].exit_code
+    return OK
+
+
+def _write_generation(request: AnchorsRequest) -> int:
+    from datetime import UTC, datetime
+
+    from runner.anchors import chain, gate
+    from runner.report.gate import gate_text
+
+    moves = {"accept": gate.accept, "regrade": gate.regrade}
+    today = datetime.now(UTC).date().isoformat()
+    examined = moves[request.action](
+        request.root, _judge(request.judge), reason=request.reason, date=today
+    )
+    show(gate_text(examined.verdict))
+    generation = chain.read_chain(request.root)[-1]
+    number = f"generation {generation.generation} ({generation.kind})"
+    tell(f"wrote {chain.LOCK}, {number}; commit locks/")
+    gate.require(examined.verdict)
+    return OK
+
+
+def _judge(name: str) -> Judge:
+    from runner.catalog import pick
+    from runner.judges import JUDGES
+
+    return pick(JUDGES, name, "judge")()
+
+
+def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str]) -> Gate | None:
+    """What stands in front of the result; None if the policy goes on without it.
+
+    Raises GateError if the gate is closed and the policy requires it.
+    """
+    from runner.anchors import gate
+    from runner.errors import GateError
+
+    if policy == "skip":
+        return None
+    try:
+        verdict = gate.verify(checkout.root, checkout.judge, scenarios=scenarios)
+        gate.require(verdict)
+        return gate.gate_record(checkout.root, verdict)
+    except GateError as error:
+        if policy == "require":
+            raise
+        tell(f"UNGATED: {error.what}")
+        return None
+
+
+# --- what verbs share ---------------------------------------------------------------------------
+
+
+def _checkout(request: Request) -> Checkout:
+    from runner.checkout import Checkout
+
+    return Checkout(root=request.root, state=_state(request), environ=dict(os.environ), log=tell)
+
+
+def _state(request: Request) -> Path:
+    return request.root / ".fairtrial"
+
+
+def _cache(request: Request) -> Path:
+    """For verbs that work anywhere: the checkout's own, else the user's.
+
+    Without it, `fairtrial ground` would leave a `.fairtrial` in whatever folder it is run in.
+    """
+    from pathlib import Path
+
+    if (request.root / "scenarios").is_dir():
+        return _state(request)
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "fairtrial"
+
+
+def _runs(request: Request) -> Path:
+    return request.root / "runs"
+
+
+def _store(request: Request, run: str) -> RunStore:
+    """By the run's name under runs/, or by the path of its folder."""
+    from pathlib import Path
+
+    from runner.store import RunStore
+
+    given = Path(run)
+    if given.is_dir():
+        return RunStore(given)
+    return RunStore(_runs(request) / run)
+
+
+# --- parsers, one per verb ----------------------------------------------------------------------
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fairtrial",
-        description="Give an MCP server a fair trial: does attaching it make a coding agent's answers better, or does it only burn tokens?",
+        description=DESCRIPTION,
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -474,139 +504,193 @@ def _parser() -> argparse.ArgumentParser:
         help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    for add_verb in (
+        _add_demo,
+        _add_cell,
+        _add_run,
+        _add_score,
+        _add_report,
+        _add_check,
+        _add_lock,
+        _add_server,
+        _add_verify_anchors,
+        _add_anchors,
+        _add_ground,
+        _add_clean,
+    ):
+        add_verb(verbs)
+    return parser
 
-    def verb(
-        name: str, function: Callable[[argparse.Namespace], int], text: str
-    ) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
-        made.set_defaults(verb_function=function)
-        return made
 
-    demo = verb(
-        "demo",
-        verb_demo,
-        "compare the shell with two servers on two scenarios, and write the report",
+def _add(
+    verbs: Verbs, name: str, start: Callable[[argparse.Namespace], int], text: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    parser.set_defaults(start=start)
+    return parser
+
+
+def _root(arguments: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    return Path(arguments.root).resolve()
+
+
+def _add_demo(verbs: Verbs) -> None:
+    text = "compare the shell with two servers on two scenarios, and write the report"
+    parser = _add(verbs, "demo", _start_demo, text)
+    _add_run_name(parser)
+    _add_json(parser, "print report.json instead of the table")
+    _add_jobs(parser)
+
+
+def _start_demo(arguments: argparse.Namespace) -> int:
+    from runner.requests import RunRequest
+
+    request = RunRequest(
+        root=_root(arguments),
+        scenarios=DEMO_SCENARIOS,
+        servers=DEMO_SERVERS,
+        models=("offline",),
+        trials=1,
+        jobs=arguments.jobs,
+        executor="local",
+        name=arguments.run,
+        gate="prefer",
+        json=arguments.json,
     )
-    cell = verb("cell", verb_cell, "run one cell: a scenario with a server")
-    cell.add_argument("scenario")
-    cell.add_argument("server")
-    cell.add_argument(
-        "--model", default="offline", help="offline, or replay:PATH (default: offline)"
+    return run(request)
+
+
+def _add_cell(verbs: Verbs) -> None:
+    parser = _add(verbs, "cell", _start_cell, "run one cell: a scenario with a server")
+    parser.add_argument("scenario")
+    parser.add_argument("server")
+    model_help = "offline, or replay:PATH (default: offline)"
+    parser.add_argument("--model", default="offline", help=model_help)
+    _add_run_name(parser)
+    _add_json(parser, "print report.json instead of the table")
+    _add_ungated(parser)
+
+
+def _start_cell(arguments: argparse.Namespace) -> int:
+    from runner.requests import RunRequest
+
+    request = RunRequest(
+        root=_root(arguments),
+        scenarios=(arguments.scenario,),
+        servers=(arguments.server,),
+        models=(arguments.model,),
+        trials=1,
+        jobs=1,
+        executor="local",
+        name=arguments.run,
+        gate=arguments.gate,
+        json=arguments.json,
     )
-    run = verb(
-        "run",
-        verb_run,
-        "run scenarios × servers × models × trials, score them, and write the report",
-    )
-    run.add_argument(
-        "--scenario",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="repeatable (default: all of scenarios/core)",
-    )
-    run.add_argument(
-        "--server",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="repeatable; `shell` is always an arm (default: all)",
-    )
-    run.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="repeatable; offline, or replay:PATH (default: offline)",
-    )
-    run.add_argument(
+    return run(request)
+
+
+def _add_run(verbs: Verbs) -> None:
+    text = "run scenarios × servers × models × trials, score them, and write the report"
+    parser = _add(verbs, "run", _start_run, text)
+    _add_repeatable(parser, "--scenario", "repeatable (default: all of scenarios/core)")
+    _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
+    _add_repeatable(parser, "--model", "repeatable; offline, or replay:PATH (default: offline)")
+    parser.add_argument(
         "--trials",
         type=_at_least_one,
         default=1,
         metavar="N",
         help="cells of each kind (default: 1)",
     )
-    for made in (demo, cell, run):
-        made.add_argument(
-            "--run",
-            default="",
-            metavar="NAME",
-            help="the run's folder under runs/ (default: made from what is asked)",
-        )
-        made.add_argument(
-            "--json", action="store_true", help="print report.json instead of the table"
-        )
-    for made in (demo, run):
-        made.add_argument(
-            "--jobs",
-            type=_at_least_one,
-            default=1,
-            metavar="N",
-            help="cells at a time; more than 1 makes seconds noisier",
-        )
-    score = verb("score", verb_score, "score a run again from its transcripts, with no Docker")
-    score.add_argument("run", metavar="RUN")
-    report = verb(
-        "report",
-        verb_report,
-        "show a run's report, and write report.md, report.json and report.html",
+    parser.add_argument(
+        "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
     )
-    report.add_argument("run", metavar="RUN")
-    for made in (cell, run, report):
-        made.add_argument(
-            "--ungated",
-            action="store_true",
-            help="go on without a passing gate; every page of the result says UNGATED",
-        )
-    check = verb("check", verb_check, "prove the scenarios: gold passes, silence and cheats fail")
-    check.add_argument("scenario", nargs="*", metavar="SCENARIO")
-    lock = verb("lock", verb_lock, "pin every repository and image in locks/")
-    lock.add_argument(
-        "--check", action="store_true", help="change nothing; exit 1 where a lock is out of date"
-    )
-    _server_parser(verb("server", verb_server, "list the servers, or examine some in the sandbox"))
-    score.add_argument("--json", action="store_true", help="one scorecard a line")
-    for made in (report, check):
-        made.add_argument("--json", action="store_true", help="for scripts")
-    gate = verb(
-        "verify-anchors",
-        verb_verify_anchors,
-        "the gate: anchors unchanged, and still ranked as graded by hand",
-    )
-    gate.add_argument("--json", action="store_true", help="for scripts")
-    anchors = verb(
-        "anchors",
-        verb_anchors,
-        "show what a changed rubric does to the anchors, accept it, or grade them anew",
-    )
-    anchors.add_argument("action", choices=("propose", "accept", "regrade"))
-    anchors.add_argument(
-        "--reason",
-        default="",
-        help="what changed, and why; accept and regrade keep it for every later report",
-    )
-    for made in (gate, anchors):
-        made.add_argument(
-            "--judge",
-            default="checklist",
-            metavar="NAME",
-            help="whose verdicts (default: checklist)",
-        )
-    _ground_parser(
-        verb(
-            "ground", verb_ground, "verify the citations of any text or transcript against a commit"
-        )
-    )
-    clean = verb(
-        "clean",
-        verb_clean,
-        "remove what killed runners left; with --all every container, volume, image and cache of ours",
-    )
-    clean.add_argument("--all", action="store_true")
-    return parser
+    _add_run_name(parser)
+    _add_json(parser, "print report.json instead of the table")
+    _add_jobs(parser)
+    _add_ungated(parser)
 
 
-def _server_parser(parser: argparse.ArgumentParser) -> None:
+def _start_run(arguments: argparse.Namespace) -> int:
+    from runner.requests import RunRequest
+
+    request = RunRequest(
+        root=_root(arguments),
+        scenarios=tuple(arguments.scenario),
+        servers=tuple(arguments.server),
+        models=tuple(arguments.model) or ("offline",),
+        trials=arguments.trials,
+        jobs=arguments.jobs,
+        executor=arguments.executor,
+        name=arguments.run,
+        gate=arguments.gate,
+        json=arguments.json,
+    )
+    return run(request)
+
+
+def _add_score(verbs: Verbs) -> None:
+    text = "score a run again from its transcripts, with no Docker"
+    parser = _add(verbs, "score", _start_score, text)
+    parser.add_argument("run", metavar="RUN")
+    _add_json(parser, "one scorecard a line")
+
+
+def _start_score(arguments: argparse.Namespace) -> int:
+    from runner.requests import ScoreRequest
+
+    request = ScoreRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
+    return score(request)
+
+
+def _add_report(verbs: Verbs) -> None:
+    text = "show a run's report, and write report.md, report.json and report.html"
+    parser = _add(verbs, "report", _start_report, text)
+    parser.add_argument("run", metavar="RUN")
+    _add_ungated(parser)
+    _add_json(parser)
+
+
+def _start_report(arguments: argparse.Namespace) -> int:
+    from runner.requests import ReportRequest
+
+    request = ReportRequest(
+        root=_root(arguments), run=arguments.run, gate=arguments.gate, json=arguments.json
+    )
+    return report(request)
+
+
+def _add_check(verbs: Verbs) -> None:
+    text = "prove the scenarios: gold passes, silence and cheats fail"
+    parser = _add(verbs, "check", _start_check, text)
+    parser.add_argument("scenario", nargs="*", metavar="SCENARIO")
+    _add_json(parser)
+
+
+def _start_check(arguments: argparse.Namespace) -> int:
+    from runner.requests import CheckRequest
+
+    scenarios = tuple(arguments.scenario)
+    return check(CheckRequest(root=_root(arguments), scenarios=scenarios, json=arguments.json))
+
+
+def _add_lock(verbs: Verbs) -> None:
+    parser = _add(verbs, "lock", _start_lock, "pin every repository and image in locks/")
+    check_help = "change nothing; exit 1 if a lock is out of date"
+    parser.add_argument("--check", action="store_true", help=check_help)
+
+
+def _start_lock(arguments: argparse.Namespace) -> int:
+    from runner.requests import LockRequest
+
+    return lock(LockRequest(root=_root(arguments), check=arguments.check))
+
+
+def _add_server(verbs: Verbs) -> None:
+    text = "list the servers, or examine some in the sandbox"
+    parser = _add(verbs, "server", _start_server, text)
     parser.add_argument("action", choices=("list", "check"))
     parser.add_argument("name", nargs="*", metavar="NAME", help="default: every server")
     parser.add_argument(
@@ -614,10 +698,65 @@ def _server_parser(parser: argparse.ArgumentParser) -> None:
         default="",
         help="whose repository to mount (default: one the server has a canary for)",
     )
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    _add_json(parser)
 
 
-def _ground_parser(parser: argparse.ArgumentParser) -> None:
+def _start_server(arguments: argparse.Namespace) -> int:
+    from runner.requests import ServerRequest
+
+    request = ServerRequest(
+        root=_root(arguments),
+        action=arguments.action,
+        names=tuple(arguments.name),
+        scenario=arguments.scenario,
+        json=arguments.json,
+    )
+    return server(request)
+
+
+def _add_verify_anchors(verbs: Verbs) -> None:
+    text = "the gate: anchors unchanged, and still ranked as graded by hand"
+    parser = _add(verbs, "verify-anchors", _start_verify_anchors, text)
+    _add_json(parser)
+    _add_judge(parser)
+
+
+def _start_verify_anchors(arguments: argparse.Namespace) -> int:
+    from runner.requests import VerifyAnchorsRequest
+
+    request = VerifyAnchorsRequest(
+        root=_root(arguments), judge=arguments.judge, json=arguments.json
+    )
+    return verify_anchors(request)
+
+
+def _add_anchors(verbs: Verbs) -> None:
+    text = "show what a changed rubric does to the anchors, accept it, or grade them anew"
+    parser = _add(verbs, "anchors", _start_anchors, text)
+    parser.add_argument("action", choices=("propose", "accept", "regrade"))
+    parser.add_argument(
+        "--reason",
+        default="",
+        help="what changed, and why; accept and regrade keep it for every later report",
+    )
+    _add_judge(parser)
+
+
+def _start_anchors(arguments: argparse.Namespace) -> int:
+    from runner.requests import AnchorsRequest
+
+    request = AnchorsRequest(
+        root=_root(arguments),
+        action=arguments.action,
+        reason=arguments.reason,
+        judge=arguments.judge,
+    )
+    return anchors(request)
+
+
+def _add_ground(verbs: Verbs) -> None:
+    text = "verify the citations of any text or transcript against a commit"
+    parser = _add(verbs, "ground", _start_ground, text)
     parser.add_argument(
         "--repo",
         required=True,
@@ -635,10 +774,88 @@ def _ground_parser(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="an absolute path by which the text calls the repository; repeatable",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object per file")
+    _add_json(parser, "one JSON object per file")
     parser.add_argument(
         "file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript"
     )
+
+
+def _start_ground(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import GroundRequest
+
+    request = GroundRequest(
+        root=_root(arguments),
+        repo=arguments.repo,
+        commit=arguments.commit,
+        roots=tuple(arguments.root_path),
+        files=tuple(map(Path, arguments.file)),
+        json=arguments.json,
+    )
+    return ground(request)
+
+
+def _add_clean(verbs: Verbs) -> None:
+    text = (
+        "remove what killed runners left; "
+        "with --all every container, volume, image and cache of ours"
+    )
+    parser = _add(verbs, "clean", _start_clean, text)
+    parser.add_argument("--all", action="store_true")
+
+
+def _start_clean(arguments: argparse.Namespace) -> int:
+    from runner.requests import CleanRequest
+
+    return clean(CleanRequest(root=_root(arguments), everything=arguments.all))
+
+
+# --- options of several verbs -------------------------------------------------------------------
+
+
+def _add_run_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--run",
+        default="",
+        metavar="NAME",
+        help="the run's folder under runs/ (default: made from what is asked)",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
+    parser.add_argument("--json", action="store_true", help=text)
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs",
+        type=_at_least_one,
+        default=1,
+        metavar="N",
+        help="cells at a time; more than 1 makes seconds noisier",
+    )
+
+
+def _add_ungated(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ungated",
+        action="store_const",
+        const="skip",
+        default="require",
+        dest="gate",
+        help="go on without a passing gate; every page of the result says UNGATED",
+    )
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--judge", default="checklist", metavar="NAME", help="whose verdicts (default: checklist)"
+    )
+
+
+def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> None:
+    parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
 
 
 def _at_least_one(text: str) -> int:

@@ -1,16 +1,13 @@
-"""What a run stands on once everything is ready: the engine, images, volumes and limits."""
+"""What a run stands on once everything is ready.
+
+Plain values alone, no connection to anything: an executor may send it elsewhere.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runner.records import (
-    Limits,
-    RepoPin,
-    Scenario,
-    ServerSpec,
-)
-from runner.sandbox.engine import Engine, EngineFacts
+from runner.records import Limits, RepoPin, Scenario, ServerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +17,7 @@ class Arm:
     name: str
     spec: ServerSpec | None
     volume: str | None
+    """Name of its install volume; None for `shell`."""
     digest: str
     """Of its definition and its locks."""
 
@@ -32,16 +30,25 @@ class PreparedScenario:
     image: str
     """Workspace image id."""
     base_image: str
+    """Base image id."""
     pin: RepoPin
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedRun:
-    """All that is ready before the first cell: engine, images, volumes, limits."""
+    """All that is ready before the first cell: images, volumes, limits."""
 
-    client: Engine
-    engine: EngineFacts
+    engine_url: str | None
+    """Where the engine is; None for the one that the environment names."""
+    engine_version: str
+    kernel: str
+    """Of the engine's machine."""
     harness: str
+    """Digest of how the harness treats a cell."""
+    agent: str
+    """A name in AGENTS."""
+    benchmark: str
+    """A name in BENCHMARKS."""
     limits: Limits
     arms: dict[str, Arm]
-    grounds: dict[str, PreparedScenario]
+    scenarios: dict[str, PreparedScenario]

@@ -1,19 +1,27 @@
-"""The shapes the product is made of, on one page. A new model, judge or scorer is a file, and a line in the dict at its room's door."""
+"""The shapes the product is made of, on one page.
+
+A new model, agent, judge, executor, benchmark or scorer is a file, and a line in the dict at its
+room's door: MODELS, AGENTS, JUDGES, EXECUTORS, BENCHMARKS, FAIRNESS, ADOPTION.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from runner.records import (
     AnswerStep,
+    Cell,
+    CellResult,
     Event,
     MustCite,
     Outcome,
     Rubric,
     Scenario,
     Score,
+    Scorecard,
     ToolTrace,
     Verdict,
 )
@@ -21,12 +29,16 @@ from runner.records import (
 if TYPE_CHECKING:
     from runner.agents.tools import Toolbox
     from runner.agents.usage import UsageTotals
+    from runner.checkout import Checkout
+    from runner.prepared import PreparedRun
+    from runner.run import Attempt
+    from runner.store import RunStore
 
 Log = Callable[[str], None]
 """Takes a line for the person who waits: what is being done, and how far it is."""
 
 
-# --- the model -------------------------------------------------------------------------------
+# --- the model ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +62,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What came back, as the model sees it."""
+    """What a tool call returned, as the model sees it."""
 
     call_id: str
     text: str
@@ -59,11 +71,15 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class UserMessage:
+    """A step's prompt."""
+
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolMessage:
+    """The results of one turn's calls, in the calls' order."""
+
     results: tuple[Result, ...]
 
 
@@ -81,6 +97,7 @@ class Turn:
     thinking: str = ""
     backoff_sec: float = 0.0
     estimated: bool = False
+    """True if the model counts no tokens and they are estimated from characters."""
     raw: Any = field(default=None, compare=False)
     """The provider's own content blocks, given back to it unchanged on the next turn."""
 
@@ -92,9 +109,11 @@ class Model(Protocol):
     """What answers. One instance serves one cell."""
 
     name: str
-    """As the user wrote it: `offline`, `replay:<path>`, or an Anthropic model id."""
+    """As the user wrote it: `offline`, `replay:<path>`, or a provider's model id."""
     identity: str
     """SHA256 of everything that could change its behaviour: version, parameters, recording."""
+    language_model: bool
+    """False for a stand-in that follows a program: its results rank nobody."""
 
     async def turn(
         self,
@@ -104,11 +123,31 @@ class Model(Protocol):
         *,
         timeout_sec: float,
     ) -> Turn:
-        """The next turn. Raises ProviderError when the provider fails, TimeoutError past the deadline."""
+        """The next turn.
+
+        Raises ProviderError if the provider fails, TimeoutError past the deadline.
+        """
+        ...
+
+    def write_artifacts(self, folder: Path) -> None:
+        """Write what the model itself has to keep of the cell, beside its transcript."""
         ...
 
 
-# --- the sandbox ----------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class ModelKind:
+    """What `MODELS` holds: how a model of this kind is asked for, made and told about."""
+
+    open: Callable[[str], Model]
+    """Makes the model of one cell from what stands behind the colon of its name."""
+    language_model: bool
+    argument: str = ""
+    """What has to stand behind the colon, as help shows it; empty if nothing may."""
+    remarks: Callable[[Path], Iterator[str]] | None = None
+    """What its artifacts in an attempt's folder say to a person, line by line."""
+
+
+# --- the sandbox --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,57 +169,14 @@ class Sandbox(Protocol):
     """One cell's container."""
 
     async def shell(self, command: str, *, timeout_sec: float) -> ShellResult:
-        """Run one command as `agent` at the repository root. Raises SandboxError where the container is gone."""
+        """Run one command as `agent` at the repository root.
+
+        Raises SandboxError if the container is gone.
+        """
         ...
 
 
-# --- scorers --------------------------------------------------------------------------------
-
-
-class Files(Protocol):
-    """The files of one commit, as the citation verifier reads them."""
-
-    commit: str
-
-    def paths(self) -> frozenset[str]:
-        """Every file at the commit."""
-        ...
-
-    def read(self, path: str) -> bytes:
-        """A file's bytes at the commit. Raises KeyError where there is no such file."""
-        ...
-
-    def blob_sha(self, path: str) -> str:
-        """The blob's SHA. Raises KeyError where there is no such file."""
-        ...
-
-
-class AdoptionScorer(Protocol):
-    """Sees the tool trace, and nothing of the answer."""
-
-    def __call__(self, trace: ToolTrace) -> Score: ...
-
-
-class Judge(Protocol):
-    """A judge is a name, an identity digest, and a function from rubric, prompts, answer and must-find set to a verdict.
-
-    It sees no tool trace and no arm's name.
-    """
-
-    name: str
-    identity: str
-    """SHA256 of its code or prompt version, model and parameters."""
-    deterministic: bool
-    """True where judging again costs nothing and says the same: the gate then believes no stored verdict."""
-
-    def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
-    ) -> Verdict:
-        """Raises NoVerdict where the judge cannot be reached."""
-        ...
-
-
-# --- agents -------------------------------------------------------------------------------------
+# --- the agent ----------------------------------------------------------------------------------
 
 
 class Agent(Protocol):
@@ -197,7 +193,7 @@ class Agent(Protocol):
 class AgentFactory(Protocol):
     """What `AGENTS` holds. An agent knows a model and a toolbox, and no arm."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0913 - all that a conversation needs, each by its name
         self,
         *,
         model: Model,
@@ -206,4 +202,108 @@ class AgentFactory(Protocol):
         record: Callable[[Event], None],
         totals: UsageTotals,
         instructions: str,
-    ) -> Agent: ...
+    ) -> Agent:
+        """`record` gets every event as it happens; `totals` counts along, whatever ends it."""
+        ...
+
+
+# --- scorers ------------------------------------------------------------------------------------
+
+
+class Files(Protocol):
+    """The files of one commit, as the citation verifier reads them."""
+
+    commit: str
+
+    def paths(self) -> frozenset[str]:
+        """Every file at the commit."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """A file's bytes at the commit. Raises KeyError if there is no such file."""
+        ...
+
+    def blob_sha(self, path: str) -> str:
+        """The blob's SHA. Raises KeyError if there is no such file."""
+        ...
+
+
+class AdoptionScorer(Protocol):
+    """Sees the tool trace, and nothing of the answer."""
+
+    def __call__(self, trace: ToolTrace) -> Score: ...
+
+
+class Judge(Protocol):
+    """A name, an identity, and a function from rubric, answer and must-find set to a verdict.
+
+    It sees no tool trace and no arm's name.
+    """
+
+    name: str
+    identity: str
+    """SHA256 of its code or prompt version, model and parameters."""
+    deterministic: bool
+    """True if judging again costs nothing and gives the same: stored verdicts are not needed."""
+
+    def judge(
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+    ) -> Verdict:
+        """Raises NoVerdict if the judge cannot be reached."""
+        ...
+
+
+# --- benchmarks and executors -------------------------------------------------------------------
+
+
+class Benchmark(Protocol):
+    """A kind of measurement: which cells it plans, how it runs one, how it scores them."""
+
+    def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
+        """Every cell, in the order in which they are run."""
+        ...
+
+    def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
+        """What was asked for and is not planned, each in words."""
+        ...
+
+    async def run(self, attempt: Attempt) -> Outcome:
+        """One attempt at one cell; what is measured on the way is noted on the attempt.
+
+        Raises ServerError, SandboxError or ProviderError if that part failed.
+        """
+        ...
+
+    def score(self, store: RunStore, checkout: Checkout) -> Iterator[Scorecard]:
+        """A scorecard for every measured cell, from its transcript alone."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What an executor tells while it works."""
+
+    started: Callable[[Cell], None]
+    says: Callable[[Cell, str], None]
+    ended: Callable[[CellResult], None]
+
+
+class Executor(Protocol):
+    """Where cells run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
+
+    async def run(
+        self, cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress
+    ) -> None:
+        """Every cell once, in the plan's order. Cancelled, it records the cells under way so."""
+        ...
+
+
+class ExecutorFactory(Protocol):
+    """What `EXECUTORS` holds."""
+
+    def __call__(self, *, jobs: int) -> Executor:
+        """`jobs`: cells at a time."""
+        ...

@@ -1,14 +1,15 @@
-"""runs/<run>/: the plan, and one file set per cell and attempt. Whatever kills a runner, what is finished stays and what is not is seen.
+"""runs/<run>/: the plan, and one folder per cell and attempt.
+
+Whatever kills a runner, what is finished stays, and what is not can be told.
 
 runs/<run>/plan.json
 runs/<run>/cells/<cell id>/attempt-<n>/{transcript.jsonl, server.stderr.log, result.json}
-runs/<run>/cells/<cell id>/attempt-<n>.partial/     an attempt that is running, or that was cut off
+runs/<run>/cells/<cell id>/attempt-<n>.partial/     an attempt that is running, or was cut off
 runs/<run>/cells/<cell id>/scorecard.json
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from runner.errors import BusyError, FairtrialError
+from runner.errors import FairtrialError
+from runner.filelock import lock_or_refuse
 from runner.records import Cell, CellResult, Plan, Scorecard, parse_json
+
+PARTIAL = ".partial"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +31,7 @@ class LoadedCell:
 
     cell: Cell
     result: CellResult | None
-    """Of the attempt that counts: the first that is a measurement, else the newest that ended. None: not finished yet."""
+    """Of the attempt that counts (see RunStore.counted_attempt); None if none has ended yet."""
     attempts: int
     """Every attempt begun, cut ones included."""
     scorecard: Scorecard | None
@@ -39,27 +43,53 @@ class LoadedCell:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedRun:
+    """A run's plan and its cells as they stand on disk."""
+
     plan: Plan
     cells: tuple[LoadedCell, ...]
     """In the plan's order."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttemptFolder:
+    """Where an attempt that has begun is recorded."""
+
+    path: Path
+    number: int
+    """From 1, cut attempts counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedAttempt:
+    """An attempt with a result."""
+
+    path: Path
+    result: CellResult
+
+    @property
+    def transcript(self) -> Path:
+        return self.path / "transcript.jsonl"
+
+
 def write_whole(path: Path, text: str) -> None:
-    """Write by temporary file, fsync and rename: a reader sees the old file or the new one, never half of one."""
+    """Write by temporary file, fsync and rename: a reader sees the old file or the new one.
+
+    Raises FairtrialError if the disk does not take it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
+            # Without it, a power cut after the rename leaves an empty file under the final name.
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
         hint = "free some disk space; finished cells are kept"
-        raise FairtrialError(
-            f"cannot write: {error.strerror}", where=str(path), hint=hint
-        ) from error
+        message = f"cannot write: {error.strerror}"
+        raise FairtrialError(message, where=str(path), hint=hint) from error
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -74,95 +104,110 @@ class RunStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep every other runner out of this run. Raises BusyError where one is at work; a dead runner's hold is gone with it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / ".hold").open("a+", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                file.seek(0)
-                holder = file.read().strip() or "unknown"
-                raise BusyError(
-                    f"another runner (process {holder}) is at work on this run",
-                    where=str(self.folder),
-                    hint="wait for it, or choose another name with --run",
-                ) from error
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
+        """Keep every other runner out of this run. Raises BusyError if one is at work.
+
+        A dead runner's lock is gone with it.
+        """
+        hint = "wait for it, or choose another name with --run"
+        with lock_or_refuse(self.folder / ".lock", what="this run", hint=hint):
             yield
 
+    @property
+    def label(self) -> str:
+        """By which the run's containers are found; the same for every runner that resumes it."""
+        return str(self.folder.resolve())
+
+    # --- the plan -------------------------------------------------------------------------------
+
     def plan(self) -> Plan:
-        """Raises FairtrialError where there is no such run."""
+        """Raises FairtrialError if there is no such run."""
         path = self.folder / "plan.json"
         if not path.is_file():
-            raise FairtrialError(
-                "no such run",
-                where=str(self.folder),
-                hint="`fairtrial run` makes one; runs live under runs/",
-            )
+            hint = "`fairtrial run` makes one; runs live under runs/"
+            raise FairtrialError("no such run", where=str(self.folder), hint=hint)
         return parse_json(path.read_bytes(), Plan, where=str(path))
+
+    def has_plan(self) -> bool:
+        return (self.folder / "plan.json").is_file()
 
     def write_plan(self, plan: Plan) -> None:
         write_record(self.folder / "plan.json", plan)
 
-    def cell_folder(self, cell_id: str) -> Path:
-        return self.folder / "cells" / cell_id
+    # --- attempts -------------------------------------------------------------------------------
 
-    def begin(self, cell: Cell) -> Path:
-        """A fresh folder for the next attempt; it is `.partial` until `finish`."""
+    def begin(self, cell: Cell) -> AttemptFolder:
+        """A fresh folder for the cell's next attempt; it is `.partial` until `finish`."""
         number = len(self._attempts(cell.id)) + 1
-        folder = self.cell_folder(cell.id) / f"attempt-{number}.partial"
+        path = self.cell_folder(cell.id) / f"attempt-{number}{PARTIAL}"
         try:
-            folder.mkdir(parents=True)
+            path.mkdir(parents=True)
         except OSError as error:
-            raise FairtrialError(
-                f"cannot write: {error.strerror}", where=str(folder), hint="free some disk space"
-            ) from error
-        return folder
+            message = f"cannot write: {error.strerror}"
+            hint = "free some disk space"
+            raise FairtrialError(message, where=str(path), hint=hint) from error
+        return AttemptFolder(path=path, number=number)
 
-    def finish(self, attempt: Path, result: CellResult) -> Path:
-        """Write the result, then rename the attempt: its final name proves that everything in it is whole."""
-        write_record(attempt / "result.json", result)
-        final = attempt.with_suffix("")
-        attempt.rename(final)
+    def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
+        """Write the result, then rename: the final name proves that everything in it is whole."""
+        write_record(attempt.path / "result.json", result)
+        final = attempt.path.with_suffix("")
+        attempt.path.rename(final)
         return final
 
-    def _attempts(self, cell_id: str) -> list[Path]:
-        folder = self.cell_folder(cell_id)
-        return sorted(folder.glob("attempt-*"), key=_attempt_number) if folder.is_dir() else []
-
-    def counted_attempt(self, cell_id: str) -> tuple[Path, CellResult] | None:
+    def counted_attempt(self, cell_id: str) -> EndedAttempt | None:
         """The attempt that counts: the first measurement, else the newest that ended."""
-        newest: tuple[Path, CellResult] | None = None
+        newest: EndedAttempt | None = None
         for folder in self._attempts(cell_id):
             path = folder / "result.json"
-            if folder.suffix == ".partial" or not path.is_file():
+            if folder.suffix == PARTIAL or not path.is_file():
                 continue
-            newest = folder, parse_json(path.read_bytes(), CellResult, where=str(path))
-            if newest[1].outcome.is_measurement:
+            result = parse_json(path.read_bytes(), CellResult, where=str(path))
+            newest = EndedAttempt(path=folder, result=result)
+            if result.outcome.is_measurement:
                 break
         return newest
 
+    def measured_attempts(self) -> Iterator[tuple[Cell, EndedAttempt]]:
+        """Each planned cell that has been measured, with the attempt that counts."""
+        for cell in self.plan().cells:
+            attempt = self.counted_attempt(cell.id)
+            if attempt is not None and attempt.result.outcome.is_measurement:
+                yield cell, attempt
+
+    def _attempts(self, cell_id: str) -> list[Path]:
+        folder = self.cell_folder(cell_id)
+        if not folder.is_dir():
+            return []
+        return sorted(folder.glob("attempt-*"), key=_attempt_number)
+
+    def cell_folder(self, cell_id: str) -> Path:
+        return self.folder / "cells" / cell_id
+
+    # --- all of it ------------------------------------------------------------------------------
+
     def load_cell(self, cell: Cell) -> LoadedCell:
-        counted = self.counted_attempt(cell.id)
-        card = self.cell_folder(cell.id) / "scorecard.json"
+        attempt = self.counted_attempt(cell.id)
         return LoadedCell(
             cell=cell,
-            result=counted[1] if counted else None,
+            result=attempt.result if attempt else None,
             attempts=len(self._attempts(cell.id)),
-            scorecard=parse_json(card.read_bytes(), Scorecard, where=str(card))
-            if card.is_file()
-            else None,
+            scorecard=self._scorecard(cell.id),
         )
+
+    def _scorecard(self, cell_id: str) -> Scorecard | None:
+        path = self.cell_folder(cell_id) / "scorecard.json"
+        if not path.is_file():
+            return None
+        return parse_json(path.read_bytes(), Scorecard, where=str(path))
 
     def load(self) -> LoadedRun:
         plan = self.plan()
-        return LoadedRun(plan=plan, cells=tuple(self.load_cell(cell) for cell in plan.cells))
+        return LoadedRun(plan=plan, cells=tuple(map(self.load_cell, plan.cells)))
 
     def write_scorecard(self, card: Scorecard) -> None:
         write_record(self.cell_folder(card.cell_id) / "scorecard.json", card)
 
 
 def _attempt_number(folder: Path) -> int:
-    return int(folder.name.removeprefix("attempt-").removesuffix(".partial"))
+    """Of `attempt-12` or `attempt-12.partial`: by name, 12 would come before 2."""
+    return int(folder.name.removeprefix("attempt-").removesuffix(PARTIAL))

@@ -21,8 +21,10 @@ import mcp
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from runner import plan
+from runner.benchmarks import BENCHMARKS
 from runner.checkout import Checkout
-from runner.executors.local import Progress, run_all
+from runner.executors.local import Local
+from runner.protocols import Progress
 from runner.records import Limits
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.places import INSTALL, STATE, WORKSPACE
@@ -152,9 +154,10 @@ CALL = ("find_files", {"pattern": "README*"})
 
 def round_trip(checkout: Checkout, server: str = "code-index-mcp") -> Figure:
     """A real server's `tools/call`, in a cell and on this machine, from the very same install."""
-    scenarios, arms = checkout.choose(["flask-error-handling"], [server])
+    scenarios = checkout.choose_scenarios(["flask-error-handling"])
+    arms = checkout.choose_servers([server])
     prepared = checkout.prepare(scenarios, arms)
-    arm, ground = prepared.arms[server], prepared.grounds[scenarios[0]]
+    arm, ground = prepared.arms[server], prepared.scenarios[scenarios[0]]
     assert arm.spec is not None
     plan_of = launch(arm.spec)
 
@@ -164,7 +167,7 @@ def round_trip(checkout: Checkout, server: str = "code-index-mcp") -> Figure:
         )
         log = ServerLog(stderr=StderrFile(None))
         async with (
-            open_container(prepared.client, given) as container,
+            open_container(checkout.engine, given) as container,
             open_session(
                 container, list(plan_of.argv), plan_of.env, log, initialize_timeout_sec=60
             ) as session,
@@ -192,7 +195,7 @@ def round_trip(checkout: Checkout, server: str = "code-index-mcp") -> Figure:
                 )
 
     with tempfile.TemporaryDirectory() as folder:
-        copy_install(prepared.client, ground.image, str(arm.volume), Path(folder))
+        copy_install(checkout.engine, ground.image, str(arm.volume), Path(folder))
         host = asyncio.run(on_host(Path(folder)))
     return ratio(
         "tools/call of a real server in a cell / on host stdio", asyncio.run(in_cell()), host, 1.6
@@ -232,18 +235,19 @@ def scoring_cost(checkout: Checkout) -> list[Figure]:
     """1,000 transcripts of a real cell, scored in a process of their own."""
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder) / "bench")
-        scenarios, servers = checkout.choose([next(iter(checkout.catalog.scenarios))], ["shell"])
+        scenarios = checkout.choose_scenarios([next(iter(checkout.catalog.scenarios))])
+        servers = checkout.choose_servers(["shell"])
         prepared = checkout.prepare(scenarios, servers)
-        cells = plan.cells(prepared, ["offline"], 1000)
+        cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1000)
         plan.load_or_create_plan(store, cells, ungated=True)
         progress = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
-        asyncio.run(run_all(cells[:1], prepared, store, progress, jobs=1))
+        asyncio.run(Local(jobs=1).run(cells[:1], prepared, store, progress))
         first = store.counted_attempt(cells[0].id)
         assert first is not None
         taken, peak = [], 0.0
         for count in (500, 1000):
             for cell in cells[1:count]:
-                copy_attempt(first[0], store, cell.id)
+                copy_attempt(first.path, store, cell.id)
             sec, peak = score_apart(store.folder)
             taken.append(sec)
     return [
@@ -277,7 +281,7 @@ def score_apart(folder: Path) -> tuple[float, float]:
 def main() -> None:
     checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
     image = checkout.base_image
-    figures = [*cell_cost(checkout.client, image), round_trip(checkout), help_cost()]
+    figures = [*cell_cost(checkout.engine, image), round_trip(checkout), help_cost()]
     figures += [Figure(**figure) for figure in grounding_figures()]
     figures += scoring_cost(checkout)
     sys.stdout.write("".join(f"{figure}\n" for figure in figures))

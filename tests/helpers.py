@@ -53,11 +53,15 @@ class Scripted:
     """A model that says what the test wrote down."""
 
     name = "scripted"
+    language_model = False
     identity = "0" * 64
 
     def __init__(self, *turns: Turn | Exception) -> None:
         self.turns = list(turns)
         self.seen: list[tuple[str, int, tuple[str, ...]]] = []
+
+    def write_artifacts(self, folder: Path) -> None:
+        """It keeps nothing."""
 
     async def turn(
         self,

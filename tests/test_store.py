@@ -48,7 +48,7 @@ def planned(folder: Path, *cells: Cell) -> RunStore:
 
 def attempt(store: RunStore, given: Cell, kind: OutcomeKind) -> Path:
     folder = store.begin(given)
-    return store.finish(folder, result(given, kind, int(folder.stem.split("-")[1])))
+    return store.finish(folder, result(given, kind, folder.number))
 
 
 def test_a_broken_attempt_is_kept_and_does_not_count_once_a_measurement_is_there(
@@ -80,11 +80,11 @@ def test_an_attempt_that_was_cut_off_is_kept_and_is_no_result(tmp_path: Path) ->
     given = cell()
     store = planned(tmp_path, given)
     folder = store.begin(given)
-    (folder / "transcript.jsonl").write_text("{}\n")
+    (folder.path / "transcript.jsonl").write_text("{}\n")
     loaded = store.load_cell(given)
     assert (loaded.result, loaded.attempts) == (None, 1)
-    assert store.begin(given).name == "attempt-2.partial"
-    assert folder.is_dir()
+    assert store.begin(given).path.name == "attempt-2.partial"
+    assert folder.path.is_dir()
 
 
 def test_more_than_nine_attempts_keep_their_order(tmp_path: Path) -> None:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from runner.protocols import (
-    Call,
-    Sandbox,
-    ToolSpec,
-)
-from runner.records import (
-    Limits,
-)
+from runner.protocols import Call, Sandbox, ShellResult, ToolSpec
+from runner.records import Limits
 from runner.sandbox.session import ServerSession
 from runner.text import cut
 
 SHELL_SPEC = ToolSpec(
     name="shell",
     description=(
-        "Run one command with bash at the repository's root and get stdout and stderr. Each call is a fresh shell. There is no network, "
-        "and the repository is read-only; /tmp may be written. Long output is cut in the middle, and says so."
+        "Run one command with bash at the repository's root and get stdout and stderr. "
+        "Each call is a fresh shell. There is no network, and the repository is read-only; "
+        "/tmp may be written. Long output is cut in the middle, and says so."
     ),
     input_schema={
         "type": "object",
@@ -32,10 +28,14 @@ SHELL_SPEC = ToolSpec(
     },
     origin="shell",
 )
+NAME_LIMIT_CHARS = 128
+"""Of a tool's name, as model APIs take it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOutcome:
+    """What a call returned: `text` as the model sees it, the other figures of the whole result."""
+
     text: str
     is_error: bool
     size_chars: int
@@ -45,7 +45,7 @@ class ToolOutcome:
 
 
 class Toolbox:
-    """What the arm offers: the shell, and a server's tools where one is mounted."""
+    """What the arm offers: the shell, and a server's tools if one is mounted."""
 
     def __init__(
         self,
@@ -56,86 +56,105 @@ class Toolbox:
         session: ServerSession | None = None,
         call_sec: float = 120,
     ) -> None:
-        self._sandbox, self._limits, self._session, self._call_sec = (
-            sandbox,
-            limits,
-            session,
-            call_sec,
-        )
-        self._names: dict[str, str] = {}
-        specs = [SHELL_SPEC]
-        for tool in session.tools if session else ():
-            name = _unique(_tool_name(server, tool.name), self._names)
-            self._names[name] = tool.name
-            specs.append(
-                ToolSpec(
-                    name=name,
-                    description=tool.description or "",
-                    input_schema=tool.input_schema,
-                    origin="server",
-                )
+        self._sandbox = sandbox
+        self._limits = limits
+        self._session = session
+        self._call_sec = call_sec
+        self._server_names: dict[str, str] = {}
+        """The model's name of a tool -> the server's."""
+        self.specs = (SHELL_SPEC, *self._server_specs(server))
+
+    def _server_specs(self, server: str) -> list[ToolSpec]:
+        specs: list[ToolSpec] = []
+        if self._session is None:
+            return specs
+        for tool in self._session.tools:
+            name = _unique(_model_name(server, tool.name), self._server_names)
+            self._server_names[name] = tool.name
+            spec = ToolSpec(
+                name=name,
+                description=tool.description or "",
+                input_schema=tool.input_schema,
+                origin="server",
             )
-        self.specs = tuple(specs)
+            specs.append(spec)
+        return specs
 
     def origin(self, tool: str) -> Literal["shell", "server"]:
-        return "server" if tool in self._names else "shell"
+        if tool in self._server_names:
+            return "server"
+        return "shell"
 
     async def call(self, call: Call, timeout_sec: float) -> ToolOutcome:
-        """Raises SandboxError where the container is gone, ServerError where the server is."""
-        if call.tool in self._names and self._session is not None:
-            limit = min(timeout_sec, self._call_sec)
-            result = await self._session.call(
-                self._names[call.tool], call.arguments, timeout_sec=limit
-            )
-            return _whole(result.text, result.is_error, result.wall_sec, self._limits)
+        """Raises SandboxError if the container is gone, ServerError if the server is."""
+        if call.tool in self._server_names and self._session is not None:
+            return await self._call_server(self._session, call, timeout_sec)
         if call.tool != SHELL_SPEC.name:
-            return _whole(f"there is no tool {call.tool!r}", True, 0.0, self._limits)
+            return self._refusal(f"there is no tool {call.tool!r}")
         command = call.arguments.get("command")
         if not isinstance(command, str) or not command.strip():
-            return _whole("shell takes one argument, `command`, a text", True, 0.0, self._limits)
-        return await self._shell(command, timeout_sec)
+            return self._refusal("shell takes one argument, `command`, a text")
+        return await self._call_shell(command, timeout_sec)
 
-    async def _shell(self, command: str, timeout_sec: float) -> ToolOutcome:
-        limit = max(1.0, min(timeout_sec, self._limits.shell_timeout_sec))
-        done = await self._sandbox.shell(command, timeout_sec=limit)
-        status = (
-            f"[stopped after {limit:g} s]"
-            if done.timed_out
-            else f"[exit code {done.exit_code}]"
-            if done.exit_code
-            else ""
-        )
-        text = f"{done.output.rstrip()}\n{status}".strip() if status else done.output
+    async def _call_server(
+        self, session: ServerSession, call: Call, timeout_sec: float
+    ) -> ToolOutcome:
+        limit_sec = min(timeout_sec, self._call_sec)
+        name = self._server_names[call.tool]
+        result = await session.call(name, call.arguments, timeout_sec=limit_sec)
+        return self._shown(result.text, is_error=result.is_error, wall_sec=result.wall_sec)
+
+    async def _call_shell(self, command: str, timeout_sec: float) -> ToolOutcome:
+        limit_sec = max(1.0, min(timeout_sec, self._limits.shell_timeout_sec))
+        result = await self._sandbox.shell(command, timeout_sec=limit_sec)
         return ToolOutcome(
-            text=text,
-            is_error=done.timed_out or done.exit_code != 0,
-            size_chars=done.size_chars,
-            digest=done.digest,
-            truncated=done.truncated,
-            wall_sec=done.wall_sec,
+            text=_with_status(result, limit_sec),
+            is_error=result.timed_out or result.exit_code != 0,
+            size_chars=result.size_chars,
+            digest=result.digest,
+            truncated=result.truncated,
+            wall_sec=result.wall_sec,
+        )
+
+    def _refusal(self, text: str) -> ToolOutcome:
+        """For a call that no tool can take; the model may try again."""
+        return self._shown(text, is_error=True, wall_sec=0.0)
+
+    def _shown(self, text: str, *, is_error: bool, wall_sec: float) -> ToolOutcome:
+        shown, truncated = cut(text, self._limits.result_chars)
+        # A server may send lone surrogates, which UTF-8 cannot hold: a digest must not fail there.
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        return ToolOutcome(
+            text=shown,
+            is_error=is_error,
+            size_chars=len(text),
+            digest=digest,
+            truncated=truncated,
+            wall_sec=wall_sec,
         )
 
 
-def _whole(text: str, is_error: bool, wall_sec: float, limits: Limits) -> ToolOutcome:
-    shown, truncated = cut(text, limits.result_chars)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    return ToolOutcome(
-        text=shown,
-        is_error=is_error,
-        size_chars=len(text),
-        digest=digest,
-        truncated=truncated,
-        wall_sec=wall_sec,
-    )
+def _with_status(result: ShellResult, limit_sec: float) -> str:
+    """The output, and a last line that says so if the command was stopped or failed."""
+    if result.timed_out:
+        status = f"[stopped after {limit_sec:g} s]"
+    elif result.exit_code:
+        status = f"[exit code {result.exit_code}]"
+    else:
+        return result.output
+    return f"{result.output.rstrip()}\n{status}".strip()
 
 
-def _tool_name(server: str, tool: str) -> str:
+def _model_name(server: str, tool: str) -> str:
     """As MCP clients name it for a model, in the letters and the length that model APIs take."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server}__{tool}")[:128]
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server}__{tool}")
+    return name[:NAME_LIMIT_CHARS]
 
 
-def _unique(name: str, taken: dict[str, str]) -> str:
-    number, candidate = 2, name
+def _unique(name: str, taken: Collection[str]) -> str:
+    # Two tools with one name after cutting and cleaning: the second would hide the first.
+    candidate = name
+    number = 2
     while candidate in taken:
         candidate = f"{name[:120]}_{number}"
         number += 1

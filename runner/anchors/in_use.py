@@ -30,11 +30,11 @@ def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterato
             counted is None
             or fairness is None
             or fairness.verdict is None
-            or not counted[1].outcome.is_measurement
+            or not counted.result.outcome.is_measurement
         ):
             continue
         loaded = pick(catalog.scenarios, item.cell.scenario, "scenario")
-        answer, _, _ = split(iter_transcript(counted[0] / "transcript.jsonl"), loaded.scenario)
+        answer, _, _ = split(iter_transcript(counted.transcript), loaded.scenario)
         inputs = verdict_inputs(
             loaded.rubric, answer.steps, [step.must_cite for step in loaded.scenario.steps]
         )

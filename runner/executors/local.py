@@ -1,52 +1,55 @@
-"""Cells on this machine, several at once."""
+"""`local`: cells on this machine, several at once."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Sequence
 
 from runner.prepared import PreparedRun
-from runner.records import (
-    Cell,
-    CellResult,
-)
+from runner.protocols import Progress
+from runner.records import Cell
 from runner.run import run_cell
+from runner.sandbox.engine import connect
 from runner.store import RunStore
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """What `run_all` tells while it works."""
+class Local:
+    """protocols.Executor."""
 
-    started: Callable[[Cell], None]
-    says: Callable[[Cell, str], None]
-    ended: Callable[[CellResult], None]
+    def __init__(self, *, jobs: int) -> None:
+        """`jobs`: cells at a time. More than one makes their seconds noisier."""
+        self._jobs = jobs
 
+    async def run(
+        self, cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress
+    ) -> None:
+        """Every cell once, in the plan's order. Cancelled, it records the cells under way so."""
+        slots = asyncio.Semaphore(self._jobs)
+        engine = connect(prepared.engine_url)
 
-async def run_all(
-    cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress, *, jobs: int
-) -> None:
-    """Every cell once, at most `jobs` at a time, in the plan's order. Cancelled, it records the cells under way as such."""
-    gate = asyncio.Semaphore(jobs)
+        async def run_one(cell: Cell) -> None:
+            async with slots:
+                progress.started(cell)
 
-    async def one(cell: Cell) -> None:
-        async with gate:
-            progress.started(cell)
-            progress.ended(
-                await run_cell(cell, prepared, store, lambda text: progress.says(cell, text))
-            )
+                def log(line: str) -> None:
+                    progress.says(cell, line)
 
-    async with asyncio.TaskGroup() as tasks:
-        for cell in cells:
-            tasks.create_task(one(cell))
+                progress.ended(await run_cell(cell, prepared, engine, store, log))
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for cell in cells:
+                    tasks.create_task(run_one(cell))
+        finally:
+            engine.close()
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:
-    """Run it; SIGINT and SIGTERM cancel it in order (cells recorded, containers removed) and end in KeyboardInterrupt.
+    """Run it to its end; SIGINT and SIGTERM cancel it in order and end in KeyboardInterrupt.
 
-    Raises the first failure itself, out of its group.
+    In order: cells under way are recorded, their containers removed. Raises the first failure
+    itself, out of its group.
     """
 
     async def main() -> None:
@@ -60,5 +63,4 @@ def run_until_done(work: Coroutine[object, object, None]) -> None:
     except asyncio.CancelledError as error:
         raise KeyboardInterrupt from error
     except ExceptionGroup as group:
-        first = group.exceptions[0]
-        raise first from group
+        raise group.exceptions[0] from group

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
@@ -345,6 +346,7 @@ class Offline:
     """protocols.Model. Stateful: one instance serves one cell."""
 
     name = "offline"
+    language_model = False
     identity = digest_of({"model": "offline", "version": VERSION})
 
     def __init__(self) -> None:
@@ -392,6 +394,9 @@ class Offline:
             output_tokens=wrote // 4,
             estimated=True,
         )
+
+    def write_artifacts(self, folder: Path) -> None:
+        """It keeps nothing of a cell."""
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Call:
         self._ids += 1

@@ -1,18 +1,19 @@
-"""`replay:<path>`: plays a recorded transcript's model turns against real tools, and tells where a tool's answer now differs.
+"""`replay:<path>`: a recorded transcript's model turns against real tools.
 
-A regression test for a server, with no language model.
+It tells where a tool's answer now differs: a regression test for a server, with no language model.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
 from runner.errors import FairtrialError, ProviderError
-from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import (
     Event,
     Prompt,
@@ -26,7 +27,12 @@ from runner.records import (
     digest_of,
     parse_json,
 )
+from runner.store import write_record
 from runner.transcript import read_transcript
+
+ARTIFACT = "differences.json"
+EXCERPT_CHARS = 200
+SHOWN_DIFFERENCES = 5
 
 
 class Difference(Record):
@@ -36,7 +42,7 @@ class Difference(Record):
     turn: int
     tool: str
     recorded: str
-    """First line that differs, cut to 200 characters; empty where the recording has no such line."""
+    """First line that differs, cut to 200 characters; empty if the recording has no such line."""
     now: str
     recorded_is_error: bool
     now_is_error: bool
@@ -50,120 +56,174 @@ class Differences(Record):
     differences: tuple[Difference, ...]
 
 
-def read_differences(folder: Path) -> Differences | None:
-    """Of an attempt; None where it replayed nothing."""
-    path = folder / "differences.json"
-    return parse_json(path.read_bytes(), Differences, where=str(path)) if path.is_file() else None
+def remarks(folder: Path) -> Iterator[str]:
+    """What a replay's attempt has to tell: how many of its tool results differ, and the first."""
+    path = folder / ARTIFACT
+    if not path.is_file():
+        return
+    artifact = parse_json(path.read_bytes(), Differences, where=str(path))
+    differences = artifact.differences
+    yield f"{len(differences)} of {artifact.compared} replayed tool results differ"
+    for item in differences[:SHOWN_DIFFERENCES]:
+        yield f"  step {item.step + 1}, {item.tool}"
+        yield f"    recorded: {item.recorded}"
+        yield f"    now:      {item.now}"
+
+
+@dataclass
+class _RecordedTurn:
+    """The events of one recorded turn."""
+
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    """By the call's id."""
+    usage: Usage | None = None
+
+    def take(self, event: Prose | Thinking | ToolCall | ToolResult | Usage) -> None:
+        match event:
+            case Prose():
+                self.texts.append(event.text)
+            case Thinking():
+                self.thoughts.append(event.text)
+            case ToolCall():
+                self.calls.append(event)
+            case ToolResult():
+                self.results[event.call_id] = event
+            case Usage():
+                self.usage = self.usage or event
+
+    def play(self) -> Turn:
+        """The turn as the model returned it then."""
+        calls = tuple(Call(id=c.call_id, tool=c.tool, arguments=c.arguments) for c in self.calls)
+        usage = self.usage or _NO_USAGE
+        return Turn(
+            text="\n".join(self.texts),
+            thinking="\n".join(self.thoughts),
+            calls=calls,
+            stop="tool_use" if calls else "end",
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            estimated=usage.estimated,
+        )
+
+
+_NO_USAGE = Usage(step=0, turn=0, input_tokens=0, output_tokens=0, wall_sec=0, estimated=True)
 
 
 class Replay:
     """protocols.Model. Stateful: one instance serves one cell."""
 
+    language_model = False
+
     def __init__(self, path: str) -> None:
-        """`path` is a transcript.jsonl, or the folder of an attempt. Raises FairtrialError where there is none."""
-        file = Path(path) / "transcript.jsonl" if Path(path).is_dir() else Path(path)
+        """`path` is a transcript.jsonl, or the folder of an attempt.
+
+        Raises FairtrialError if there is none.
+        """
+        file = Path(path)
+        if file.is_dir():
+            file = file / "transcript.jsonl"
         if not file.is_file():
-            raise FairtrialError(
-                "there is no recording",
-                where=str(file),
-                hint="give the transcript.jsonl of a finished attempt",
-            )
+            hint = "give the transcript.jsonl of a finished attempt"
+            raise FairtrialError("there is no recording", where=str(file), hint=hint)
+        recording = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"replay:{path}"
-        self.identity = digest_of(
-            {"model": "replay", "recording": hashlib.sha256(file.read_bytes()).hexdigest()}
-        )
-        self.differences: list[Difference] = []
-        self.compared = 0
+        self.identity = digest_of({"model": "replay", "recording": recording})
         self._where = str(file)
-        events = read_transcript(file)
-        self._prompts, self._turns = _by_turn(events)
-        self._ended = {event.step for event in events if isinstance(event, StepEnd)}
-        self._at: tuple[int, int] = (-1, 0)
+        self._recording = _Recording(read_transcript(file))
+        self._step = -1
+        self._turn = 0
+        self.compared = 0
+        self.differences: list[Difference] = []
 
     async def turn(
         self,
-        system: str,
+        system: str,  # noqa: ARG002 - a recording has its own
         conversation: Sequence[Message],
-        tools: Sequence[ToolSpec],
+        tools: Sequence[ToolSpec],  # noqa: ARG002 - it calls the tools that it called then
         *,
-        timeout_sec: float,
-    ) -> Turn:  # noqa: ARG002
-        """The recorded turn. Raises ProviderError where the recording is of another scenario, or ends before the scenario does."""
-        last = conversation[-1]
-        step, number = self._at
-        if isinstance(last, UserMessage):
-            step, number = step + 1, 0
-            if self._prompts.get(step) != last.text:
-                what = f"the recording has another prompt at step {step + 1}"
-                raise ProviderError(what, where=self._where, hint="replay its own scenario")
-        elif isinstance(last, ToolMessage):
-            self._compare(step, number, last)
-            number += 1
-        self._at = step, number
-        turn = _as_turn(self._turns.get((step, number), []))
+        timeout_sec: float,  # noqa: ARG002 - it never waits
+    ) -> Turn:
+        """The recorded turn.
+
+        Raises ProviderError if the recording is of another scenario, or ends before it does.
+        """
+        newest = conversation[-1]
+        if isinstance(newest, UserMessage):
+            self._begin_step(newest.text)
+        elif isinstance(newest, ToolMessage):
+            self._compare(newest.results)
+            self._turn += 1
+        recorded = self._recording.turns.get((self._step, self._turn), _RecordedTurn())
         # A turn cut between its prose and its calls would pass for the model's own end of the step.
-        if not turn.calls and step not in self._ended:
-            raise ProviderError(
-                f"the recording ends at step {step + 1}, turn {number}",
-                where=self._where,
-                hint="it was cut off",
-            )
-        return turn
+        if not recorded.calls and self._step not in self._recording.ended_steps:
+            message = f"the recording ends at step {self._step + 1}, turn {self._turn}"
+            raise ProviderError(message, where=self._where, hint="it was cut off")
+        return recorded.play()
 
-    def _compare(self, step: int, number: int, now: ToolMessage) -> None:
-        events = self._turns[step, number]
-        calls = [event for event in events if isinstance(event, ToolCall)]
-        then = {event.call_id: event for event in events if isinstance(event, ToolResult)}
-        for call, result in zip(calls, now.results, strict=True):
-            recorded = then.get(call.call_id)
+    def _begin_step(self, prompt: str) -> None:
+        self._step += 1
+        self._turn = 0
+        if self._recording.prompts.get(self._step) != prompt:
+            message = f"the recording has another prompt at step {self._step + 1}"
+            raise ProviderError(message, where=self._where, hint="replay its own scenario")
+
+    def _compare(self, results: Sequence[Result]) -> None:
+        turn = self._recording.turns[self._step, self._turn]
+        for call, result in zip(turn.calls, results, strict=True):
             self.compared += 1
-            if recorded is not None and (recorded.text, recorded.is_error) != (
-                result.text,
-                result.is_error,
-            ):
-                before, after = _first_difference(recorded.text, result.text)
-                self.differences.append(
-                    Difference(
-                        step=step,
-                        turn=number,
-                        tool=call.tool,
-                        recorded=before,
-                        now=after,
-                        recorded_is_error=recorded.is_error,
-                        now_is_error=result.is_error,
-                    )
-                )
+            recorded = turn.results.get(call.call_id)
+            if recorded is not None and not _same(recorded, result):
+                self.differences.append(self._difference(call.tool, recorded, result))
+
+    def _difference(self, tool: str, recorded: ToolResult, result: Result) -> Difference:
+        before, after = _first_differing_lines(recorded.text, result.text)
+        return Difference(
+            step=self._step,
+            turn=self._turn,
+            tool=tool,
+            recorded=before,
+            now=after,
+            recorded_is_error=recorded.is_error,
+            now_is_error=result.is_error,
+        )
+
+    def write_artifacts(self, folder: Path) -> None:
+        """differences.json."""
+        artifact = Differences(compared=self.compared, differences=tuple(self.differences))
+        write_record(folder / ARTIFACT, artifact)
 
 
-def _by_turn(events: Sequence[Event]) -> tuple[dict[int, str], dict[tuple[int, int], list[Event]]]:
-    prompts = {event.step: event.text for event in events if isinstance(event, Prompt)}
-    turns: dict[tuple[int, int], list[Event]] = defaultdict(list)
-    for event in events:
-        if isinstance(event, Prose | Thinking | ToolCall | ToolResult | Usage):
-            turns[event.step, event.turn].append(event)
-    return prompts, dict(turns)
+class _Recording:
+    """A transcript, by step and turn."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.prompts: dict[int, str] = {}
+        self.ended_steps: set[int] = set()
+        self.turns: dict[tuple[int, int], _RecordedTurn] = defaultdict(_RecordedTurn)
+        for event in events:
+            match event:
+                case Prompt():
+                    self.prompts[event.step] = event.text
+                case StepEnd():
+                    self.ended_steps.add(event.step)
+                case Prose() | Thinking() | ToolCall() | ToolResult() | Usage():
+                    self.turns[event.step, event.turn].take(event)
+                case _:
+                    pass
 
 
-def _as_turn(events: Sequence[Event]) -> Turn:
-    calls = tuple(
-        Call(id=e.call_id, tool=e.tool, arguments=e.arguments)
-        for e in events
-        if isinstance(e, ToolCall)
-    )
-    usage = next((e for e in events if isinstance(e, Usage)), None)
-    return Turn(
-        text="\n".join(e.text for e in events if isinstance(e, Prose)),
-        thinking="\n".join(e.text for e in events if isinstance(e, Thinking)),
-        calls=calls,
-        stop="tool_use" if calls else "end",
-        input_tokens=usage.input_tokens if usage else 0,
-        output_tokens=usage.output_tokens if usage else 0,
-        cache_read_tokens=usage.cache_read_tokens if usage else 0,
-        cache_write_tokens=usage.cache_write_tokens if usage else 0,
-        estimated=usage.estimated if usage else True,
-    )
+def _same(recorded: ToolResult, result: Result) -> bool:
+    return (recorded.text, recorded.is_error) == (result.text, result.is_error)
 
 
-def _first_difference(before: str, after: str) -> tuple[str, str]:
-    pairs = zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
-    return next(((a[:200], b[:200]) for a, b in pairs if a != b), ("", ""))
+def _first_differing_lines(before: str, after: str) -> tuple[str, str]:
+    """Empty texts if only the error flag differs."""
+    for old, new in zip_longest(before.splitlines(), after.splitlines(), fillvalue=""):
+        if old != new:
+            return old[:EXCERPT_CHARS], new[:EXCERPT_CHARS]
+    return "", ""

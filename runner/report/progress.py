@@ -17,7 +17,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from runner.executors.local import Progress
+from runner.protocols import Progress
 from runner.records import Cell, CellResult
 
 

@@ -46,7 +46,7 @@ def finished_run(tree: Tree, *, ungated: bool = False) -> RunStore:
         Plan(run="done", created_at="2026-01-02T03:04:05Z", ungated=ungated, cells=(cell,))
     )
     attempt = store.begin(cell)
-    (attempt / "transcript.jsonl").write_text(transcript(GOOD))
+    (attempt.path / "transcript.jsonl").write_text(transcript(GOOD))
     final = store.finish(attempt, loaded.result(cell))
     answer, _, _ = split(iter_transcript(final / "transcript.jsonl"), SCENARIO)
     verdict = Checklist().judge(RUBRIC, answer.steps, [step.must_cite for step in SCENARIO.steps])

@@ -1,0 +1,103 @@
+"""What a person asked for: one frozen record per verb, made by cli.py from the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+GatePolicy = Literal["require", "skip", "prefer"]
+"""`require`: refuse while the gate is closed. `skip`: go on without it, and mark the result.
+`prefer`: go behind the gate if it is open; if not, go on and mark the result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What every verb is told."""
+
+    root: Path
+    """The folder that holds scenarios/, images/ and locks/."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(Request):
+    """`run`, and `demo` and `cell`, which are runs with most of it filled in."""
+
+    scenarios: tuple[str, ...]
+    """Empty for all of scenarios/core."""
+    servers: tuple[str, ...]
+    """Empty for all."""
+    models: tuple[str, ...]
+    trials: int
+    jobs: int
+    """Cells at a time."""
+    executor: str
+    name: str
+    """The run's folder under runs/; empty for one made from what is asked."""
+    gate: GatePolicy
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRequest(Request):
+    run: str
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(Request):
+    run: str
+    gate: GatePolicy
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest(Request):
+    scenarios: tuple[str, ...]
+    """Empty for all."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockRequest(Request):
+    check: bool
+    """Change nothing, and fail if a lock is out of date."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerRequest(Request):
+    action: Literal["list", "check"]
+    names: tuple[str, ...]
+    """Empty for all."""
+    scenario: str
+    """Whose repository to mount; empty for one that the server has a canary for."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyAnchorsRequest(Request):
+    judge: str
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnchorsRequest(Request):
+    action: Literal["propose", "accept", "regrade"]
+    reason: str
+    judge: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroundRequest(Request):
+    repo: str
+    """A path or URL."""
+    commit: str
+    roots: tuple[str, ...]
+    """Absolute paths by which the text calls the repository."""
+    files: tuple[Path, ...]
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanRequest(Request):
+    everything: bool
