@@ -32,7 +32,7 @@ from runner.servers import (
     line_base,
     network_attempts,
     open_server,
-    prove,
+    require_canary,
 )
 from runner.volumes import ServerVolume, ensure_volume
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, spec_of, tiny_folder
@@ -163,7 +163,7 @@ async def session_with(answer: str) -> AsyncIterator[ServerSession]:
 def test_a_server_that_answers_politely_with_nothing_fails_its_canary(answer: str) -> None:
     async def run() -> None:
         async with session_with(answer) as session:
-            await prove(session, spec_of(), FLASK)
+            await require_canary(session, spec_of(), FLASK)
 
     with pytest.raises(
         ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: "
@@ -185,7 +185,7 @@ async def _unwrapped(run: Any) -> None:
 def test_a_canary_that_finds_its_text_passes_and_measures_the_line_base() -> None:
     async def run() -> CanaryResult:
         async with session_with("src/app.py:3: def {name}") as session:
-            return await prove(session, spec_of(), FLASK)
+            return await require_canary(session, spec_of(), FLASK)
 
     result = anyio.run(run)
     assert (result.passed, result.text) == (True, "src/app.py:3: def wsgi_app")

@@ -57,7 +57,7 @@ def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> No
     async def work(session: ServerSession) -> tuple[str, str, Any]:
         who = await session.call("whoami", {}, timeout_sec=10)
         said = await session.call("echo", {"text": "naïve ☃"}, timeout_sec=10)
-        return who.text, said.text, session.seen
+        return who.text, said.text, session.tools_seen
 
     who, said, seen = use("good", work)
     assert (who, said) == ("10002 /workspace /var/lib/server", "naïve ☃")
