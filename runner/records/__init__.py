@@ -1,4 +1,7 @@
-"""Every frozen record that touches disk. Units ride in the names; `digest` is always a SHA256 of canonical JSON or bytes, in hex."""
+"""Every frozen record that touches disk, a file per section.
+
+Units ride in the names; `digest` is always a SHA256 of canonical JSON or bytes, in hex.
+"""
 
 from __future__ import annotations
 
