@@ -33,6 +33,9 @@ _ALONE = {
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_COUNT": "0",
     "GIT_CONFIG_PARAMETERS": "",
+    # A partial clone would fetch what it lacks, or ask for a password, while it is only being read.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
 }
 """The user's git configuration could change what is stored (filters, line ends, signing), and so the commit."""
 _FETCHING = {
@@ -165,6 +168,22 @@ def tree_entries(folder: Path, commit: str) -> Iterator[TreeEntry]:
             head, _, path = record.partition(b"\t")
             mode, _, sha = head.decode().split(" ")
             yield TreeEntry(mode, sha, path.decode("utf-8", "surrogateescape"))
+
+
+def object_folder(path: Path) -> Path:
+    """The git directory with a local repository's objects: a linked worktree's own has none.
+
+    Raises SourceError if there is no repository at the path.
+    """
+    git_at(path)  # says so if git is missing
+    from git import Repo  # noqa: PLC0415 - see git_at
+    from git.exc import InvalidGitRepositoryError, NoSuchPathError  # noqa: PLC0415 - see git_at
+
+    try:
+        return Path(Repo(path).common_dir)
+    except (InvalidGitRepositoryError, NoSuchPathError) as error:
+        hint = "give the path of a clone, or a URL that git can clone"
+        raise SourceError("not a git repository", where=str(path), hint=hint) from error
 
 
 def fetch_source(
