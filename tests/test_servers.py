@@ -1,13 +1,14 @@
+"""A server under test: its definition, its warm-up and canary, and the doctor."""
+
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-import shutil
-import threading
+import tarfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ import mcp
 import pytest
 from mcp.server.mcpserver import MCPServer
 
-from runner.errors import CatalogError, LockError, ServerError
-from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp, parse_yaml
-from runner.sandbox import volume_host
+from runner.errors import CatalogError, ServerError
+from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.session import ServerSession
@@ -34,43 +34,11 @@ from runner.servers import (
     open_server,
     prove,
 )
-from runner.volumes import ServerVolume, ensure_volume, verify_volume, volume_name
+from runner.volumes import ServerVolume, ensure_volume
+from tests.tiny_server import ROOT, Checkout, Folder, read_server, spec_of, tiny_folder
 
-ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted(path.parent for path in (ROOT / "images/servers").glob("*/server.yaml"))
 FLASK = "pypi:flask==3.1.2"
-
-
-@dataclass(frozen=True)
-class Folder:
-    spec: ServerSpec
-    folder: Path
-
-
-def read(folder: Path) -> Folder:
-    return Folder(
-        parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where=str(folder)), folder
-    )
-
-
-def spec_of(**changes: Any) -> ServerSpec:
-    canary = Canary(
-        repository="*",
-        call=McpCall(tool="find", arguments={"name": "wsgi_app"}),
-        contains="app.py:3",
-        line=3,
-    )
-    known = {
-        "name": "tiny",
-        "title": "Tiny",
-        "version": "1.0",
-        "licence": "MIT",
-        "homepage": "none",
-        "line_base": 1,
-    }
-    return ServerSpec(
-        **{**known, "command": ("python3", "{install}/server.py"), "canaries": (canary,), **changes}
-    )
 
 
 # --- placeholders and launch ----------------------------------------------------------------
@@ -138,7 +106,7 @@ def test_the_six_servers_are_shipped() -> None:
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda f: f.name)
 def test_a_shipped_server_is_whole_and_has_a_canary_that_shows_a_line(folder: Path) -> None:
-    spec = read(folder).spec
+    spec = read_server(folder).spec
     assert spec.name == folder.name
     assert problems(spec, str(folder)) == []
     assert launch(spec).argv
@@ -174,53 +142,6 @@ def test_every_package_of_a_shipped_server_is_pinned_by_hash_and_names_no_addres
             assert "==" not in line or f"\n{line} " in f"\n{text}"
         pinned += len(entries)
     assert pinned > 0
-
-
-# --- what names and fills a volume ----------------------------------------------------------
-
-
-def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Path) -> None:
-    folder = shutil.copytree(ROOT / "images/servers/code-index-mcp", tmp_path / "s")
-    server = read(folder)
-    before = volume_name(server, "sha256:base")
-    assert (
-        volume_name(
-            Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base"
-        )
-        == before
-    )
-    assert (
-        volume_name(
-            Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base"
-        )
-        != before
-    )
-    assert volume_name(server, "sha256:other") != before
-    with (folder / "requirements.txt").open("a") as file:
-        file.write("\n")
-    assert volume_name(server, "sha256:base") != before
-
-
-def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d/a").write_text("one")
-    (tmp_path / "l").symlink_to("d/a")
-    seen = [volume_host.content(tmp_path)]
-    assert seen[0][1] == 3
-    for change in (
-        lambda: (tmp_path / "d/a").write_text("two"),
-        lambda: (tmp_path / "d/a").chmod(0o755),
-        lambda: (tmp_path / "l").rename(tmp_path / "m"),
-        lambda: (tmp_path / "n").symlink_to("d"),
-        lambda: (tmp_path / "d/b").write_text(""),
-    ):
-        change()
-        seen.append(volume_host.content(tmp_path))
-    assert len({digest for digest, _ in seen}) == len(seen)
-    (tmp_path / volume_host.MARKER).write_text("{}")
-    assert volume_host.content(tmp_path) == seen[-1]
 
 
 # --- warm-up and canary, over a real session ------------------------------------------------
@@ -286,36 +207,11 @@ def test_the_repositorys_own_canary_comes_before_the_one_for_any() -> None:
 
 # --- in the engine --------------------------------------------------------------------------
 
-TINY = r"""
-import json, socket, sys
-print("listening", flush=True)
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked:
-        continue
-    method, wanted = asked["method"], asked.get("params", {})
-    if method == "initialize":
-        about = {"name": "tiny", "version": "9"}
-        answer = {"protocolVersion": wanted["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
-    elif method == "tools/list":
-        answer = {"tools": [{"name": "find", "description": "finds", "inputSchema": {"type": "object"}}]}
-    elif method == "tools/call":
-        with open("/tmp/left-behind", "w") as file:
-            file.write("x")
-        try:
-            socket.create_connection(("192.0.2.1", 443), 1)
-        except OSError:
-            pass
-        name = wanted["arguments"]["name"]
-        lines = open("/workspace/src/app.py").read().splitlines()
-        found = "".join(f"app.py:{n}: {line}\n" for n, line in enumerate(lines, 1) if name in line)
-        answer = {"content": [{"type": "text", "text": found}]}
-    else:
-        answer = {}
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
-"""
 REPOSITORY = {
-    "src/app.py": "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\ndef handle(environ):\n    return sys.argv\n",
+    "src/app.py": (
+        "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\n"
+        "def handle(environ):\n    return sys.argv\n"
+    ),
     "README.md": "# A tiny repository\n",
 }
 
@@ -334,50 +230,14 @@ def workspace(engine: docker.DockerClient, base_image: str) -> Iterator[str]:
 
 
 def _tar(files: dict[str, str]) -> bytes:
-    from runner.volumes import _tar as pack
-
-    return pack({name: text.encode() for name, text in files.items()})
-
-
-@pytest.fixture
-def tiny(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterator[Folder]:
-    """A server of our own, whose volume goes with the test. Its file differs per test, so no volume is shared."""
-    server = Folder(
-        spec_of(
-            files={
-                "server.py": f"# {tmp_path.name}\n{TINY}",
-                "bin/hello": "#!/bin/sh\necho {state}\n",
-            }
-        ),
-        tmp_path,
-    )
-    yield server
-    engine.api.remove_volume(volume_name(server, base_image), force=True)
-
-
-@dataclass(frozen=True)
-class Checkout:
-    engine: docker.DockerClient
-    base: str
-    env: BuilderEnv
-    locks: Path
-
-    def volume(self, server: Folder, said: list[str] | None = None) -> ServerVolume:
-        log = (said if said is not None else []).append
-        return ensure_volume(self.engine, server, self.base, self.env, log, lock_dir=self.locks)
-
-    def as_root(self, volume: str, command: str) -> str:
-        binds = {volume: {"bind": "/opt/server", "mode": "rw,nocopy"}}
-        said = self.engine.containers.run(
-            self.base,
-            ["sh", "-c", command],
-            volumes=binds,
-            user="0",
-            remove=True,
-            network_mode="none",
-            labels={"fairtrial": "test"},
-        )
-        return str(said.decode())
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, text in files.items():
+            data = text.encode()
+            item = tarfile.TarInfo(name)
+            item.size = len(data)
+            archive.addfile(item, io.BytesIO(data))
+    return out.getvalue()
 
 
 @pytest.fixture
@@ -390,91 +250,9 @@ def checkout(
     return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
 
 
-@pytest.mark.docker
-def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    said: list[str] = []
-    first = checkout.volume(tiny, said)
-    assert len(said) == 2
-    assert checkout.volume(tiny, said) == first
-    assert len(said) == 2
-    verify_volume(checkout.engine, first, checkout.base)
-    listed = checkout.as_root(
-        first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello"
-    )
-    assert (
-        listed
-        == ". 700 10002\nbin/hello 755 10002\nserver.py 644 10002\n#!/bin/sh\necho /var/lib/server\n"
-    )
-
-
-@pytest.mark.docker
-def test_two_builders_at_once_make_one_whole_volume(checkout: Checkout, tiny: Folder) -> None:
-    said: list[str] = []
-    found: list[ServerVolume] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(checkout.volume(tiny, said))) for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 3
-    assert len(set(found)) == 1
-    assert len(said) == 2
-    verify_volume(checkout.engine, found[0], checkout.base)
-
-
-@pytest.mark.docker
-def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    name = volume_name(tiny, checkout.base)
-    checkout.engine.api.create_volume(name)
-    checkout.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
-    killed = checkout.engine.api.create_container(
-        checkout.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
-    )
-    assert checkout.volume(tiny).name == name
-    assert (
-        checkout.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
-        == "# bin\nserver.py\n"
-    )
-    with pytest.raises(docker.errors.NotFound):
-        checkout.engine.api.inspect_container(killed["Id"])
-
-
-@pytest.mark.docker
-def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    volume = checkout.volume(tiny)
-    checkout.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
-    with pytest.raises(
-        LockError,
-        match=f"{volume.name}: the volume's content is not what was built\nhint: remove it",
-    ):
-        checkout.volume(tiny)
-
-
-@pytest.mark.docker
-def test_a_package_that_is_not_what_its_hash_says_is_refused(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    (tiny.folder / "requirements.txt").write_text(f"six==1.17.0 --hash=sha256:{'0' * 64}\n")
-    with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
-        checkout.volume(tiny)
-    assert "its packages could not be installed" in caught.value.what
-    assert (
-        checkout.engine.api.containers(
-            all=True,
-            filters={"label": "fairtrial=builder", "name": volume_name(tiny, checkout.base)},
-        )
-        == []
-    )
-    with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
-        checkout.volume(tiny)
+@pytest.fixture
+def tiny(tmp_path: Path, checkout: Checkout) -> Iterator[Folder]:
+    yield from checkout.with_volume_removed(tiny_folder(tmp_path))
 
 
 @pytest.mark.docker
@@ -635,7 +413,7 @@ def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is
 def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     checkout: Checkout, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
-    server = read(ROOT / "images/servers" / name)
+    server = read_server(ROOT / "images/servers" / name)
     volume = ensure_volume(
         checkout.engine,
         server,
