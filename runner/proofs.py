@@ -15,24 +15,8 @@ from runner.errors import Problem
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.symbols import SourceFile, outline_of
 from runner.protocols import Files, Judge
-<<<<<<< HEAD
-from runner.records import (
-    Answer,
-    AnswerStep,
-    Check,
-    Effort,
-    Fairness,
-    MustCite,
-    Rubric,
-    Scenario,
-    Score,
-    Scored,
-)
+from runner.records import Answer, AnswerStep, Effort, Fairness, MustCite, Scenario, Score, Scored
 from runner.scoring.fairness import FAIRNESS, score_fairness
-=======
-from runner.records import Answer, AnswerStep, Effort, Fairness, MustCite, Scenario, Scored
-from runner.scoring.fairness import WEIGHTS, score_fairness
->>>>>>> wt-anchors
 
 REFERENCE_FLOOR = 0.9
 """What a scenario's own reference answer must earn; `fairtrial anchors accept` asks the same."""
@@ -41,7 +25,7 @@ CHEAT_MARGIN = 0.25
 PROMPT_CEILING = 0.5
 """The pasted prompt must earn less, however much the reference earns."""
 
-Score = Callable[[Sequence[str]], Fairness]
+Scorer = Callable[[Sequence[str]], Fairness]
 """Scores an answer to one scenario: one text a step."""
 
 
@@ -181,11 +165,13 @@ def _compared(fairness: Fairness) -> dict[str, float]:
 
 
 def worth(fairness: Fairness) -> float:
-    """Fairness with efficiency left out and the other weights scaled up to 1: a cheat costs nothing, so its efficiency says nothing."""
+    """Fairness without efficiency, the other weights scaled up to 1.
+
+    A cheat costs nothing, so its efficiency says nothing.
+    """
     weights = {name: FAIRNESS[name].weight for name in _proven()}
-    return sum(weight * _value(fairness, name) for name, weight in weights.items()) / sum(
-        weights.values()
-    )
+    total = sum(weight * _value(fairness, name) for name, weight in weights.items())
+    return total / sum(weights.values())
 
 
 def _proven() -> list[str]:

@@ -28,7 +28,6 @@ from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch, pick_canary, problems
 from runner.servers import (
     CanaryResult,
-    check_canary,
     check_server,
     line_base,
     network_attempts,
