@@ -14,7 +14,7 @@ from pathlib import Path
 from runner.catalog import HELD_OUT
 from runner.errors import Drift
 from runner.records import Record, canonical_json
-from runner.scoring import adoption, fairness, keywords
+from runner.scoring import ADOPTION, FAIRNESS, keywords
 
 SCENARIOS = "scenarios"
 ANCHORS = f"{SCENARIOS}/{HELD_OUT}/"
@@ -101,8 +101,11 @@ def is_frozen(path: str) -> bool:
 
 def scoring_in_use() -> dict[str, float | str]:
     """The weights of both scores, and the version of what a check means."""
-    weights: dict[str, float | str] = {
-        f"fairness.{name}": weight for name, weight in fairness.WEIGHTS.items()
+    scoring: dict[str, float | str] = {
+        "check_semantics": keywords.SEMANTICS,
+        "bonus_weight": keywords.BONUS_WEIGHT,
     }
-    weights |= {f"adoption.{name}": weight for name, weight in adoption.WEIGHTS.items()}
-    return weights | {"check_semantics": keywords.SEMANTICS, "bonus_weight": keywords.BONUS_WEIGHT}
+    for half, parts in (("fairness", FAIRNESS), ("adoption", ADOPTION)):
+        for name, part in parts.items():
+            scoring[f"{half}.{name}"] = part.weight
+    return scoring

@@ -1,8 +1,7 @@
-"""Adoption: was the server used, and used well? Seen beside fairness, never inside it (seed 002, step 3 and pitfall 2).
+"""Adoption: was the server used, and used well? Beside fairness, never inside it (DESIGN.md, Scores).
 
-    adoption = 0.60·tool_fluency + 0.40·discoverability
-
-These scorers take a `ToolTrace`: calls alone, no word of the answer.
+It is the weighted sum of the parts in `ADOPTION`. A new part is a function of a `ToolTrace`, and a line there.
+Its scorers see calls alone, and no word of the answer.
 """
 
 from __future__ import annotations
@@ -13,10 +12,7 @@ import shlex
 
 from runner.protocols import AdoptionScorer
 from runner.records import Adoption, Score, Scored, ToolTrace, TraceCall, Unscored
-from runner.scoring.weights import weighted
-
-WEIGHTS = {"tool_fluency": 0.60, "discoverability": 0.40}
-"""Seed 002, step 3, in the figures of DESIGN.md, Scores."""
+from runner.scoring.weights import Part, weighted
 
 STRUCTURAL = Unscored(reason="structural: the shell arm has no server to adopt")
 
@@ -82,23 +78,26 @@ def discoverability(trace: ToolTrace) -> Score:
     )
 
 
-ADOPTION: dict[str, AdoptionScorer] = {
-    "tool_fluency": tool_fluency,
-    "discoverability": discoverability,
+ADOPTION: dict[str, Part[AdoptionScorer]] = {
+    "tool_fluency": Part(
+        score=tool_fluency, weight=0.60, label="fluency", short="fluency", heading="tool fluency"
+    ),
+    "discoverability": Part(
+        score=discoverability, weight=0.40, label="discoverability", short="discov."
+    ),
 }
 
 
 def score_adoption(trace: ToolTrace, *, server: str) -> Adoption:
     """The adoption half of a scorecard. For `shell` every score is structurally unscored: a dash in a report, 0 in no average."""
     parts: dict[str, Score] = {
-        name: STRUCTURAL if server == "shell" else scorer(trace)
-        for name, scorer in ADOPTION.items()
+        name: STRUCTURAL if server == "shell" else part.score(trace)
+        for name, part in ADOPTION.items()
     }
     calls = [call for call in trace.calls if call.origin == "server"]
     return Adoption(
-        score=weighted(parts, WEIGHTS),
-        tool_fluency=parts["tool_fluency"],
-        discoverability=parts["discoverability"],
+        score=weighted(parts, ADOPTION),
+        parts=parts,
         server_calls=len(calls),
         server_errors=sum(call.is_error for call in calls),
         shell_calls=len(trace.calls) - len(calls),

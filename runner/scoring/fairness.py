@@ -1,8 +1,7 @@
-"""Fairness: was the answer better, faster, cheaper? (seed 002, step 3)
+"""Fairness: was the answer better, faster, cheaper? (DESIGN.md, Scores)
 
-    fairness = 0.10·keyword_coverage + 0.55·llm_quality + 0.15·citation_grounding + 0.20·efficiency
-
-These scorers see the answer and what it cost. They see no tool call, and no arm's name.
+It is the weighted sum of the parts in `FAIRNESS`. A new part is a function of `Evidence`, and a line there.
+Its scorers see the answer and what it cost. They see no tool call, and no arm's name.
 
 Citation grounding is the harmonic mean (F1) of two parts, both printed beside it:
 
@@ -41,15 +40,7 @@ from runner.records import (
 )
 from runner.scoring.efficiency import efficiency
 from runner.scoring.keywords import keyword_coverage
-from runner.scoring.weights import weighted
-
-WEIGHTS = {
-    "keyword_coverage": 0.10,
-    "llm_quality": 0.55,
-    "citation_grounding": 0.15,
-    "efficiency": 0.20,
-}
-"""DESIGN.md, Scores: the published weights of the harness that seed 002 describes."""
+from runner.scoring.weights import Part, weighted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +88,23 @@ def citation_grounding(evidence: Evidence) -> Score:
     return Scored(value=value, detail=f"precision {precision:.2f}, recall {recall.value:.2f}")
 
 
-FAIRNESS: dict[str, Callable[[Evidence], Score]] = {
-    "keyword_coverage": _keywords,
-    "llm_quality": _quality,
-    "citation_grounding": citation_grounding,
-    "efficiency": _efficiency,
+FairnessScorer = Callable[[Evidence], Score]
+
+FAIRNESS: dict[str, Part[FairnessScorer]] = {
+    "keyword_coverage": Part(
+        score=_keywords, weight=0.10, label="keyword coverage", short="keyw.", term="keywords"
+    ),
+    "llm_quality": Part(
+        score=_quality, weight=0.55, label="quality", short="quality", heading="judged quality"
+    ),
+    "citation_grounding": Part(
+        score=citation_grounding,
+        weight=0.15,
+        label="grounding",
+        short="ground.",
+        heading="citation grounding",
+    ),
+    "efficiency": Part(score=_efficiency, weight=0.20, label="efficiency", short="effic."),
 }
 
 
@@ -160,13 +163,10 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         files_cited=cited_files(whole),
         verdict=_judged(judge, scenario, rubric, answer),
     )
-    parts = {name: scorer(evidence) for name, scorer in FAIRNESS.items()}
+    parts = {name: part.score(evidence) for name, part in FAIRNESS.items()}
     return Fairness(
-        score=weighted(parts, WEIGHTS),
-        keyword_coverage=parts["keyword_coverage"],
-        llm_quality=parts["llm_quality"],
-        citation_grounding=parts["citation_grounding"],
-        efficiency=parts["efficiency"],
+        score=weighted(parts, FAIRNESS),
+        parts=parts,
         must_cite_recall=must_cite_recall(evidence),
         grounding=whole.summary,
         citations=whole.citations,

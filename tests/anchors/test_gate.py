@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from runner.errors import (
 )
 from runner.judges.checklist import Checklist
 from runner.records import AnchorsLock, Correlation
-from runner.scoring import fairness
+from runner.scoring import FAIRNESS
 from tests.anchors.material import CORE, DATE, FarAway, Tree, locked
 
 ONE = "scenarios/held-out/queue-one"
@@ -124,7 +125,7 @@ def test_line_ends_and_file_modes_change_no_digest(tree: Tree) -> None:
 
 
 def test_another_weight_of_a_score_is_drift(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(fairness.WEIGHTS, "llm_quality", 0.6)
+    monkeypatch.setitem(FAIRNESS, "llm_quality", replace(FAIRNESS["llm_quality"], weight=0.6))
     assert [str(drift) for drift in drifts(tree)] == [
         "scoring fairness.llm_quality: changed (expected 0.55, found 0.6)"
     ]
