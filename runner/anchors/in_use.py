@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runner.anchors.material import must_find
 from runner.anchors.verdicts import adds_up
 from runner.catalog import Catalog, LoadedScenario, pick
 from runner.errors import Drift
@@ -18,7 +19,7 @@ SCORE_AGAIN = (
 )
 
 
-def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterator[Drift]:
+def judged_differently(store: RunStore, catalog: Catalog, judge: Judge) -> Iterator[Drift]:
     """Scorecards whose verdict is not of this judge, today's rubric and the cell's transcript.
 
     Without this, scoring under an edited rubric and putting the rubric back would carry its figures
@@ -40,8 +41,7 @@ def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterato
 def _inputs(loaded: LoadedScenario, attempt: EndedAttempt) -> str:
     """What a verdict would be on today, as a digest."""
     answer, _, _ = split(iter_transcript(attempt.transcript), loaded.scenario)
-    must_find = [step.must_cite for step in loaded.scenario.steps]
-    return verdict_inputs(loaded.rubric, answer.steps, must_find)
+    return verdict_inputs(loaded.rubric, answer.steps, must_find(loaded.scenario))
 
 
 def _differs(where: str, verdict: Verdict, judge: Judge, inputs: str) -> Iterator[Drift]:
