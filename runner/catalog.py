@@ -33,8 +33,6 @@ MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
 _ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes"})
 """Keys of a server that a report shows and no cell can see."""
-_SCENARIO_FILES = frozenset({"scenario.yaml", "rubric.yaml", "reference"})
-_HELD_OUT_FILES = frozenset({"transcripts", "gold_scores.json"})
 _SERVER_FILES = frozenset({"server.yaml", "requirements.in", *LOCK_FILES})
 
 T = TypeVar("T")
@@ -221,10 +219,7 @@ def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
 
 def _read_scenario(folder: Path) -> LoadedScenario:
     suite = folder.parent.name
-    known = _SCENARIO_FILES
-    if suite == HELD_OUT:
-        known |= _HELD_OUT_FILES
-    problems = list(_unknown_files(folder, known))
+    problems = list(_unknown_files(folder, _scenario_files(suite)))
     scenario = _record(folder / "scenario.yaml", Scenario, problems)
     rubric = _record(folder / "rubric.yaml", Rubric, problems)
     reference: tuple[str, ...] = ()
@@ -239,6 +234,14 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     return LoadedScenario(
         scenario=scenario, rubric=rubric, reference=reference, suite=suite, folder=folder
     )
+
+
+def _scenario_files(suite: str) -> frozenset[str]:
+    files = frozenset({"scenario.yaml", "rubric.yaml", "reference"})
+    # Anywhere else grades would look as if somebody went by them.
+    if suite == HELD_OUT:
+        files |= {"transcripts", "gold_scores.json"}
+    return files
 
 
 def _scenario_problems(folder: Path, scenario: Scenario) -> Iterator[Problem]:
@@ -287,12 +290,7 @@ def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:
 def _read_server(folder: Path) -> LoadedServer:
     problems = list(_unknown_files(folder, _SERVER_FILES))
     spec = _record(folder / "server.yaml", ServerSpec, problems)
-    locks: dict[str, str] = {}
-    for name in LOCK_FILES:
-        if (folder / name).exists():
-            with _collected(problems):
-                locks[name] = _text(folder / name)
-    problems += _lock_problems(folder, locks)
+    locks = _read_locks(folder, problems)
     if spec:
         problems += _server_problems(folder, spec, locks)
     if problems or not spec:
@@ -302,11 +300,18 @@ def _read_server(folder: Path) -> LoadedServer:
     return LoadedServer(spec=spec, folder=folder, digest=digest)
 
 
-def _lock_problems(folder: Path, locks: Mapping[str, str]) -> Iterator[Problem]:
-    # npm resolves anew what a lock alone, or a package.json alone, leaves open.
+def _read_locks(folder: Path, problems: list[Problem]) -> dict[str, str]:
+    """File name -> text."""
+    locks: dict[str, str] = {}
+    for name in LOCK_FILES:
+        if (folder / name).exists():
+            with _collected(problems):
+                locks[name] = _text(folder / name)
+    # A package.json alone pins nothing, and npm installs nothing from a lock alone.
     if ("package.json" in locks) != ("package-lock.json" in locks):
         message = "package.json and package-lock.json go together"
-        yield Problem(where=_where(folder), message=message)
+        problems.append(Problem(where=_where(folder), message=message))
+    return locks
 
 
 def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -> Iterator[Problem]:

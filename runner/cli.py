@@ -210,10 +210,10 @@ def report(request: ReportRequest) -> int:
 
 
 def _require_judged_alike(store: RunStore, checkout: Checkout) -> None:
-    from runner.anchors.in_use import SCORE_AGAIN, judged_otherwise
+    from runner.anchors.in_use import SCORE_AGAIN, judged_differently
     from runner.errors import AnchorsDrifted
 
-    drifts = list(judged_otherwise(store, checkout.catalog, checkout.judge))
+    drifts = list(judged_differently(store, checkout.catalog, checkout.judge))
     if drifts:
         raise AnchorsDrifted(drifts, hint=SCORE_AGAIN)
 

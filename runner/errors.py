@@ -79,7 +79,12 @@ class FairtrialError(Exception):
         return text
 
 
-def _listed(heading: str, items: Sequence[Problem] | Sequence[Drift]) -> str:
+def _count(items: Sequence[object], one: str, many: str) -> str:
+    noun = one if len(items) == 1 else many
+    return f"{len(items)} {noun}"
+
+
+def _listed(heading: str, items: Sequence[object]) -> str:
     return "\n".join([heading, *(f"  {item}" for item in items)])
 
 
@@ -89,8 +94,7 @@ class CatalogError(FairtrialError):
     def __init__(
         self, problems: list[Problem], *, hint: str = "run `fairtrial check` after mending them"
     ) -> None:
-        noun = "problem" if len(problems) == 1 else "problems"
-        super().__init__(_listed(f"{len(problems)} {noun}", problems), hint=hint)
+        super().__init__(_listed(_count(problems, "problem", "problems"), problems), hint=hint)
         self.problems = tuple(problems)
 
 
@@ -132,9 +136,8 @@ class AnchorsDrifted(GateError):  # noqa: N818 - the name is the exit code's doc
     exit_code = 3
 
     def __init__(self, drifts: Sequence[Drift], *, hint: str) -> None:
-        noun = "frozen thing is" if len(drifts) == 1 else "frozen things are"
-        heading = f"{len(drifts)} {noun} not what locks/anchors.lock says"
-        super().__init__(_listed(heading, drifts), hint=hint)
+        count = _count(drifts, "frozen thing is", "frozen things are")
+        super().__init__(_listed(f"{count} not what locks/anchors.lock says", drifts), hint=hint)
         self.drifts = tuple(drifts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from runner.archives import Npm
@@ -44,7 +44,7 @@ def read_repos_lock(root: Path) -> dict[str, RepoPin]:
 def _parse_pins(text: str) -> dict[str, RepoPin]:
     data = load_json(text)
     if not isinstance(data, dict):
-        raise ValueError("it is no object of labels and pins")  # noqa: TRY004 - as any malformed lock
+        raise ValueError("it is no object of labels and pins")  # noqa: TRY004 - as any bad lock
     pins = {}
     for label, pin in data.items():
         pins[label] = parse_json(json.dumps(pin), RepoPin, where=label)
@@ -86,25 +86,25 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     address is the user's own index.
     """
     catalog.check()
-    if problems := list(address_problems(root)):
-        raise CatalogError(
-            problems, hint="make the lock again without index addresses; hashes pin the packages"
-        )
+    _refuse_addresses(root)
     pins: dict[str, RepoPin] = {}
     for loaded in catalog.scenarios.values():
         source = loaded.scenario.repository
+        # Compared with no lock: this is what makes it.
         repository = fetch_source(source, cache=cache, pins=None, environ=environ, npm=npm)
         pins[source.label] = repository.pin
     changes = [*_repo_changes(read_repos_lock(root), pins), *_image_changes(root, check=check)]
     if check and changes:
-        raise LockError(
-            "out of date:\n" + "\n".join(f"  {line}" for line in changes),
-            where="locks/",
-            hint="run `fairtrial lock`, look at the difference, and commit it",
-        )
+        raise _out_of_date(changes)
     if not check:
         write_repos_lock(root, pins)
     return changes or [f"{len(pins)} repositories and the base image are as locked"]
+
+
+def _out_of_date(changes: Sequence[str]) -> LockError:
+    listed = "\n".join(f"  {line}" for line in changes)
+    hint = "run `fairtrial lock`, look at the difference, and commit it"
+    return LockError(f"out of date:\n{listed}", where="locks/", hint=hint)
 
 
 def _repo_changes(locked: Mapping[str, RepoPin], pins: Mapping[str, RepoPin]) -> Iterator[str]:
@@ -122,17 +122,23 @@ def _repo_changes(locked: Mapping[str, RepoPin], pins: Mapping[str, RepoPin]) ->
 
 
 def _image_changes(root: Path, *, check: bool) -> Iterator[str]:
-    from runner.sandbox.base import check_images_lock, write_images_lock  # noqa: PLC0415 - it imports docker
+    from runner.sandbox import base  # noqa: PLC0415 - it imports docker
 
     try:
-        check_images_lock(root)
+        base.check_images_lock(root)
     except LockError as error:
         yield f"locks/images.lock: {error.what}"
         if not check:
-            write_images_lock(root)
+            base.write_images_lock(root)
 
 
 # --- addresses ------------------------------------------------------------------------------
+
+
+def _refuse_addresses(root: Path) -> None:
+    if problems := list(address_problems(root)):
+        hint = "make the lock again without index addresses; hashes pin the packages"
+        raise CatalogError(problems, hint=hint)
 
 
 def address_problems(root: Path) -> Iterator[Problem]:

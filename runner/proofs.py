@@ -7,7 +7,7 @@ runner/cheats.py. All of them are made from the scenario itself, so each new one
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from runner.cheats import CHEATS, PASTED_PROMPT, Loaded, cheats
@@ -15,7 +15,17 @@ from runner.errors import Problem
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.symbols import SourceFile, outline_of
 from runner.protocols import Files, Judge
-from runner.records import Answer, AnswerStep, Effort, Fairness, MustCite, Scenario, Score, Scored
+from runner.records import (
+    Answer,
+    AnswerStep,
+    Effort,
+    Fairness,
+    MustCite,
+    Scenario,
+    Score,
+    Scored,
+    Verdict,
+)
 from runner.scoring.fairness import FAIRNESS, score_fairness
 
 REFERENCE_FLOOR = 0.9
@@ -24,9 +34,6 @@ CHEAT_MARGIN = 0.25
 """How far a cheat must stay behind the reference."""
 PROMPT_CEILING = 0.5
 """The pasted prompt must earn less, however much the reference earns."""
-
-Scorer = Callable[[Sequence[str]], Fairness]
-"""Scores an answer to one scenario: one text a step."""
 
 
 def prove(loaded: Loaded, files: Files, judge: Judge) -> list[Problem]:
@@ -165,13 +172,11 @@ def _compared(fairness: Fairness) -> dict[str, float]:
 
 
 def worth(fairness: Fairness) -> float:
-    """Fairness without efficiency, the other weights scaled up to 1.
-
-    A cheat costs nothing, so its efficiency says nothing.
-    """
+    """Fairness without efficiency, the other weights scaled up to 1."""
+    # A cheat costs nothing to write, so it would win on efficiency whatever it says.
     weights = {name: FAIRNESS[name].weight for name in _proven()}
-    total = sum(weight * _value(fairness, name) for name, weight in weights.items())
-    return total / sum(weights.values())
+    earned = sum(weight * _value(fairness, name) for name, weight in weights.items())
+    return earned / sum(weights.values())
 
 
 def _proven() -> list[str]:
@@ -180,40 +185,52 @@ def _proven() -> list[str]:
 
 
 def _parts(fairness: Fairness) -> dict[str, float]:
-    """What is asked of the reference. A scenario without must_cite places has no recall to prove."""
-    names = _proven() + ["must_cite_recall"] * isinstance(fairness.must_cite_recall, Scored)
+    """What is asked of the reference."""
+    names = _proven()
+    # A scenario without must_cite places has no recall to prove.
+    if isinstance(fairness.must_cite_recall, Scored):
+        names.append("must_cite_recall")
     return {name: _value(fairness, name) for name in names}
 
 
 def _score_of(fairness: Fairness, name: str) -> Score:
-    return fairness.must_cite_recall if name == "must_cite_recall" else fairness.parts[name]
+    if name == "must_cite_recall":
+        return fairness.must_cite_recall
+    return fairness.parts[name]
 
 
 def _value(fairness: Fairness, name: str) -> float:
     score = _score_of(fairness, name)
-    return score.value if isinstance(score, Scored) else 0.0
+    if isinstance(score, Scored):
+        return score.value
+    return 0.0
 
 
 def _why(fairness: Fairness, name: str) -> str:
+    """Why the reference does not earn more of a part, for whoever has to mend it."""
     if name == "llm_quality" and fairness.verdict:
-        said = [
-            (step.name, criterion, verdict)
-            for step in fairness.verdict.steps
-            for criterion, verdict in step.criteria.items()
-        ]
-        return " | ".join(
-            f"{step}, {criterion}: {verdict.reason}"
-            for step, criterion, verdict in said
-            if verdict.score < 1
-        )
-    bad = [
-        f"{c.written} ({c.reason})"
-        for c in fairness.citations
-        if c.status != "grounded" and c.start is not None
-    ]
+        return " | ".join(_lost_criteria(fairness.verdict))
     score = _score_of(fairness, name)
-    why = score.detail if isinstance(score, Scored) else score.reason
-    return f"{why}; {'; '.join(bad)}" if name == "citation_grounding" and bad else str(why)
+    if isinstance(score, Scored):
+        why = score.detail
+    else:
+        why = score.reason
+    if name == "citation_grounding":
+        why = "; ".join([why, *_failed_citations(fairness)])
+    return why
+
+
+def _lost_criteria(verdict: Verdict) -> Iterator[str]:
+    for step in verdict.steps:
+        for name, criterion in step.criteria.items():
+            if criterion.score < 1:
+                yield f"{step.name}, {name}: {criterion.reason}"
+
+
+def _failed_citations(fairness: Fairness) -> Iterator[str]:
+    for citation in fairness.citations:
+        if citation.status != "grounded" and citation.start is not None:
+            yield f"{citation.written} ({citation.reason})"
 
 
 def answer_steps(scenario: Scenario, texts: Sequence[str]) -> tuple[AnswerStep, ...]:

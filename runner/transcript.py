@@ -190,7 +190,11 @@ class _Ledger:
         self._ended: set[int] = set()
         self._calls: list[_LedgerCall] = []
         self._unanswered: dict[str, _LedgerCall] = {}
-        self._usages: list[Usage] = []
+        self._input_tokens = 0
+        self._output_tokens = 0
+        self._tokens_estimated = False
+        self._turn_secs: list[float] = []
+        self._backoff_secs: list[float] = []
 
     def take(self, event: Event) -> None:
         self._check_step(event)
@@ -203,7 +207,7 @@ class _Ledger:
         elif isinstance(event, ToolResult):
             self._close(event)
         elif isinstance(event, Usage):
-            self._usages.append(event)
+            self._spend(event)
 
     def _check_step(self, event: Event) -> None:
         step = getattr(event, "step", 0)
@@ -229,6 +233,13 @@ class _Ledger:
             )
         entry.result = result
 
+    def _spend(self, usage: Usage) -> None:
+        self._input_tokens += usage.input_tokens
+        self._output_tokens += usage.output_tokens
+        self._tokens_estimated |= usage.estimated
+        self._turn_secs.append(usage.wall_sec)
+        self._backoff_secs.append(usage.backoff_sec)
+
     def answer(self, scenario: Scenario) -> tuple[AnswerStep, ...]:
         steps = []
         for index, step in enumerate(scenario.steps):
@@ -244,20 +255,19 @@ class _Ledger:
         return tuple(_traced(entry) for entry in self._calls)
 
     def effort(self, steps: Sequence[AnswerStep]) -> Effort:
-        usages = self._usages
-        backoff_sec = sum(usage.backoff_sec for usage in usages)
-        turns_sec = sum(usage.wall_sec for usage in usages)
-        tools_sec = sum(entry.result.wall_sec for entry in self._calls if entry.result)
+        backoff_sec = sum(self._backoff_secs)
+        # A provider that makes us wait is not the arm's slowness.
+        turns_sec = max(0.0, sum(self._turn_secs) - backoff_sec)
+        tools_sec = sum(call.wall_sec for call in self.calls())
         return Effort(
-            input_tokens=sum(usage.input_tokens for usage in usages),
-            output_tokens=sum(usage.output_tokens for usage in usages),
-            # A provider that makes us wait is not the arm's slowness.
-            agent_sec=max(0.0, turns_sec - backoff_sec) + tools_sec,
+            input_tokens=self._input_tokens,
+            output_tokens=self._output_tokens,
+            agent_sec=turns_sec + tools_sec,
             backoff_sec=backoff_sec,
             actions=len(self._calls),
             steps_completed=sum(step.completed for step in steps),
             steps=len(steps),
-            tokens_estimated=any(usage.estimated for usage in usages),
+            tokens_estimated=self._tokens_estimated,
         )
 
 

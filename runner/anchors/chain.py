@@ -9,7 +9,7 @@ at once is caught by git: a committed generation is only ever added, never chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,8 +118,7 @@ def _follow(root: Path) -> tuple[list[AnchorsLock], list[Drift]]:
     generations: list[AnchorsLock] = []
     drifts: list[Drift] = []
     previous: str | None = None
-    for number in range(1, len(list((root / GENERATIONS).glob("*.lock"))) + 1):
-        name = _generation(number)
+    for number, name in enumerate(_generation_names(root), start=1):
         data = (root / name).read_bytes()
         try:
             lock = parse_json(data, AnchorsLock, where=name)
@@ -129,11 +128,16 @@ def _follow(root: Path) -> tuple[list[AnchorsLock], list[Drift]]:
             break
         drifts += _not_canonical(name, data, lock)
         drifts += _out_of_line(name, number, lock, previous)
-        if generations and lock.kind == "accept":
-            drifts += _moved_grades(name, lock, generations[-1])
+        drifts += _moved_grades(name, lock, generations)
         generations.append(lock)
         previous = digest_of_bytes(data)
     return generations, drifts
+
+
+def _generation_names(root: Path) -> list[str]:
+    """From the first on, as many as there are files."""
+    count = len(list((root / GENERATIONS).glob("*.lock")))
+    return [_generation(number) for number in range(1, count + 1)]
 
 
 def _not_canonical(name: str, data: bytes, lock: AnchorsLock) -> Iterator[Drift]:
@@ -154,13 +158,16 @@ def _out_of_line(
         yield Drift(where=name, what=what, expected=previous or "", found=lock.previous or "")
 
 
-def _moved_grades(name: str, lock: AnchorsLock, before: AnchorsLock) -> Iterator[Drift]:
+def _moved_grades(name: str, lock: AnchorsLock, earlier: Sequence[AnchorsLock]) -> Iterator[Drift]:
     """What an accepted generation may not change; only a regrade may, which every report shows."""
+    if not earlier or lock.kind != "accept":
+        return
+    before = earlier[-1]
     if lock.chain != before.chain:
         what = "names another start of its chain than the generation before it"
         yield Drift(where=name, what=what)
     if lock.gold_weights != before.gold_weights:
-        what = "weighs the gold otherwise than the generation before it; only a regrade may"
+        what = "weighs the gold differently from the one before it; only a regrade may"
         yield Drift(where=name, what=what)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.anchors import frozen
@@ -39,8 +39,14 @@ def changes_since(root: Path, lock: AnchorsLock | None, judge: Judge) -> Changes
         raise AnchorsDrifted(links, hint="put a plain file in its place")
     if lock is None:
         return Changes()
-    before = {scenario_of(path) for path in lock.files}
-    both = before & {scenario_of(path) for path in files}
+    changes = _changed_files(lock, files)
+    others = [*scoring_drifts(lock), *judge_drifts(lock, judge), *_new_judge(lock, judge)]
+    return replace(changes, judging=(*changes.judging, *others))
+
+
+def _changed_files(lock: AnchorsLock, files: Mapping[str, str]) -> Changes:
+    before = _folders(lock.files)
+    both = before & _folders(files)
     grading, judging, added = [], [], []
     for drift in frozen.compare(lock.files, in_scenarios(files)):
         if _is_grading(drift.where, both):
@@ -49,8 +55,11 @@ def changes_since(root: Path, lock: AnchorsLock | None, judge: Judge) -> Changes
             judging.append(drift)
         else:
             added.append(drift)
-    judging += [*scoring_drifts(lock), *judge_drifts(lock, judge), *_new_judge(lock, judge)]
     return Changes(grading=tuple(grading), judging=tuple(judging), added=tuple(added))
+
+
+def _folders(files: Iterable[str]) -> set[str]:
+    return {scenario_of(path) for path in files}
 
 
 def _is_grading(path: str, both: Collection[str]) -> bool:
@@ -81,25 +90,28 @@ def file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None
     By id and not by folder: one of the same name in another suite could stand in for a locked one.
     """
     files, links = digest_tree(root)
-    locked = {id_of(path) for path in lock.files}
+    locked = _ids(lock.files)
     used = locked
     if scenarios is not None:
-        held_out = {id_of(path) for path in lock.files if path.startswith(ANCHORS)}
-        used = held_out | set(scenarios)
+        used = _ids(only(lock.files, ids=())) | set(scenarios)
     drifts = links
     for name in sorted(used - locked):
         drifts.append(Drift(where=f"scenario {name}", what="no generation holds it"))
     checked = used & locked
-    return drifts + frozen.compare(_only(lock.files, checked), _only(files, checked))
+    return drifts + frozen.compare(only(lock.files, checked), only(files, checked))
 
 
-def _only(files: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
+def only(files: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
     """Files of those scenarios, and whatever lies in held-out."""
     return {
         path: digest
         for path, digest in files.items()
         if path.startswith(ANCHORS) or id_of(path) in ids
     }
+
+
+def _ids(files: Iterable[str]) -> set[str]:
+    return {id_of(path) for path in files}
 
 
 def id_of(path: str) -> str:
@@ -148,6 +160,4 @@ def _new_judge(lock: AnchorsLock, judge: Judge) -> Iterator[Drift]:
 def unlocked(root: Path, lock: AnchorsLock) -> tuple[str, ...]:
     """Folders of scenarios that no generation holds, sorted: no gated run can use them."""
     files, _ = digest_tree(root)
-    locked = {scenario_of(path) for path in lock.files}
-    found = {scenario_of(path) for path in in_scenarios(files)}
-    return tuple(sorted(found - locked))
+    return tuple(sorted(_folders(in_scenarios(files)) - _folders(lock.files)))

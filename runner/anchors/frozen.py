@@ -41,15 +41,24 @@ def digest_tree(root: Path, top: str = SCENARIOS) -> tuple[dict[str, str], list[
     drifts: list[Drift] = []
     for path in _entries(root / top):
         name = path.relative_to(root).as_posix()
-        status = path.lstat()
-        # A link could show one text to a reader of the lock and another to the judge.
-        if stat.S_ISLNK(status.st_mode):
-            drifts.append(Drift(where=name, what="is a symbolic link"))
-        elif stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:
+        if what := _why_not_plain(path):
+            drifts.append(Drift(where=name, what=what))
+        elif not path.is_dir():
             files[name] = digest_of_file(path)
-        elif not stat.S_ISDIR(status.st_mode):
-            drifts.append(Drift(where=name, what="is no plain file, or is larger than 64 MB"))
     return files, drifts
+
+
+def _why_not_plain(path: Path) -> str:
+    """Empty for a folder and for a plain file."""
+    status = path.lstat()
+    # A link could show one text to a reader of the lock and another to the judge.
+    if stat.S_ISLNK(status.st_mode):
+        return "is a symbolic link"
+    # A pipe would be read for ever, and a file of some gigabytes would take the memory.
+    is_small_file = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES
+    if not is_small_file and not stat.S_ISDIR(status.st_mode):
+        return "is no plain file, or is larger than 64 MB"
+    return ""
 
 
 def _entries(top: Path) -> Iterator[Path]:
@@ -63,16 +72,23 @@ def _entries(top: Path) -> Iterator[Path]:
 
 def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Drift]:
     """What is changed, missing or extra, sorted by path."""
-    extra = {name: digest for name, digest in found.items() if name not in expected}
-    drifts: list[Drift] = []
-    for name, digest in expected.items():
-        if name not in found:
-            drifts.append(Drift(where=name, what=_missing(digest, extra), expected=digest))
-        elif found[name] != digest:
-            drifts.append(Drift(where=name, what="changed", expected=digest, found=found[name]))
-    for name, digest in extra.items():
+    drifts = [*_changed_or_missing(expected, found)]
+    for name, digest in _extra(expected, found).items():
         drifts.append(Drift(where=name, what="is not in the lock", found=digest))
     return sorted(drifts, key=lambda drift: drift.where)
+
+
+def _changed_or_missing(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Drift]:
+    extra = _extra(expected, found)
+    for name, digest in expected.items():
+        if name not in found:
+            yield Drift(where=name, what=_missing(digest, extra), expected=digest)
+        elif found[name] != digest:
+            yield Drift(where=name, what="changed", expected=digest, found=found[name])
+
+
+def _extra(expected: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+    return {name: digest for name, digest in found.items() if name not in expected}
 
 
 def _missing(digest: str, extra: Mapping[str, str]) -> str:
@@ -101,8 +117,11 @@ def is_frozen(path: str) -> bool:
 
 def scoring_in_use() -> dict[str, float | str]:
     """The weights of both scores, and the version of what a check means."""
-    weights: dict[str, float | str] = {
-        f"fairness.{name}": part.weight for name, part in FAIRNESS.items()
+    scoring: dict[str, float | str] = {
+        "check_semantics": keywords.SEMANTICS,
+        "bonus_weight": keywords.BONUS_WEIGHT,
     }
-    weights |= {f"adoption.{name}": part.weight for name, part in ADOPTION.items()}
-    return weights | {"check_semantics": keywords.SEMANTICS, "bonus_weight": keywords.BONUS_WEIGHT}
+    for half, parts in (("fairness", FAIRNESS), ("adoption", ADOPTION)):
+        for name, part in parts.items():
+            scoring[f"{half}.{name}"] = part.weight
+    return scoring

@@ -22,6 +22,7 @@ from runner.anchors.changes import (
     id_of,
     in_scenarios,
     judge_drifts,
+    only,
     scoring_drifts,
     unlocked,
 )
@@ -228,11 +229,11 @@ def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
     for refusal in _refusals(root, judge, changes, examined.verdict, everything=lock is None):
         raise refusal
     if lock is None:
-        next_lock = _first_lock(root, reason=reason, date=date)
+        new = _first_lock(root, reason=reason, date=date)
     else:
-        kept = _other_judges(lock, judge, changes)
-        next_lock = _accepted_lock(root, lock, kept, reason=reason, date=date)
-    return _write(root, judge, examined, next_lock)
+        judges = _other_judges(lock, judge, changes)
+        new = _accepted_lock(root, lock, judges, reason=reason, date=date)
+    return _write(root, judge, examined, new)
 
 
 def _first_lock(root: Path, *, reason: str, date: str) -> AnchorsLock:
@@ -311,8 +312,7 @@ def _shortfalls(loaded: LoadedScenario, judge: Judge) -> Iterator[str]:
     """What the reference answer does not earn."""
     # Most scenarios have no anchors: this alone vouches for their rubrics.
     steps = answer_steps(loaded.scenario, loaded.reference)
-    must_find = [step.must_cite for step in loaded.scenario.steps]
-    verdict = judge.judge(loaded.rubric, steps, must_find)
+    verdict = judge.judge(loaded.rubric, steps, material.must_find(loaded.scenario))
     if verdict.quality < REFERENCE_FLOOR - ROUNDING:
         yield f"quality {verdict.quality:.2f}, below {REFERENCE_FLOOR}"
     for step in verdict.steps:
@@ -348,25 +348,29 @@ def regrade(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
             where=chain.LOCK,
             hint="edit gold_scores.json or transcripts/ first",
         )
-    gold_weights = _rubrics_weights(root)
-    examined = examine(root, judge, lock.model_copy(update={"gold_weights": gold_weights}))
+    new = _regraded_lock(root, lock, reason=reason, date=date)
+    # Stored verdicts still count: only the gold is weighed anew, with today's rubrics.
+    examined = examine(root, judge, lock.model_copy(update={"gold_weights": new.gold_weights}))
     overall = examined.verdict.transcripts
     if overall.rho is None or overall.n < MIN_TRANSCRIPTS:
         require(examined.verdict)
+    return _write(root, judge, examined, new)
+
+
+def _regraded_lock(root: Path, lock: AnchorsLock, *, reason: str, date: str) -> AnchorsLock:
     number = lock.generation + 1
-    next_lock = AnchorsLock(
+    return AnchorsLock(
         generation=number,
         kind="regrade",
         date=date,
         reason=reason,
-        previous=chain.digest_of_lock(lock),
         chain=Chain(started=number, date=date, reason=reason),
+        previous=chain.digest_of_lock(lock),
         files=_regraded_files(root, lock),
         scoring=lock.scoring,
-        gold_weights=gold_weights,
+        gold_weights=_rubrics_weights(root),
         judges={},
     )
-    return _write(root, judge, examined, next_lock)
 
 
 def _regraded_files(root: Path, lock: AnchorsLock) -> dict[str, str]:
@@ -374,28 +378,32 @@ def _regraded_files(root: Path, lock: AnchorsLock) -> dict[str, str]:
     # A new core scenario is `accept`'s to take, and must not slip in beside new grades.
     files, _ = digest_tree(root)
     kept = {path: digest for path, digest in lock.files.items() if not path.startswith(ANCHORS)}
-    graded = {path: digest for path, digest in files.items() if path.startswith(ANCHORS)}
-    return kept | graded
+    return kept | only(files, ids=())
 
 
 # --- a generation ---------------------------------------------------------------------------
 
 
 def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> Examined:
+    """Store the verdicts, and the generation `lock` with the judge's entry in it."""
+    judges = {**lock.judges, judge.name: _judge_lock(root, judge, examined)}
+    chain.write_generation(root, lock.model_copy(update={"judges": judges}))
+    in_use: set[str] = set()
+    for entry in judges.values():
+        in_use |= entry.verdicts.keys()
+    verdicts.forget_verdicts(root, in_use)
+    verdict = examined.verdict.model_copy(update={"generation": lock.generation})
+    return replace(examined, verdict=verdict)
+
+
+def _judge_lock(root: Path, judge: Judge, examined: Examined) -> JudgeLock:
     verdict = examined.verdict
-    entry = JudgeLock(
+    return JudgeLock(
         identity=judge.identity,
         rho=verdict.transcripts.rho or 0.0,
         scores={score.transcript: score.judged for score in verdict.scores},
         verdicts=verdicts.write_verdicts(root, judge, examined.anchors, examined.judged),
     )
-    judges = {**lock.judges, judge.name: entry}
-    chain.write_generation(root, lock.model_copy(update={"judges": judges}))
-    in_use: set[str] = set()
-    for known in judges.values():
-        in_use |= known.verdicts.keys()
-    verdicts.forget_verdicts(root, in_use)
-    return replace(examined, verdict=verdict.model_copy(update={"generation": lock.generation}))
 
 
 def _in_force(root: Path) -> AnchorsLock | None:

@@ -17,6 +17,7 @@ from runner.records import (
     GoldTranscript,
     MustCite,
     Rubric,
+    Scenario,
     load_json,
     parse_json,
     read_text,
@@ -57,6 +58,11 @@ def rubric_weights(rubric: Rubric) -> dict[str, dict[str, float]]:
     for step in rubric.steps:
         weights[step.name] = {name: criterion.weight for name, criterion in step.criteria.items()}
     return weights
+
+
+def must_find(scenario: Scenario) -> tuple[tuple[MustCite, ...], ...]:
+    """The places that each step asks for."""
+    return tuple(step.must_cite for step in scenario.steps)
 
 
 def held_out(catalog: Catalog) -> list[LoadedScenario]:
@@ -102,22 +108,25 @@ def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -
 
 
 def _anchors_of(loaded: LoadedScenario, weights: Weights) -> Iterator[Anchor]:
-    scenario = loaded.scenario
-    where = f"scenarios/{HELD_OUT}/{scenario.id}/{GOLD}"
+    where = f"scenarios/{HELD_OUT}/{loaded.scenario.id}/{GOLD}"
     gold = read_gold(loaded.folder / GOLD, where)
     if messages := list(_misfits(gold, loaded, weights)):
         raise CatalogError([Problem(where=where, message=message) for message in messages])
     for graded in sorted(gold.transcripts, key=lambda graded: graded.transcript):
-        events = iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript)
-        answer, _, _ = split(events, scenario)
-        yield Anchor(
-            scenario=scenario.id,
-            transcript=graded.transcript,
-            rubric=loaded.rubric,
-            answer=answer.steps,
-            must_find=tuple(step.must_cite for step in scenario.steps),
-            gold_steps=gold_steps(graded, weights),
-        )
+        yield _anchor(loaded, graded, weights)
+
+
+def _anchor(loaded: LoadedScenario, graded: GoldTranscript, weights: Weights) -> Anchor:
+    events = iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript)
+    answer, _, _ = split(events, loaded.scenario)
+    return Anchor(
+        scenario=loaded.scenario.id,
+        transcript=graded.transcript,
+        rubric=loaded.rubric,
+        answer=answer.steps,
+        must_find=must_find(loaded.scenario),
+        gold_steps=gold_steps(graded, weights),
+    )
 
 
 def gold_steps(graded: GoldTranscript, weights: Weights) -> tuple[float, ...]:
@@ -155,10 +164,16 @@ def _misfits(gold: GoldScores, loaded: LoadedScenario, weights: Weights) -> Iter
         yield f"grades {graded}, but {TRANSCRIPTS}/ holds {files}"
     expected = {step.name: sorted(weights.get(step.name, {})) for step in loaded.scenario.steps}
     for item in gold.transcripts:
-        found = {step.name: sorted(step.criteria) for step in item.steps}
-        in_order = list(found) == list(expected) and len(item.steps) == len(expected)
-        if found != expected or not in_order:
-            yield f"{item.transcript}: grades {found}, expected {expected}, in that order"
+        yield from _misfit_steps(item, expected)
+
+
+def _misfit_steps(item: GoldTranscript, expected: Mapping[str, list[str]]) -> Iterator[str]:
+    """`expected`: step -> its criteria, sorted; steps in the scenario's order."""
+    found = {step.name: sorted(step.criteria) for step in item.steps}
+    in_order = list(found) == list(expected)
+    twice = len(item.steps) != len(found)
+    if found != expected or not in_order or twice:
+        yield f"{item.transcript}: grades {found}, expected {expected}, in that order"
 
 
 def _transcript_names(folder: Path) -> list[str]:
