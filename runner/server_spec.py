@@ -13,6 +13,8 @@ from runner.records import Canary, ServerSpec
 from runner.sandbox.places import INSTALL, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 
+LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
+"""What may pin a server's packages, beside its server.yaml."""
 PLACES = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")  # {install}; not ${HOME}, nor {"json": 1}
 
