@@ -228,7 +228,11 @@ async def _examine(
 
 
 def _card(
-    spec: ServerSpec, volume: ServerVolume, repository: str, ready: Ready, found: Examination
+    spec: ServerSpec,
+    volume: ServerVolume,
+    repository: str,
+    ready: Ready,
+    examination: Examination,
 ) -> ServerCard:
     session = ready.session
     tools = session.tools_seen
@@ -244,22 +248,22 @@ def _card(
         instructions_chars=tools.instructions_chars,
         initialize_sec=session.initialize_sec,
         warm_up_sec=ready.warm_up_sec,
-        answer_sec=found.canary.wall_sec,
-        peak_memory_mb=found.peak_memory_mb,
-        state_mb=found.traces.state_mb,
+        answer_sec=examination.canary.wall_sec,
+        peak_memory_mb=examination.peak_memory_mb,
+        state_mb=examination.traces.state_mb,
         install_mb=volume.size_mb,
         install_digest=volume.digest,
-        files_written=found.traces.count,
-        paths_written=found.traces.paths,
-        network_attempts=found.network_attempts,
+        files_written=examination.traces.count,
+        paths_written=examination.traces.paths,
+        network_attempts=examination.network_attempts,
         stray_lines=session.log.stray_lines,
         stray=tuple(session.log.stray),
         line_base=spec.line_base,
-        line_base_measured=found.line_base,
+        line_base_measured=examination.line_base,
         repository=repository,
-        canary_passed=found.canary.passed,
-        canary_wanted=found.canary.wanted,
-        canary_text=found.canary.text[:EXCERPT_CHARS],
+        canary_passed=examination.canary.passed,
+        canary_wanted=examination.canary.wanted,
+        canary_text=examination.canary.text[:EXCERPT_CHARS],
     )
 
 

@@ -94,7 +94,7 @@ def _message(line: bytes, log: ServerLog) -> SessionMessage | None:
 
 
 async def _write(stream: ExecStream, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    # A server that is gone is told by the reading side, with its last words; not twice.
+    # That the server is gone, the reading side reports, with its last words: not twice.
     with suppress(ConnectionError, anyio.ClosedResourceError):
         async with messages:
             async for item in messages:
