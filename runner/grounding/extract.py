@@ -13,7 +13,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import MOST_CANDIDATES, Mention, Reading, read_chunk
+from runner.grounding.inline import MOST_CANDIDATES, Reading, read_chunk
+from runner.grounding.mentions import Mention
 from runner.grounding.structured import is_rule, paths_in, read_json, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
 

@@ -9,8 +9,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import Mention, clean_path, intervals, read_chunk
+from runner.grounding.inline import read_chunk
+from runner.grounding.mentions import Mention
 from runner.grounding.naming import symbol_of
+from runner.grounding.paths import clean_path
+from runner.grounding.patterns import intervals
 
 _FILE_KEYS = frozenset(
     "file path filename filepath sourcefile relativepath location source module in where sourcepath".split()
