@@ -299,3 +299,13 @@ class _Reader:
             if cite.lines and (guesses or not cite.guess):
                 return cite
         return None
+
+
+def paths_in(text: str, index: PathIndex) -> list[str]:
+    """Paths a short text cites, with or without lines."""
+    return [mention.path for mention in read_chunk(text, index).mentions]
+
+
+def first_path_in(text: str, index: PathIndex) -> str | None:
+    """The first path a short text cites."""
+    return next(iter(paths_in(text, index)), None)

@@ -167,6 +167,12 @@ def _looks_like_code(name: str) -> bool:
     return mixed_case and inner not in _PROPER
 
 
+def is_compound(symbol: str) -> bool:
+    """Several words in one, as no English word has: `open_shop`, `Shop.open`, `openShop`."""
+    return bool(_COMPOUND.search(symbol.strip("_")))
+
+
+_COMPOUND = re.compile(r"[_.#]|::|[a-z][A-Z]")
 _PROPER = frozenset(
     """
     GitHub GitLab JavaScript TypeScript GraphQL PyPI MySQL PostgreSQL SQLite MongoDB YouTube OpenAI

@@ -55,8 +55,12 @@ def _interval(first: str, last: str | None) -> Interval:
         return int(first), int(first)
     if int(last) < int(first) and len(last) < len(first):
         last = first[: -len(last)] + last  # 1476-80
-    start, end = sorted((int(first), int(last)))  # 60-42
-    return start, end
+    return ordered(int(first), int(last))
+
+
+def ordered(start: int, end: int) -> Interval:
+    """`60-42` as 42-60."""
+    return min(start, end), max(start, end)
 
 
 _ANCHOR = re.compile(
