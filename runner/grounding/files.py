@@ -135,7 +135,8 @@ class PathIndex:
     def resolve(self, written: str) -> Resolved:
         """How a written path resolves.
 
-        It is exact, a tail of one file (from a `/` on), of several (ambiguous), or of none (missing).
+        It is exact, a tail of one file (from a `/` on), of several (ambiguous), or of none
+        (missing).
         """
         if written not in self._resolved:
             self._resolved[written] = self._resolve(written)
@@ -194,8 +195,8 @@ class PathIndex:
     def blob(self, repository: str, rest: str) -> tuple[str, str] | None:
         """Ref and path of a blob URL's tail; None if it points into another repository.
 
-        A link to the commit's SHA is ours, whatever fork or mirror it goes through. Any other is ours
-        by its URL or, if no URL of the repository is known, by its path.
+        A link to the commit's SHA is ours, whatever fork or mirror it goes through. Any other is
+        ours by its URL or, if no URL of the repository is known, by its path.
         """
         ref, path = self._split_ref(rest)
         ours = path in self.paths
