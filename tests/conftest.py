@@ -8,6 +8,7 @@ from pathlib import Path
 
 import docker
 import pytest
+from hypothesis import HealthCheck, settings
 
 from runner.sandbox.base import ensure_base
 from runner.sandbox.builder import BuilderEnv
@@ -15,6 +16,12 @@ from runner.sandbox.engine import connect
 from tests.helpers import Ask, asking
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Hypothesis fails an example that takes 0.2 s, which on a busy machine says nothing of our code.
+settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy machine")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +29,9 @@ def volumes(engine: docker.DockerClient) -> Iterator[set[str]]:
     names: set[str] = set()
     yield names
     for name in names:
-        # Forced: a server whose test failed early may never have been installed.
-        engine.api.remove_volume(name, force=True)
+        # A server whose test failed early may never have been installed.
+        with suppress(docker.errors.NotFound):
+            engine.api.remove_volume(name, force=True)
 
 
 @contextmanager
