@@ -324,7 +324,7 @@ def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: 
     checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
     done = run(checkout)
     assert done.returncode == 1
-    assert "this run was planned otherwise: scenario changed since" in done.stderr
+    assert "this run was planned with different inputs: scenario changed since" in done.stderr
     assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
 
 

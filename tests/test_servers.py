@@ -1,27 +1,27 @@
+"""A server under test: its definition, its warm-up and canary, and the doctor."""
+
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-import shutil
-import threading
+import tarfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
-import docker
 import mcp
 import pytest
 from mcp.server.mcpserver import MCPServer
 
-from runner.errors import CatalogError, LockError, ServerError
-from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp, parse_yaml
-from runner.sandbox import volume_host
+from runner.errors import CatalogError, ServerError
+from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.container import Container, ContainerSpec, open_container
+from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
@@ -32,45 +32,13 @@ from runner.servers import (
     line_base,
     network_attempts,
     open_server,
-    prove,
+    require_canary,
 )
-from runner.volumes import ServerVolume, ensure_volume, verify_volume, volume_name
+from runner.volumes import ServerVolume, ensure_volume
+from tests.tiny_server import ROOT, Checkout, Folder, read_server, spec_of, tiny_folder
 
-ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = sorted(path.parent for path in (ROOT / "images/servers").glob("*/server.yaml"))
 FLASK = "pypi:flask==3.1.2"
-
-
-@dataclass(frozen=True)
-class Folder:
-    spec: ServerSpec
-    folder: Path
-
-
-def read(folder: Path) -> Folder:
-    return Folder(
-        parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where=str(folder)), folder
-    )
-
-
-def spec_of(**changes: Any) -> ServerSpec:
-    canary = Canary(
-        repository="*",
-        call=McpCall(tool="find", arguments={"name": "wsgi_app"}),
-        contains="app.py:3",
-        line=3,
-    )
-    known = {
-        "name": "tiny",
-        "title": "Tiny",
-        "version": "1.0",
-        "licence": "MIT",
-        "homepage": "none",
-        "line_base": 1,
-    }
-    return ServerSpec(
-        **{**known, "command": ("python3", "{install}/server.py"), "canaries": (canary,), **changes}
-    )
 
 
 # --- placeholders and launch ----------------------------------------------------------------
@@ -87,7 +55,7 @@ def test_placeholders_are_replaced_at_any_depth_and_other_braces_are_left() -> N
     }
 
 
-def test_every_unknown_placeholder_is_told_with_its_place() -> None:
+def test_every_unknown_placeholder_is_listed_with_its_place() -> None:
     spec = spec_of(
         command=("run", "{instal}/x"),
         env={"A": "{stat}"},
@@ -95,13 +63,13 @@ def test_every_unknown_placeholder_is_told_with_its_place() -> None:
     )
     with pytest.raises(CatalogError) as caught:
         launch(spec)
-    said = [str(problem) for problem in caught.value.problems]
-    assert [line.partition(":")[0] for line in said] == [
+    listed = [str(problem) for problem in caught.value.problems]
+    assert [line.partition(":")[0] for line in listed] == [
         "tiny/server.yaml command[1]",
         "tiny/server.yaml env.A",
         "tiny/server.yaml warm_up[0].call.arguments.p[0]",
     ]
-    assert "{install}" in said[0]
+    assert "{install}" in listed[0]
 
 
 def test_a_file_or_private_folder_that_leaves_its_place_is_a_problem() -> None:
@@ -138,7 +106,7 @@ def test_the_six_servers_are_shipped() -> None:
 
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda f: f.name)
 def test_a_shipped_server_is_whole_and_has_a_canary_that_shows_a_line(folder: Path) -> None:
-    spec = read(folder).spec
+    spec = read_server(folder).spec
     assert spec.name == folder.name
     assert problems(spec, str(folder)) == []
     assert launch(spec).argv
@@ -151,76 +119,36 @@ def test_a_shipped_server_is_whole_and_has_a_canary_that_shows_a_line(folder: Pa
 def test_every_package_of_a_shipped_server_is_pinned_by_hash_and_names_no_address(
     folder: Path,
 ) -> None:
-    lock, pinned = folder / "package-lock.json", 0
-    if lock.exists():
-        packages = {
-            name: entry for name, entry in json.loads(lock.read_text())["packages"].items() if name
-        }
-        assert all(
-            entry["integrity"].startswith("sha512-") and "resolved" not in entry
-            for entry in packages.values()
-        )
-        wanted = json.loads((folder / "package.json").read_text())["dependencies"]
-        assert {name: packages[f"node_modules/{name}"]["version"] for name in wanted} == wanted
-        pinned += len(packages)
-    if (folder / "requirements.txt").exists():
-        text = (folder / "requirements.txt").read_text()
-        entries = re.split(r"\n(?=\S)", text.strip())
-        assert all(
-            re.match(r"[\w.-]+==[\w.]+", entry) and "--hash=sha256:" in entry for entry in entries
-        )
-        assert "://" not in text
-        for line in (folder / "requirements.in").read_text().split():
-            assert "==" not in line or f"\n{line} " in f"\n{text}"
-        pinned += len(entries)
-    assert pinned > 0
+    assert node_packages(folder) + python_packages(folder) > 0
 
 
-# --- what names and fills a volume ----------------------------------------------------------
+def node_packages(folder: Path) -> int:
+    """How many its lock pins, each one checked."""
+    if not (folder / "package-lock.json").exists():
+        return 0
+    packages = json.loads((folder / "package-lock.json").read_text())["packages"]
+    packages.pop("", None)  # the folder itself
+    for entry in packages.values():
+        assert entry["integrity"].startswith("sha512-")
+        assert "resolved" not in entry
+    wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+    assert {name: packages[f"node_modules/{name}"]["version"] for name in wanted} == wanted
+    return len(packages)
 
 
-def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Path) -> None:
-    folder = shutil.copytree(ROOT / "images/servers/code-index-mcp", tmp_path / "s")
-    server = read(folder)
-    before = volume_name(server, "sha256:base")
-    assert (
-        volume_name(
-            Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base"
-        )
-        == before
-    )
-    assert (
-        volume_name(
-            Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base"
-        )
-        != before
-    )
-    assert volume_name(server, "sha256:other") != before
-    with (folder / "requirements.txt").open("a") as file:
-        file.write("\n")
-    assert volume_name(server, "sha256:base") != before
-
-
-def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "d/a").write_text("one")
-    (tmp_path / "l").symlink_to("d/a")
-    seen = [volume_host.content(tmp_path)]
-    assert seen[0][1] == 3
-    for change in (
-        lambda: (tmp_path / "d/a").write_text("two"),
-        lambda: (tmp_path / "d/a").chmod(0o755),
-        lambda: (tmp_path / "l").rename(tmp_path / "m"),
-        lambda: (tmp_path / "n").symlink_to("d"),
-        lambda: (tmp_path / "d/b").write_text(""),
-    ):
-        change()
-        seen.append(volume_host.content(tmp_path))
-    assert len({digest for digest, _ in seen}) == len(seen)
-    (tmp_path / volume_host.MARKER).write_text("{}")
-    assert volume_host.content(tmp_path) == seen[-1]
+def python_packages(folder: Path) -> int:
+    """How many its lock pins, each one checked."""
+    if not (folder / "requirements.txt").exists():
+        return 0
+    text = (folder / "requirements.txt").read_text()
+    entries = re.split(r"\n(?=\S)", text.strip())
+    for entry in entries:
+        assert re.match(r"[\w.-]+==[\w.]+", entry)
+        assert "--hash=sha256:" in entry
+    assert "://" not in text
+    for line in (folder / "requirements.in").read_text().split():
+        assert "==" not in line or f"\n{line} " in f"\n{text}"
+    return len(entries)
 
 
 # --- warm-up and canary, over a real session ------------------------------------------------
@@ -242,7 +170,7 @@ async def session_with(answer: str) -> AsyncIterator[ServerSession]:
 def test_a_server_that_answers_politely_with_nothing_fails_its_canary(answer: str) -> None:
     async def run() -> None:
         async with session_with(answer) as session:
-            await prove(session, spec_of(), FLASK)
+            await require_canary(session, spec_of(), FLASK)
 
     with pytest.raises(
         ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: "
@@ -255,16 +183,16 @@ async def _unwrapped(run: Any) -> None:
     try:
         await run()
     except ExceptionGroup as group:
-        found = group.subgroup(ServerError)
-        while isinstance(found, ExceptionGroup):
-            found = found.exceptions[0]  # type: ignore[assignment]  # the innermost is the error itself
-        raise found or group from None
+        error: Exception = group.subgroup(ServerError) or group
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
 
 
 def test_a_canary_that_finds_its_text_passes_and_measures_the_line_base() -> None:
     async def run() -> CanaryResult:
         async with session_with("src/app.py:3: def {name}") as session:
-            return await prove(session, spec_of(), FLASK)
+            return await require_canary(session, spec_of(), FLASK)
 
     result = anyio.run(run)
     assert (result.passed, result.text) == (True, "src/app.py:3: def wsgi_app")
@@ -286,42 +214,17 @@ def test_the_repositorys_own_canary_comes_before_the_one_for_any() -> None:
 
 # --- in the engine --------------------------------------------------------------------------
 
-TINY = r"""
-import json, socket, sys
-print("listening", flush=True)
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked:
-        continue
-    method, wanted = asked["method"], asked.get("params", {})
-    if method == "initialize":
-        about = {"name": "tiny", "version": "9"}
-        answer = {"protocolVersion": wanted["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
-    elif method == "tools/list":
-        answer = {"tools": [{"name": "find", "description": "finds", "inputSchema": {"type": "object"}}]}
-    elif method == "tools/call":
-        with open("/tmp/left-behind", "w") as file:
-            file.write("x")
-        try:
-            socket.create_connection(("192.0.2.1", 443), 1)
-        except OSError:
-            pass
-        name = wanted["arguments"]["name"]
-        lines = open("/workspace/src/app.py").read().splitlines()
-        found = "".join(f"app.py:{n}: {line}\n" for n, line in enumerate(lines, 1) if name in line)
-        answer = {"content": [{"type": "text", "text": found}]}
-    else:
-        answer = {}
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
-"""
 REPOSITORY = {
-    "src/app.py": "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\ndef handle(environ):\n    return sys.argv\n",
+    "src/app.py": (
+        "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\n"
+        "def handle(environ):\n    return sys.argv\n"
+    ),
     "README.md": "# A tiny repository\n",
 }
 
 
 @pytest.fixture(scope="module")
-def workspace(engine: docker.DockerClient, base_image: str) -> Iterator[str]:
+def workspace(engine: Engine, base_image: str) -> Iterator[str]:
     """A workspace image with two files."""
     made = engine.api.create_container(base_image, ["true"], labels={"fairtrial": "test"})
     try:
@@ -334,55 +237,19 @@ def workspace(engine: docker.DockerClient, base_image: str) -> Iterator[str]:
 
 
 def _tar(files: dict[str, str]) -> bytes:
-    from runner.volumes import _tar as pack
-
-    return pack({name: text.encode() for name, text in files.items()})
-
-
-@pytest.fixture
-def tiny(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterator[Folder]:
-    """A server of our own, whose volume goes with the test. Its file differs per test, so no volume is shared."""
-    server = Folder(
-        spec_of(
-            files={
-                "server.py": f"# {tmp_path.name}\n{TINY}",
-                "bin/hello": "#!/bin/sh\necho {state}\n",
-            }
-        ),
-        tmp_path,
-    )
-    yield server
-    engine.api.remove_volume(volume_name(server, base_image), force=True)
-
-
-@dataclass(frozen=True)
-class Checkout:
-    engine: docker.DockerClient
-    base: str
-    env: BuilderEnv
-    locks: Path
-
-    def volume(self, server: Folder, said: list[str] | None = None) -> ServerVolume:
-        log = (said if said is not None else []).append
-        return ensure_volume(self.engine, server, self.base, self.env, log, lock_dir=self.locks)
-
-    def as_root(self, volume: str, command: str) -> str:
-        binds = {volume: {"bind": "/opt/server", "mode": "rw,nocopy"}}
-        said = self.engine.containers.run(
-            self.base,
-            ["sh", "-c", command],
-            volumes=binds,
-            user="0",
-            remove=True,
-            network_mode="none",
-            labels={"fairtrial": "test"},
-        )
-        return str(said.decode())
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, text in files.items():
+            data = text.encode()
+            item = tarfile.TarInfo(name)
+            item.size = len(data)
+            archive.addfile(item, io.BytesIO(data))
+    return out.getvalue()
 
 
 @pytest.fixture
 def checkout(
-    engine: docker.DockerClient,
+    engine: Engine,
     base_image: str,
     builder_env: BuilderEnv,
     tmp_path_factory: pytest.TempPathFactory,
@@ -390,91 +257,9 @@ def checkout(
     return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
 
 
-@pytest.mark.docker
-def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    said: list[str] = []
-    first = checkout.volume(tiny, said)
-    assert len(said) == 2
-    assert checkout.volume(tiny, said) == first
-    assert len(said) == 2
-    verify_volume(checkout.engine, first, checkout.base)
-    listed = checkout.as_root(
-        first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello"
-    )
-    assert (
-        listed
-        == ". 700 10002\nbin/hello 755 10002\nserver.py 644 10002\n#!/bin/sh\necho /var/lib/server\n"
-    )
-
-
-@pytest.mark.docker
-def test_two_builders_at_once_make_one_whole_volume(checkout: Checkout, tiny: Folder) -> None:
-    said: list[str] = []
-    found: list[ServerVolume] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(checkout.volume(tiny, said))) for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 3
-    assert len(set(found)) == 1
-    assert len(said) == 2
-    verify_volume(checkout.engine, found[0], checkout.base)
-
-
-@pytest.mark.docker
-def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    name = volume_name(tiny, checkout.base)
-    checkout.engine.api.create_volume(name)
-    checkout.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
-    killed = checkout.engine.api.create_container(
-        checkout.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
-    )
-    assert checkout.volume(tiny).name == name
-    assert (
-        checkout.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
-        == "# bin\nserver.py\n"
-    )
-    with pytest.raises(docker.errors.NotFound):
-        checkout.engine.api.inspect_container(killed["Id"])
-
-
-@pytest.mark.docker
-def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    volume = checkout.volume(tiny)
-    checkout.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
-    with pytest.raises(
-        LockError,
-        match=f"{volume.name}: the volume's content is not what was built\nhint: remove it",
-    ):
-        checkout.volume(tiny)
-
-
-@pytest.mark.docker
-def test_a_package_that_is_not_what_its_hash_says_is_refused(
-    checkout: Checkout, tiny: Folder
-) -> None:
-    (tiny.folder / "requirements.txt").write_text(f"six==1.17.0 --hash=sha256:{'0' * 64}\n")
-    with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
-        checkout.volume(tiny)
-    assert "its packages could not be installed" in caught.value.what
-    assert (
-        checkout.engine.api.containers(
-            all=True,
-            filters={"label": "fairtrial=builder", "name": volume_name(tiny, checkout.base)},
-        )
-        == []
-    )
-    with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
-        checkout.volume(tiny)
+@pytest.fixture
+def tiny(tmp_path: Path, checkout: Checkout) -> Iterator[Folder]:
+    yield from checkout.with_volume_removed(tiny_folder(tmp_path))
 
 
 @pytest.mark.docker
@@ -498,7 +283,7 @@ def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
     assert card.schema_chars == len(
         '{"description":"finds","inputSchema":{"type":"object"},"name":"find"}'
     )
-    assert 0 < card.initialize_sec < 30
+    assert 0 < card.initialize_sec < tiny.spec.initialize_timeout_sec
     assert card.peak_memory_mb is not None
 
 
@@ -512,9 +297,8 @@ async def _check(checkout: Checkout, spec: ServerSpec, volume: ServerVolume, ima
 def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(
     checkout: Checkout, workspace: str, tiny: Folder
 ) -> None:
-    blind = tiny.spec.model_copy(
-        update={"canaries": (tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"}),)}
-    )
+    wrong_line = tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"})
+    blind = tiny.spec.model_copy(update={"canaries": (wrong_line,)})
     card = anyio.run(_check, checkout, blind, checkout.volume(tiny), workspace)
     assert (card.canary_passed, card.canary_wanted, card.line_base_measured) == (
         False,
@@ -538,13 +322,11 @@ def test_a_warm_up_that_fails_says_what_it_printed(
         anyio.run(_check, checkout, broken, checkout.volume(tiny), workspace)
 
 
-@asynccontextmanager
-async def container_of(
+def cell_of(
     checkout: Checkout, image: str, volume: str | None = None
-) -> AsyncIterator[Container]:
+) -> AbstractAsyncContextManager[Container]:
     spec = ContainerSpec(image=image, limits=Limits(), deadline_sec=120, server_volume=volume)
-    async with open_container(checkout.engine, spec) as container:
-        yield container
+    return open_container(checkout.engine, spec)
 
 
 @pytest.mark.docker
@@ -562,33 +344,39 @@ def test_the_agent_can_neither_read_nor_run_nor_find_what_the_server_brings(
             "ls /var/lib/server",
         )
         async with (
-            container_of(checkout, workspace, volume.name) as container,
+            cell_of(checkout, workspace, volume.name) as container,
             open_server(container, tiny.spec, log),
         ):
             tries = (*places, "for p in $(pgrep -u server); do cat /proc/$p/environ; done")
             return [(await container.shell(command, timeout_sec=20)).output for command in tries]
 
-    for said in anyio.run(run):
-        assert "denied" in said
-        assert "TMPDIR" not in said
+    for output in anyio.run(run):
+        assert "denied" in output
+        assert "TMPDIR" not in output
 
 
 NETWORK = """
-import socket, sys
-def attempt(do):
-    try:
-        do()
-    except OSError:
-        pass
+import contextlib, socket, sys
 def loopback():
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
-        client.send(b"x")
-{"tcp": lambda: attempt(lambda: socket.create_connection(("192.0.2.1", 443), 1)),
- "udp": lambda: attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("192.0.2.1", 53))),
- "dns": lambda: attempt(lambda: socket.getaddrinfo("example.org", 443)),
- "loopback": loopback,
- "refused": lambda: attempt(lambda: socket.create_connection(("127.0.0.1", 9), 1)),
- "localhost": lambda: socket.getaddrinfo("localhost", 80)}[sys.argv[1]]()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as client:
+            client.send(b"x")
+def datagram():
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("192.0.2.1", 53))
+attempts = {
+    "tcp": lambda: socket.create_connection(("192.0.2.1", 443), 1),
+    "udp": datagram,
+    "dns": lambda: socket.getaddrinfo("example.org", 443),
+    "refused": lambda: socket.create_connection(("127.0.0.1", 9), 1),
+}
+kind = sys.argv[1]
+if kind == "loopback":
+    loopback()
+elif kind == "localhost":
+    socket.getaddrinfo("localhost", 80)
+else:
+    with contextlib.suppress(OSError):
+        attempts[kind]()
 """
 
 
@@ -598,13 +386,12 @@ def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is
 ) -> None:
     async def run() -> dict[str, int]:
         counted = {}
-        async with container_of(checkout, workspace) as container:
+        async with cell_of(checkout, workspace) as container:
             for kind in ("loopback", "refused", "localhost", "tcp", "udp", "dns"):
                 before = await network_attempts(container)
-                done = await container.shell(
-                    f"python3 - {kind} <<'END'\n{NETWORK}\nEND", timeout_sec=60, user="server"
-                )
-                assert done.exit_code == 0, done.output
+                command = f"python3 - {kind} <<'END'\n{NETWORK}\nEND"
+                result = await container.shell(command, timeout_sec=60, user="server")
+                assert result.exit_code == 0, result.output
                 counted[kind] = await network_attempts(container) - before
         return counted
 
@@ -635,7 +422,7 @@ def test_connections_and_lookups_that_leave_the_cell_are_counted_and_loopback_is
 def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     checkout: Checkout, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
-    server = read(ROOT / "images/servers" / name)
+    server = read_server(ROOT / "images/servers" / name)
     volume = ensure_volume(
         checkout.engine,
         server,
@@ -644,16 +431,11 @@ def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
         print,
         lock_dir=ROOT / ".fairtrial" / "held",
     )
-    assert (
-        checkout.as_root(
-            volume.name,
-            "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :",
-        )
-        == ""
-    )
-    spec = server.spec.model_copy(
-        update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)}
-    )
+    locks = "node_modules/.package-lock.json package-lock.json"
+    left = checkout.as_root(volume.name, f"cd /opt/server; ls -A {locks} 2>/dev/null || :")
+    assert left == ""
+    canary = Canary(repository="*", call=call, contains=contains, line=3)
+    spec = server.spec.model_copy(update={"canaries": (canary,)})
     card = anyio.run(_check, checkout, spec, volume, workspace)
     assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (
         True,

@@ -40,7 +40,8 @@ def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterato
         )
         where = f"cells/{item.cell.id}/scorecard.json"
         yield from _differs(where, fairness.verdict, judge, inputs)
-        quality = fairness.llm_quality.value if isinstance(fairness.llm_quality, Scored) else None
+        judged = fairness.parts.get("llm_quality")
+        quality = judged.value if isinstance(judged, Scored) else None
         if quality != fairness.verdict.quality or not adds_up(fairness.verdict, loaded.rubric):
             yield Drift(
                 where=where,

@@ -18,7 +18,10 @@ Count = Annotated[int, Field(ge=0)]
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal bytes, on every machine. NaN is a ValueError."""
+    """JSON with sorted keys and no spaces: equal values give equal bytes, on every machine.
+
+    Raises ValueError for NaN and infinities.
+    """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -26,8 +29,9 @@ def canonical_json(value: Any) -> str:
 
 def digest_of(value: Any) -> str:
     """SHA256 of the canonical JSON of a value or record."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 class Record(BaseModel):

@@ -20,18 +20,18 @@ class Limits(Record):
     """The server's private writable directory."""
     shell_timeout_sec: Annotated[int, Field(ge=1)] = 60
     result_chars: Annotated[int, Field(ge=200)] = 30_000
-    """Characters of one tool result the model sees, head and tail; the same for shell and server."""
+    """Of one tool result as the model sees it, head and tail; the same for shell and server."""
 
 
 class Cell(Record):
-    """scenario × server × model × trial, and the digest of every input that could change what happens."""
+    """scenario × server × model × trial, and the digests of what could change the outcome."""
 
     scenario: Name
     server: Name
     model: str
     trial: Annotated[int, Field(ge=1)]
     inputs: dict[str, str]
-    """Input name -> digest: scenario (prompts, source, budget), server (spec and lock), base, commit, prompt, limits, model, harness."""
+    """Input name -> digest. Of a scenario: prompts, source, budget; of a server: spec and lock."""
 
     @property
     def id(self) -> str:
@@ -73,7 +73,10 @@ class Outcome(Record):
 
     @property
     def is_measurement(self) -> bool:
-        """False for a fault of ours: such a cell is run again, never scored as zero, and stays in the denominator."""
+        """False for a fault of ours.
+
+        Such a cell is run again, never scored as zero, and stays in the denominator.
+        """
         return self.kind in MEASUREMENTS
 
 
@@ -90,7 +93,10 @@ class ToolsSeen(Record):
 
 
 class Fingerprint(Record):
-    """Proof that two arms differ in the server alone. `server_*` and `tools` may differ; anything else may not."""
+    """Proof that two arms differ in the server alone.
+
+    `server`, `server_*` and `tools` may differ; anything else may not.
+    """
 
     harness: str
     base_image: str
@@ -131,7 +137,7 @@ class CellResult(Record):
     attempt: Annotated[int, Field(ge=1)]
     outcome: Outcome
     fingerprint: Fingerprint | None
-    """None where the cell broke before it was known."""
+    """None if the cell broke before it was known."""
     timings: Timings
     peak_memory_mb: float | None
     """Of the whole container, from its cgroup."""
@@ -142,11 +148,14 @@ class CellResult(Record):
 
 
 class Plan(Record):
-    """runs/<run>/plan.json: every cell that was asked for, in the order it is run. The denominator that a report prints."""
+    """runs/<run>/plan.json: every cell that was asked for, in the order in which they are run.
+
+    The denominator that a report prints.
+    """
 
     run: Name
     created_at: str
     """UTC, ISO 8601."""
     ungated: bool
-    """True where no gate stood in front of the run; every page of its report says so."""
+    """True if no gate stood in front of the run; every page of its report says so."""
     cells: tuple[Cell, ...]

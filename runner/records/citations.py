@@ -29,9 +29,9 @@ class Citation(Record):
     definition_lines: tuple[int, ...]
     """Where the symbol really is."""
     distance: int | None
-    """Lines between the citation's interval and what held it (or the nearest, where nothing did)."""
+    """Lines between the citation's interval and what held it, or the nearest if nothing did."""
     definition_distance: int | None = None
-    """Lines to the nearest definition, its header included; None where there is none."""
+    """Lines to the nearest definition, its header included; None if there is none."""
     use_distance: int | None = None
     """Lines to the nearest use in code."""
     span_distance: int | None = None
@@ -39,7 +39,7 @@ class Citation(Record):
 
 
 class GroundingSummary(Record):
-    """Parts of the grounding rates. Rates are None where nothing was counted."""
+    """Parts of the grounding rates. Rates are None if nothing was counted."""
 
     total: Count
     """Citations with a line, each once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
@@ -12,7 +13,7 @@ from runner.records.repositories import Source
 
 
 class Check(Record):
-    """One keyword check, on the answer only (DESIGN.md, Scores; seed 002, step 2)."""
+    """One keyword check, on the answer only (DESIGN.md, Scores)."""
 
     kind: Literal["word", "phrase", "contains", "exact", "starts_with", "min_files"]
     value: str | int
@@ -57,7 +58,10 @@ class Step(Record):
 
 
 class Budget(Record):
-    """Ceilings of one cell (all steps together). Efficiency is measured against tokens and wall_sec; all four end a cell."""
+    """Ceilings of one cell, all steps together.
+
+    Efficiency is measured against tokens and wall_sec; all four end a cell.
+    """
 
     tokens: Annotated[int, Field(ge=1)]
     """Uncached input + output."""
@@ -66,7 +70,7 @@ class Budget(Record):
     actions: Annotated[int, Field(ge=1)]
     """Tool calls."""
     usd: Annotated[float, Field(gt=0)] | None = None
-    """Spend, where the model has a price."""
+    """Spend, if the model has a price."""
 
 
 class Scenario(Record):
@@ -86,8 +90,9 @@ class Scenario(Record):
 class Fact(Record):
     """One thing a right answer says, checkable without a model.
 
-    Met when a single passage of the answer (a sentence, list item or table row) matches one pattern of every group in `terms`, and,
-    where `cites` is given, that passage cites one of those locations (±5 lines). What falls short of that: runner/judges/checklist.py.
+    Met if a single passage of the answer (a sentence, list item or table row) matches one pattern
+    of every group in `terms` and, if `cites` is given, cites one of those locations (±5 lines).
+    What falls short of that earns less: runner/judges/checklist.py.
     """
 
     says: str
@@ -95,22 +100,23 @@ class Fact(Record):
     terms: Annotated[
         tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=1)
     ]
-    """Groups of alternatives: any one of each group, whole words, case-insensitive; `*` after a letter for any ending."""
+    """Groups of alternatives: any one of each group, whole words, case-insensitive.
+
+    `*` after a letter stands for any ending.
+    """
     cites: tuple[MustCite, ...] = ()
     never: tuple[str, ...] = ()
-    """Wordings of the opposite: a sentence that holds one, and a pattern of the first group, takes the fact's credit away."""
+    """Wordings of the opposite.
+
+    A sentence that holds one, and a pattern of the first group, takes the fact's credit away.
+    """
     weight: Annotated[float, Field(gt=0)] = 1.0
 
     @model_validator(mode="after")
     def _terms_say_something(self) -> Self:
-        empty = [
-            term
-            for group in (*self.terms, self.never)
-            for term in group
-            if not term.strip(" \t\n*`")
-        ]
-        if empty:
-            raise ValueError(f"the term {empty[0]!r} would match every answer")
+        for term in chain(*self.terms, self.never):
+            if not term.strip(" \t\n*`"):
+                raise ValueError(f"the term {term!r} would match every answer")
         return self
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TypeVar
 
 from runner import stats
+from runner.models import is_language_model
 from runner.records import (
     Adoption,
     Cell,
@@ -50,6 +51,7 @@ from runner.report.records import (
     ScenarioReport,
     Tally,
 )
+from runner.scoring import ADOPTION, FAIRNESS
 from runner.store import LoadedCell, LoadedRun
 
 T = TypeVar("T")
@@ -57,10 +59,14 @@ SHELL = "shell"
 FAILED_SHOWN = 10
 """Failed citations listed per cell; the rest are counted."""
 CHARS_PER_TOKEN = 4
-OFFLINE = "Made with the offline model: it checks plumbing and servers, and ranks nobody."
-REPLAY = (
-    "Made from a replayed recording: it shows where tools answer differently now, and ranks nobody."
-)
+MADE_WITHOUT_A_LANGUAGE_MODEL = {
+    "offline": "Made with the offline model: it checks plumbing and servers, and ranks nobody.",
+    "replay": (
+        "Made from a replayed recording: it shows where tools answer differently now, "
+        "and ranks nobody."
+    ),
+}
+"""A kind of model -> the notice that a reader needs first. Any other kind gets the plain notice."""
 UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
@@ -82,10 +88,10 @@ def build_report(
     arms = tuple(_arm(view, model, server, servers) for model, server in view.arms)
     sections = tuple(_section(view, name, scenarios.get(name)) for name in view.scenarios)
     report = Report(
-        notices=_notices(models, ungated=run.plan.ungated),
+        notices=tuple(_notices(models, ungated=run.plan.ungated)),
         ungated=run.plan.ungated,
         gate=None if run.plan.ungated else gate,
-        offline="offline" in models,
+        language_model=all(is_language_model(model) for model in models),
         question=_question([server for _, server in view.arms]),
         run=run.plan.run,
         created_at=run.plan.created_at,
@@ -158,7 +164,7 @@ class _View:
         """Model -> how far the fairness of its duplicates lies apart."""
         return {
             model: stats.repeatability(
-                list(_values(self, group, FAIRNESS["score"]).values())
+                list(_values(self, group, _WHOLE_FAIRNESS).values())
                 for group in _duplicates(self, model)
             )
             for model, _ in self.arms
@@ -210,27 +216,36 @@ def _against(reference: Fingerprint | None, seen: LoadedCell) -> tuple[str, ...]
 # --- figures --------------------------------------------------------------------------------
 
 
-def _score_of(part: Callable[[Fairness], Score]) -> Callable[[LoadedCell], Score | None]:
-    return lambda seen: part(fair) if (fair := _fairness(seen)) else None
+ScoreOf = Callable[[LoadedCell], Score | None]
+"""Picks one score of a cell. None: the cell's scorecard has none, or there is no scorecard yet."""
 
 
-def _adoption_of(part: Callable[[Adoption], Score]) -> Callable[[LoadedCell], Score | None]:
-    return lambda seen: part(seen.scorecard.adoption) if seen.scorecard else None
+def _fairness_score(pick: Callable[[Fairness], Score | None]) -> ScoreOf:
+    def score_of(cell: LoadedCell) -> Score | None:
+        fairness = _fairness(cell)
+        return pick(fairness) if fairness else None
+
+    return score_of
 
 
-FAIRNESS: Mapping[str, Callable[[LoadedCell], Score | None]] = {
-    "score": _score_of(lambda fair: fair.score),
-    "keyword_coverage": _score_of(lambda fair: fair.keyword_coverage),
-    "llm_quality": _score_of(lambda fair: fair.llm_quality),
-    "citation_grounding": _score_of(lambda fair: fair.citation_grounding),
-    "efficiency": _score_of(lambda fair: fair.efficiency),
-    "must_cite_recall": _score_of(lambda fair: fair.must_cite_recall),
-}
-ADOPTION: Mapping[str, Callable[[LoadedCell], Score | None]] = {
-    "score": _adoption_of(lambda adoption: adoption.score),
-    "tool_fluency": _adoption_of(lambda adoption: adoption.tool_fluency),
-    "discoverability": _adoption_of(lambda adoption: adoption.discoverability),
-}
+def _adoption_score(pick: Callable[[Adoption], Score | None]) -> ScoreOf:
+    def score_of(cell: LoadedCell) -> Score | None:
+        return pick(cell.scorecard.adoption) if cell.scorecard else None
+
+    return score_of
+
+
+_WHOLE_FAIRNESS = _fairness_score(lambda fairness: fairness.score)
+_MUST_CITE_RECALL = _fairness_score(lambda fairness: fairness.must_cite_recall)
+_WHOLE_ADOPTION = _adoption_score(lambda adoption: adoption.score)
+
+
+def _fairness_part(name: str) -> ScoreOf:
+    return _fairness_score(lambda fairness: fairness.parts.get(name))
+
+
+def _adoption_part(name: str) -> ScoreOf:
+    return _adoption_score(lambda adoption: adoption.parts.get(name))
 
 
 def _values(
@@ -244,9 +259,7 @@ def _values(
     }
 
 
-def _figure(
-    view: _View, cells: Sequence[LoadedCell], part: Callable[[LoadedCell], Score | None]
-) -> Figure:
+def _figure(view: _View, cells: Sequence[LoadedCell], part: ScoreOf) -> Figure:
     values = _values(view, cells, part)
     means = list(stats.scenario_means(values).values())
     interval = stats.bootstrap_interval(means) if len(means) >= stats.MIN_SCENARIOS else None
@@ -275,7 +288,11 @@ def _why_missing(view: _View, seen: LoadedCell, part: Callable[[LoadedCell], Sco
 
 
 def _fairness_figures(view: _View, cells: Sequence[LoadedCell]) -> FairnessFigures:
-    return FairnessFigures(**{name: _figure(view, cells, part) for name, part in FAIRNESS.items()})
+    return FairnessFigures(
+        score=_figure(view, cells, _WHOLE_FAIRNESS),
+        parts={name: _figure(view, cells, _fairness_part(name)) for name in FAIRNESS},
+        must_cite_recall=_figure(view, cells, _MUST_CITE_RECALL),
+    )
 
 
 def _delta(view: _View, model: str, server: str, scenario: str | None = None) -> Delta:
@@ -283,13 +300,13 @@ def _delta(view: _View, model: str, server: str, scenario: str | None = None) ->
         return Delta(judgement="baseline", says="baseline")
     if (model, SHELL) not in view.arms:
         return Delta(judgement="not_compared", says="not compared: the run has no shell arm")
-    baseline = _values(view, view.of_arm(model, SHELL, scenario), FAIRNESS["score"])
-    values = _values(view, view.of_arm(model, server, scenario), FAIRNESS["score"])
+    baseline = _values(view, view.of_arm(model, SHELL, scenario), _WHOLE_FAIRNESS)
+    values = _values(view, view.of_arm(model, server, scenario), _WHOLE_FAIRNESS)
     shared = stats.paired_differences(baseline, values)
     if not shared:
         return Delta(judgement="not_compared", says="not compared: no trial that both arms have")
     pairs, noise = len(baseline.keys() & values.keys()), view.fairness_noise[model]
-    return _judge(list(shared.values()), pairs=pairs, noise=noise, ranks=_ranks(model))
+    return _judge(list(shared.values()), pairs=pairs, noise=noise, ranks=is_language_model(model))
 
 
 def _judge(
@@ -318,15 +335,11 @@ def _judgement(
         return "not_ranked", "not ranked"
     if interval is None:
         return "too_few", f"too few to tell (n={n})"
-    if interval.holds(0):
+    if interval.contains(0):
         return "no_difference", "no difference detected"
     if floor is not None and abs(value) <= floor:
         return "no_difference", "no difference detected (inside the noise floor)"
     return ("higher", "higher than shell") if value > 0 else ("lower", "lower than shell")
-
-
-def _ranks(model: str) -> bool:
-    return model != "offline" and not model.startswith("replay:")
 
 
 # --- arms -----------------------------------------------------------------------------------
@@ -374,7 +387,8 @@ def _tally(cells: Sequence[LoadedCell]) -> Tally:
 def _adoption(view: _View, cells: Sequence[LoadedCell]) -> AdoptionFigures:
     cards = [seen.scorecard.adoption for seen in view.usable(cells) if seen.scorecard]
     return AdoptionFigures(
-        **{name: _figure(view, cells, part) for name, part in ADOPTION.items()},
+        score=_figure(view, cells, _WHOLE_ADOPTION),
+        parts={name: _figure(view, cells, _adoption_part(name)) for name in ADOPTION},
         server_calls=sum(card.server_calls for card in cards),
         server_errors=sum(card.server_errors for card in cards),
         shell_calls=sum(card.shell_calls for card in cards),
@@ -531,7 +545,7 @@ def _noise(view: _View) -> tuple[NoiseLayer, ...]:
         "step": judged.step if judged else None,
         "scenario": judged.scenario if judged else None,
         "fairness": stats.repeatability(
-            list(_values(view, group, FAIRNESS["score"]).values()) for group in _duplicates(view)
+            list(_values(view, group, _WHOLE_FAIRNESS).values()) for group in _duplicates(view)
         ),
     }
     return tuple(
@@ -593,7 +607,7 @@ def _cell(view: _View, seen: LoadedCell) -> CellReport:
         outcome=seen.result.outcome.kind if seen.result else None,
         reason=seen.result.outcome.reason if seen.result else "not finished",
         fairness=_score(value.value) if isinstance(value, Scored) else None,
-        unscored=_why_missing(view, seen, FAIRNESS["score"]),
+        unscored=_why_missing(view, seen, _WHOLE_FAIRNESS),
         judge=verdict.judge if verdict else "",
         commentary=tuple(
             Commentary(
@@ -614,10 +628,16 @@ def _cell(view: _View, seen: LoadedCell) -> CellReport:
 # --- head and foot --------------------------------------------------------------------------
 
 
-def _notices(models: Sequence[str], *, ungated: bool) -> tuple[str, ...]:
-    replayed = any(model.startswith("replay:") for model in models)
-    said = (("offline" in models, OFFLINE), (replayed, REPLAY), (ungated, UNGATED))
-    return tuple(notice for holds, notice in said if holds)
+def _notices(models: Sequence[str], *, ungated: bool) -> Iterator[str]:
+    kinds = [model.partition(":")[0] for model in models if not is_language_model(model)]
+    for kind, notice in MADE_WITHOUT_A_LANGUAGE_MODEL.items():
+        if kind in kinds:
+            yield notice
+    for kind in _unique(kinds):
+        if kind not in MADE_WITHOUT_A_LANGUAGE_MODEL:
+            yield f"Made with {kind}, which is no language model: it ranks nobody."
+    if ungated:
+        yield UNGATED
 
 
 def _question(servers: Iterable[str]) -> str:

@@ -1,0 +1,167 @@
+"""Install volumes: what names them, what is in them, and how a half-built one is told."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.errors import LockError, ServerError
+from runner.sandbox import volume_host
+from runner.sandbox.builder import BuilderEnv
+from runner.volumes import ServerVolume, verify_volume, volume_name
+from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
+
+# --- what names and fills a volume ----------------------------------------------------------
+
+
+def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Path) -> None:
+    folder = shutil.copytree(ROOT / "images/servers/code-index-mcp", tmp_path / "s")
+    server = read_server(folder)
+    before = volume_name(server, "sha256:base")
+    assert (
+        volume_name(
+            Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base"
+        )
+        == before
+    )
+    assert (
+        volume_name(
+            Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base"
+        )
+        != before
+    )
+    assert volume_name(server, "sha256:other") != before
+    with (folder / "requirements.txt").open("a") as file:
+        file.write("\n")
+    assert volume_name(server, "sha256:base") != before
+
+
+def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/a").write_text("one")
+    (tmp_path / "l").symlink_to("d/a")
+    seen = [volume_host.content(tmp_path)]
+    assert seen[0][1] == 3
+    for change in (
+        lambda: (tmp_path / "d/a").write_text("two"),
+        lambda: (tmp_path / "d/a").chmod(0o755),
+        lambda: (tmp_path / "l").rename(tmp_path / "m"),
+        lambda: (tmp_path / "n").symlink_to("d"),
+        lambda: (tmp_path / "d/b").write_text(""),
+    ):
+        change()
+        seen.append(volume_host.content(tmp_path))
+    assert len({digest for digest, _ in seen}) == len(seen)
+    (tmp_path / volume_host.MARKER).write_text("{}")
+    assert volume_host.content(tmp_path) == seen[-1]
+
+
+# --- in the engine --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkout(
+    engine: docker.DockerClient,
+    base_image: str,
+    builder_env: BuilderEnv,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Checkout:
+    return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, checkout: Checkout) -> Iterator[Folder]:
+    yield from checkout.with_volume_removed(tiny_folder(tmp_path))
+
+
+@pytest.mark.docker
+def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
+    checkout: Checkout, tiny: Folder
+) -> None:
+    said: list[str] = []
+    first = checkout.volume(tiny, said)
+    assert len(said) == 2
+    assert checkout.volume(tiny, said) == first
+    assert len(said) == 2
+    verify_volume(checkout.engine, first, checkout.base)
+    listed = checkout.as_root(
+        first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello"
+    )
+    assert listed == (
+        ". 700 10002\nbin/hello 755 10002\nserver.py 644 10002\n#!/bin/sh\necho /var/lib/server\n"
+    )
+
+
+@pytest.mark.docker
+def test_two_builders_at_once_make_one_whole_volume(checkout: Checkout, tiny: Folder) -> None:
+    said: list[str] = []
+    found: list[ServerVolume] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(checkout.volume(tiny, said))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    assert len(set(found)) == 1
+    assert len(said) == 2
+    verify_volume(checkout.engine, found[0], checkout.base)
+
+
+@pytest.mark.docker
+def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(
+    checkout: Checkout, tiny: Folder
+) -> None:
+    name = volume_name(tiny, checkout.base)
+    checkout.engine.api.create_volume(name)
+    checkout.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
+    killed = checkout.engine.api.create_container(
+        checkout.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
+    )
+    assert checkout.volume(tiny).name == name
+    assert (
+        checkout.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
+        == "# bin\nserver.py\n"
+    )
+    with pytest.raises(docker.errors.NotFound):
+        checkout.engine.api.inspect_container(killed["Id"])
+
+
+@pytest.mark.docker
+def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(
+    checkout: Checkout, tiny: Folder
+) -> None:
+    volume = checkout.volume(tiny)
+    checkout.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
+    with pytest.raises(
+        LockError,
+        match=f"{volume.name}: the volume's content is not what was built\nhint: remove it",
+    ):
+        checkout.volume(tiny)
+
+
+@pytest.mark.docker
+def test_a_package_that_is_not_what_its_hash_says_is_refused(
+    checkout: Checkout, tiny: Folder
+) -> None:
+    (tiny.folder / "requirements.txt").write_text(f"six==1.17.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
+        checkout.volume(tiny)
+    assert "its packages could not be installed" in caught.value.what
+    assert (
+        checkout.engine.api.containers(
+            all=True,
+            filters={"label": "fairtrial=builder", "name": volume_name(tiny, checkout.base)},
+        )
+        == []
+    )
+    with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
+        checkout.volume(tiny)

@@ -1,0 +1,123 @@
+"""A server of our own for tests: its folder, its definition, and what its install volume needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.records import Canary, McpCall, ServerSpec, parse_yaml
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import Engine
+from runner.volumes import ServerVolume, ensure_volume, volume_name
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = r"""
+import json, socket, sys
+print("listening", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    method, wanted = asked["method"], asked.get("params", {})
+    if method == "initialize":
+        about = {"name": "tiny", "version": "9"}
+        answer = {
+            "protocolVersion": wanted["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": about,
+        }
+    elif method == "tools/list":
+        tool = {"name": "find", "description": "finds", "inputSchema": {"type": "object"}}
+        answer = {"tools": [tool]}
+    elif method == "tools/call":
+        with open("/tmp/left-behind", "w") as file:
+            file.write("x")
+        try:
+            socket.create_connection(("192.0.2.1", 443), 1)
+        except OSError:
+            pass
+        name = wanted["arguments"]["name"]
+        lines = open("/workspace/src/app.py").read().splitlines()
+        found = "".join(f"app.py:{n}: {line}\n" for n, line in enumerate(lines, 1) if name in line)
+        answer = {"content": [{"type": "text", "text": found}]}
+    else:
+        answer = {}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A server's folder, read (volumes.Server)."""
+
+    spec: ServerSpec
+    folder: Path
+
+
+def read_server(folder: Path) -> Folder:
+    text = (folder / "server.yaml").read_text()
+    return Folder(parse_yaml(text, ServerSpec, where=str(folder)), folder)
+
+
+def spec_of(**changes: Any) -> ServerSpec:
+    """The definition of `tiny`, with `changes`."""
+    canary = Canary(
+        repository="*",
+        call=McpCall(tool="find", arguments={"name": "wsgi_app"}),
+        contains="app.py:3",
+        line=3,
+    )
+    known: dict[str, Any] = {
+        "name": "tiny",
+        "title": "Tiny",
+        "version": "1.0",
+        "licence": "MIT",
+        "homepage": "none",
+        "line_base": 1,
+        "command": ("python3", "{install}/server.py"),
+        "canaries": (canary,),
+    }
+    return ServerSpec(**{**known, **changes})
+
+
+def tiny_folder(folder: Path) -> Folder:
+    """Its file holds the folder's path, so that no two tests, or test runs, share a volume."""
+    files = {
+        "server.py": f"# {folder}\n{SOURCE}",
+        "bin/hello": "#!/bin/sh\necho {state}\n",
+    }
+    return Folder(spec_of(files=files), folder)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """Where install volumes are built, and looked into."""
+
+    engine: Engine
+    base: str
+    env: BuilderEnv
+    locks: Path
+
+    def volume(self, server: Folder, said: list[str] | None = None) -> ServerVolume:
+        log = (said if said is not None else []).append
+        return ensure_volume(self.engine, server, self.base, self.env, log, lock_dir=self.locks)
+
+    def as_root(self, volume: str, command: str) -> str:
+        """What a shell command prints that sees the volume at /opt/server, and may write there."""
+        said = self.engine.containers.run(
+            self.base,
+            ["sh", "-c", command],
+            volumes={volume: {"bind": "/opt/server", "mode": "rw,nocopy"}},
+            user="0",
+            remove=True,
+            network_mode="none",
+            labels={"fairtrial": "test"},
+        )
+        return str(said.decode())
+
+    def with_volume_removed(self, server: Folder) -> Iterator[Folder]:
+        """For a fixture: the server, whose volume goes with the test."""
+        yield server
+        self.engine.api.remove_volume(volume_name(server, self.base), force=True)
