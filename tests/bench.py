@@ -125,7 +125,8 @@ def run_child(argv: Sequence[str]) -> ChildUsage:
 
 def least_child_cpu_sec(argv: Sequence[str], times: int) -> float:
     """The least of several runs: what is more is the machine's."""
-    return min(run_child(argv).cpu_sec for _ in range(times))
+    taken = [run_child(argv).cpu_sec for _ in range(times)]
+    return min(taken)
 
 
 # --- a cell's container -------------------------------------------------------------------------
@@ -175,6 +176,7 @@ def engine_calls(client: docker.DockerClient, image: str) -> Figure:
 
     client.api.hooks["response"].append(note)
     asyncio.run(one_cell(client, image))
+    # Every later figure would pay for it too.
     client.api.hooks["response"].remove(note)
     beyond = [path for path in paths if "/exec" not in path]
     return Figure(
@@ -235,6 +237,7 @@ class ServerCost:
         """With MCP's own stdio client: the floor."""
         with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w") as errors:
             server = self._on_host(Path(name))
+            # Set up as in a cell: its newer handshake, or its cache, would make the floor another.
             client = mcp.Client(stdio_client(server, errors), mode="legacy", cache=None)
             async with client as session:
                 return await median_call_sec(
@@ -276,6 +279,7 @@ def copy_install(client: docker.DockerClient, image: str, volume: str, folder: P
         volumes={volume: {"bind": INSTALL, "mode": "ro"}},
         labels={"fairtrial": "bench"},
     )
+    # Never started: the engine reads a volume's files through any container that mounts it.
     try:
         chunks, _ = holder.get_archive(INSTALL)
         (folder / "install.tar").write_bytes(b"".join(chunks))
@@ -342,6 +346,7 @@ def score_copies(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) 
         if target.exists():
             continue
         target.mkdir(parents=True)
+        # Links: a thousand transcripts on disk would be figures of the disk.
         for path in attempt.path.iterdir():
             os.link(path, target / path.name)
     return run_child([COMMAND, "score", str(store.folder)])

@@ -197,10 +197,11 @@ class Checkout:
         target.write_text(text)
 
     def edit(self, path: str, old: str, new: str) -> None:
-        text = (self.root / path).read_text()
+        target = self.root / path
+        text = target.read_text()
         # An edit that changes nothing would leave its test green for nothing.
         assert old in text
-        (self.root / path).write_text(text.replace(old, new))
+        target.write_text(text.replace(old, new))
 
     def add_server(self, name: str, mode: str, **changes: Any) -> None:
         self.write(f"images/servers/{name}/server.yaml", server(name, mode, **changes))

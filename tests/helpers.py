@@ -118,6 +118,7 @@ class Scripted:
         *,
         timeout_sec: float,
     ) -> Turn:
+        # Counted now: the conversation goes on growing after this turn.
         names = tuple(tool.name for tool in tools)
         self.asked.append(Asked(system=system, messages=len(conversation), tools=names))
         turn = self.turns.pop(0)

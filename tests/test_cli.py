@@ -21,6 +21,7 @@ from tests.helpers import PATIENCE_SEC, wait_until
 
 pytestmark = pytest.mark.docker
 NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere"}
+BOTH_ANSWERED = {"shell": ["answered"], "good": ["answered"]}
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,12 @@ def run_arguments(*servers: str) -> tuple[str, ...]:
     for name in servers:
         arguments += ["--server", name]
     return tuple(arguments)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """What the command writes to stderr as it ends with something the user can fix."""
+    assert done.returncode == 1, done.stderr
+    return done.stderr
 
 
 # --- the cells of a run -------------------------------------------------------------------------
@@ -172,11 +179,7 @@ def test_a_runner_killed_in_a_cell_goes_on_with_finished_cells_kept_and_no_conta
         assert second.exit_code() == 0, second.errors.read_text()
     assert "2 of 3 cells are finished and kept" in second.errors.read_text()
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
-    assert checkout.outcomes("r") == {
-        "shell": ["answered"],
-        "good": ["answered"],
-        "slow": ["answered"],
-    }
+    assert checkout.outcomes("r") == BOTH_ANSWERED | {"slow": ["answered"]}
     assert len(list(checkout.run_folder("r").glob("cells/*/attempt-1.partial"))) == 1
     assert cells_of(engine, checkout) == []
 
@@ -219,7 +222,7 @@ def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: 
         "Made with the offline model: it checks plumbing and servers, and ranks nobody."
     )
     assert max(map(len, lines)) <= 80
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    assert checkout.outcomes("r") == BOTH_ANSWERED
     for page in ("report.json", "report.md", "report.html"):
         assert "UNGATED" in (checkout.run_folder("r") / page).read_text()
     assert "[1/2]" in done.stderr
@@ -238,7 +241,7 @@ def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
     run(checkout)
     done = run(checkout)
     assert "2 of 2 cells are finished and kept" in done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
 NO_SUCH_TEXT = {"repository": "*", "call": {"tool": "echo"}, "contains": "def "}
@@ -260,11 +263,7 @@ def test_a_server_that_fails_is_a_result_of_its_arm_and_stops_nobody_else(
     checkout.add_server("bad", mode, **changes)
     done = run(checkout, servers=("bad", "good"))
     assert done.returncode == 0, done.stderr
-    assert checkout.outcomes("r") == {
-        "shell": ["answered"],
-        "bad": ["server_crashed"],
-        "good": ["answered"],
-    }
+    assert checkout.outcomes("r") == BOTH_ANSWERED | {"bad": ["server_crashed"]}
     assert reason in checkout.reason("r", "bad")
 
 
@@ -322,10 +321,9 @@ def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Che
 def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
     run(checkout)
     checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "this run was planned with different inputs: scenario changed since" in done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    refusal = refused(run(checkout))
+    assert "this run was planned with different inputs: scenario changed since" in refusal
+    assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
 FULL_DISK = """\
@@ -347,7 +345,7 @@ def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
     )
     assert done.returncode == 1, done.stderr
     assert "hint: free some" in done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
 # --- what is refused, and how it is told --------------------------------------------------------
@@ -368,25 +366,20 @@ def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
 def test_an_unknown_name_says_which_and_names_the_closest(
     template: Checkout, arguments: tuple[str, ...], named: str
 ) -> None:
-    done = template.fairtrial(*arguments)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert "hint: " in done.stderr
-    assert named in done.stderr
+    refusal = refused(template.fairtrial(*arguments))
+    assert refusal.startswith("error: ")
+    assert "hint: " in refusal
+    assert named in refusal
 
 
 def test_a_misspelt_key_is_named_with_its_file_and_place(checkout: Checkout) -> None:
     checkout.edit("scenarios/core/small/scenario.yaml", "must_cite:", "must_site:")
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "scenarios/core/small/scenario.yaml steps[0].must_site" in done.stderr
+    assert "scenarios/core/small/scenario.yaml steps[0].must_site" in refused(run(checkout))
 
 
 def test_a_commit_nobody_has_is_refused_before_any_cell(checkout: Checkout) -> None:
     checkout.edit("scenarios/core/small/scenario.yaml", checkout.commit, "f" * 40)
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "f" * 12 in done.stderr
+    assert "f" * 12 in refused(run(checkout))
     assert not (checkout.root / "runs").exists()
 
 
@@ -394,17 +387,16 @@ def test_a_tampered_repository_lock_is_refused(checkout: Checkout) -> None:
     lock = json.loads((checkout.root / "locks" / "repos.lock").read_text())
     (pin,) = lock.values()
     checkout.edit("locks/repos.lock", pin["tree"], "0" * 40)
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "hint: " in done.stderr
-    assert "0" * 12 in done.stderr
+    refusal = refused(run(checkout))
+    assert "hint: " in refusal
+    assert "0" * 12 in refusal
 
 
 def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) -> None:
     done = template.fairtrial("run", "--scenario", "small", "--ungated", **NO_ENGINE)
-    assert done.returncode == 1
-    assert "no Docker Engine answers" in done.stderr
-    assert "hint: `./justw demo` starts one" in done.stderr
+    refusal = refused(done)
+    assert "no Docker Engine answers" in refusal
+    assert "hint: `./justw demo` starts one" in refusal
 
 
 # --- other verbs --------------------------------------------------------------------------------

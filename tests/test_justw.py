@@ -220,6 +220,7 @@ def test_a_build_that_failed_or_was_killed_leaves_no_environment_that_looks_whol
     assert (failed.returncode != 0, "no index answers" in failed.stderr) == (True, True)
     assert failed.stdout == ""
     assert not (justw.root / ".venv").exists()
+    # What a killed build leaves.
     (justw.root / ".venv.new/bin").mkdir(parents=True, exist_ok=True)
     assert justw("score").returncode == 0
     assert (justw.root / ".venv/stamp").exists()
@@ -361,6 +362,7 @@ def ci(tmp_path: Path) -> Path:
 
 def run_ci(ci: Path, justw: str) -> subprocess.CompletedProcess[str]:
     """`.ci/run` with a `justw` of that body."""
+    # From another folder and with next to no environment, as a CI service may start it.
     (ci / "justw").write_text(f"#!/bin/sh\n{justw}\n")
     (ci / "justw").chmod(0o755)
     return subprocess.run(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,39 +33,65 @@ from tests.helpers import Asked, LocalSandbox, Scripted, calls, says, scenario
 E = TypeVar("E", bound=Event)
 
 
-def converse(
-    given: Scenario, model: Scripted, folder: Path
-) -> tuple[Outcome, list[Event], UsageTotals]:
-    events: list[Event] = []
-    toolbox = Toolbox(LocalSandbox(folder), Limits())
-    conversation = Conversation(model=model, scenario=given, toolbox=toolbox, record=events.append)
-    return asyncio.run(conversation.run()), events, conversation.totals
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A conversation that has ended, and what is known of it."""
+
+    outcome: Outcome
+    events: list[Event]
+    totals: UsageTotals
+
+    def only(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def texts(self, kind: type[Prompt] | type[Prose] | type[ToolResult]) -> list[str]:
+        return [event.text for event in self.only(kind)]
+
+    @property
+    def stops(self) -> list[str]:
+        """How each step ended."""
+        return [event.stop for event in self.only(StepEnd)]
 
 
-def only(kind: type[E], events: list[Event]) -> list[E]:
-    return [event for event in events if isinstance(event, kind)]
+Converse = Callable[[Scenario, Scripted], Ended]
+
+
+@pytest.fixture
+def converse(tmp_path: Path) -> Converse:
+    """Has a conversation whose shell is this machine's own, in the test's folder."""
+
+    def ask(asked: Scenario, model: Scripted) -> Ended:
+        events: list[Event] = []
+        conversation = Conversation(
+            model=model,
+            scenario=asked,
+            toolbox=Toolbox(LocalSandbox(tmp_path), Limits()),
+            record=events.append,
+        )
+        outcome = asyncio.run(conversation.run())
+        return Ended(outcome=outcome, events=events, totals=conversation.totals)
+
+    return ask
 
 
 # --- a conversation -----------------------------------------------------------------------------
 
 
-def test_steps_follow_one_another_in_one_conversation(tmp_path: Path) -> None:
+def test_steps_follow_one_another_in_one_conversation(converse: Converse, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     model = Scripted(calls("cat a.py"), says("It sets x, a.py:1."), says("Nothing else."))
-    outcome, events, _ = converse(scenario("What does a.py do?", "And?"), model, tmp_path)
-    assert outcome.kind == "answered"
-    prompts = [event.text for event in only(Prompt, events)]
-    assert prompts == ["What does a.py do?", "And?"]
-    answers = [event.text for event in only(Prose, events)]
-    assert answers == ["It sets x, a.py:1.", "Nothing else."]
-    assert [event.text for event in only(ToolResult, events)] == ["x = 1\n"]
+    ended = converse(scenario("What does a.py do?", "And?"), model)
+    assert ended.outcome.kind == "answered"
+    assert ended.texts(Prompt) == ["What does a.py do?", "And?"]
+    assert ended.texts(Prose) == ["It sets x, a.py:1.", "Nothing else."]
+    assert ended.texts(ToolResult) == ["x = 1\n"]
     assert [asked.messages for asked in model.asked] == [1, 3, 5]
-    assert [event.stop for event in only(StepEnd, events)] == ["end", "end"]
+    assert ended.stops == ["end", "end"]
 
 
-def test_the_prompt_is_the_same_text_in_every_arm(tmp_path: Path) -> None:
+def test_the_prompt_is_the_same_text_in_every_arm(converse: Converse) -> None:
     model = Scripted(says("ok"))
-    converse(scenario("Why?"), model, tmp_path)
+    converse(scenario("Why?"), model)
     assert model.asked == [Asked(system=SYSTEM, messages=1, tools=("shell",))]
     assert "server" not in SYSTEM.lower()
     assert "mcp" not in SYSTEM.lower()
@@ -89,48 +117,46 @@ def test_every_call_is_recorded_before_it_is_made(tmp_path: Path) -> None:
 # --- calls that go wrong ------------------------------------------------------------------------
 
 
-def test_a_failing_command_is_an_error_the_model_sees_with_its_exit_code(tmp_path: Path) -> None:
-    model = Scripted(calls("ls no-such-file"), says("gone"))
-    _, events, _ = converse(scenario("?"), model, tmp_path)
-    (result,) = only(ToolResult, events)
+def test_a_failing_command_is_an_error_the_model_sees_with_its_exit_code(
+    converse: Converse,
+) -> None:
+    ended = converse(scenario("?"), Scripted(calls("ls no-such-file"), says("gone")))
+    (result,) = ended.only(ToolResult)
     assert result.is_error
     assert result.text.endswith("[exit code 2]")
 
 
 @pytest.mark.parametrize("command", ["", "   "])
 def test_an_empty_command_is_refused_and_the_conversation_goes_on(
-    tmp_path: Path, command: str
+    converse: Converse, command: str
 ) -> None:
-    model = Scripted(calls(command), says("well"))
-    outcome, events, _ = converse(scenario("?"), model, tmp_path)
-    assert outcome.kind == "answered"
-    (result,) = only(ToolResult, events)
-    assert result.text == "shell takes one argument, `command`, a text"
+    ended = converse(scenario("?"), Scripted(calls(command), says("well")))
+    assert ended.outcome.kind == "answered"
+    assert ended.texts(ToolResult) == ["shell takes one argument, `command`, a text"]
 
 
-def test_a_tool_nobody_offered_is_an_error_result(tmp_path: Path) -> None:
-    model = Scripted(calls("x", tool="grep"), says("well"))
-    _, events, _ = converse(scenario("?"), model, tmp_path)
-    (result,) = only(ToolResult, events)
+def test_a_tool_nobody_offered_is_an_error_result(converse: Converse) -> None:
+    ended = converse(scenario("?"), Scripted(calls("x", tool="grep"), says("well")))
+    (result,) = ended.only(ToolResult)
     assert (result.text, result.is_error) == ("there is no tool 'grep'", True)
 
 
 # --- limits -------------------------------------------------------------------------------------
 
 
-def test_tokens_past_the_ceiling_end_the_cell_inside_the_step(tmp_path: Path) -> None:
+def test_tokens_past_the_ceiling_end_the_cell_inside_the_step(converse: Converse) -> None:
     model = Scripted(calls("true", tokens=600), calls("true", tokens=600), says("never said"))
-    outcome, events, totals = converse(scenario("?", tokens=1000), model, tmp_path)
+    ended = converse(scenario("?", tokens=1000), model)
+    outcome = ended.outcome
     assert (outcome.kind, outcome.reason) == ("out_of_tokens", "1,200 of 1,000 tokens")
-    assert totals.tokens == 1200
-    assert [event.stop for event in only(StepEnd, events)] == ["cut"]
-    assert only(Prose, events) == []
+    assert ended.totals.tokens == 1200
+    assert ended.stops == ["cut"]
+    assert ended.only(Prose) == []
 
 
-def test_actions_past_the_ceiling_end_the_cell(tmp_path: Path) -> None:
-    model = Scripted(calls("true", "true"), calls("true"))
-    outcome, _, totals = converse(scenario("?", actions=2), model, tmp_path)
-    assert (outcome.kind, totals.actions) == ("out_of_actions", 2)
+def test_actions_past_the_ceiling_end_the_cell(converse: Converse) -> None:
+    ended = converse(scenario("?", actions=2), Scripted(calls("true", "true"), calls("true")))
+    assert (ended.outcome.kind, ended.totals.actions) == ("out_of_actions", 2)
 
 
 def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
@@ -158,32 +184,30 @@ def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
     assert timeouts == [pytest.approx(2000, abs=300), pytest.approx(800, abs=300)]
 
 
-def test_a_model_turn_past_the_deadline_is_out_of_time(tmp_path: Path) -> None:
-    outcome, events, _ = converse(scenario("?"), Scripted(TimeoutError()), tmp_path)
-    assert outcome.kind == "out_of_time"
-    assert isinstance(events[-1], StepEnd)
+def test_a_model_turn_past_the_deadline_is_out_of_time(converse: Converse) -> None:
+    ended = converse(scenario("?"), Scripted(TimeoutError()))
+    assert ended.outcome.kind == "out_of_time"
+    assert isinstance(ended.events[-1], StepEnd)
 
 
 # --- what the provider does ---------------------------------------------------------------------
 
 
-def test_a_refusal_is_a_measurement(tmp_path: Path) -> None:
+def test_a_refusal_is_a_measurement(converse: Converse) -> None:
     refusal = Turn(text="No.", calls=(), stop="refusal", input_tokens=1, output_tokens=1)
-    outcome, _, _ = converse(scenario("?", "??"), Scripted(refusal), tmp_path)
+    outcome = converse(scenario("?", "??"), Scripted(refusal)).outcome
     assert (outcome.kind, outcome.is_measurement) == ("refused", True)
 
 
-def test_back_off_is_not_charged_to_the_arm(tmp_path: Path) -> None:
-    slept = Turn(
-        text="at last", calls=(), stop="end", input_tokens=1, output_tokens=1, backoff_sec=3600
-    )
-    outcome, events, totals = converse(scenario("?", wall_sec=5), Scripted(slept), tmp_path)
-    assert outcome.kind == "answered"
-    assert totals.agent_sec < 5
-    assert totals.backoff_sec == 3600
-    assert [event.backoff_sec for event in only(Usage, events)] == [3600]
+def test_back_off_is_not_charged_to_the_arm(converse: Converse) -> None:
+    ended = converse(scenario("?", wall_sec=5), Scripted(replace(says("ok"), backoff_sec=3600)))
+    assert ended.outcome.kind == "answered"
+    assert ended.totals.agent_sec < 5
+    assert ended.totals.backoff_sec == 3600
+    (usage,) = ended.only(Usage)
+    assert usage.backoff_sec == 3600
 
 
-def test_a_provider_that_fails_is_not_the_arms_failure(tmp_path: Path) -> None:
+def test_a_provider_that_fails_is_not_the_arms_failure(converse: Converse) -> None:
     with pytest.raises(ProviderError):
-        converse(scenario("?"), Scripted(ProviderError("overloaded")), tmp_path)
+        converse(scenario("?"), Scripted(ProviderError("overloaded")))

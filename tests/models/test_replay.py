@@ -52,6 +52,7 @@ def test_a_tool_that_answers_otherwise_is_named_with_the_first_line_that_differs
     ask: Ask, recording: Path
 ) -> None:
     model = Replay(str(recording))
+    # A line on top: what stood in line 5 stands in line 6.
     ask(model, ASKED, {"app.py": "\n" + SOURCE})
     first = model.differences[0]
     assert (first.tool, first.step) == ("shell", 0)
@@ -77,6 +78,7 @@ def test_a_folder_of_an_attempt_is_a_recording_too(recording: Path) -> None:
 
 def test_two_recordings_are_two_models(recording: Path, tmp_path: Path) -> None:
     changed = tmp_path / "changed.jsonl"
+    # As long as the other: neither name nor size may tell them apart.
     changed.write_bytes(recording.read_bytes().replace(b"finish_up", b"finish_it"))
     assert Replay(str(changed)).identity != Replay(str(recording)).identity
 
