@@ -20,6 +20,7 @@ from mcp.server.mcpserver import MCPServer
 
 from runner.errors import CatalogError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
+from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.session import ServerSession
@@ -241,13 +242,8 @@ def _tar(files: dict[str, str]) -> bytes:
 
 
 @pytest.fixture
-def checkout(
-    engine: docker.DockerClient,
-    base_image: str,
-    builder_env: BuilderEnv,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Checkout:
-    return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
+def checkout(engine: docker.DockerClient, base: BaseImage, builder_env: BuilderEnv) -> Checkout:
+    return Checkout(engine, base, builder_env)
 
 
 @pytest.fixture
@@ -414,14 +410,7 @@ def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     checkout: Checkout, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
     server = read_server(ROOT / "images/servers" / name)
-    volume = ensure_volume(
-        checkout.engine,
-        server,
-        checkout.base,
-        checkout.env,
-        print,
-        lock_dir=ROOT / ".fairtrial" / "held",
-    )
+    volume = ensure_volume(checkout.engine, server, checkout.base, checkout.env, print)
     assert (
         checkout.as_root(
             volume.name,
