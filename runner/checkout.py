@@ -31,7 +31,7 @@ from runner.records import Gate, Limits, Scorecard, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository, fetch_source
-from runner.sandbox.base import ensure_base
+from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import (
     Engine,
@@ -49,7 +49,7 @@ from runner.workspace import WorkspaceImage, ensure_workspace
 JUDGE = "checklist"
 AGENT = "tool_calling"
 BENCHMARK = "scenarios"
-CACHES = ("repositories", "held", "grounding", "images.json")
+CACHES = ("repositories", "grounding", "images.json")
 """Under .fairtrial: what can be made again."""
 
 
@@ -106,8 +106,12 @@ class Checkout:
         return BuilderEnv.from_mapping(self.environ)
 
     @cached_property
+    def base(self) -> BaseImage:
+        return ensure_base(self.engine, self.root, self.log, env=self.builder_env)
+
+    @property
     def base_image(self) -> str:
-        return ensure_base(self.engine, self.root, self.log, env=self.builder_env).id
+        return self.base.id
 
     @cached_property
     def judge(self) -> Judge:
@@ -199,14 +203,7 @@ class Checkout:
         )
 
     def _volume(self, server: LoadedServer) -> ServerVolume:
-        return ensure_volume(
-            self.engine,
-            server,
-            self.base_image,
-            self.builder_env,
-            self.log,
-            lock_dir=self.state / "held",
-        )
+        return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)
 
     # --- verbs ----------------------------------------------------------------------------------
 

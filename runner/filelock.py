@@ -1,4 +1,4 @@
-"""One lock for processes of one machine: an `flock` on a file, gone with the process that held it."""
+"""One lock for processes of one machine: an `flock` on a file, gone with the process that has it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runner.errors import BusyError
 
 @contextmanager
 def wait_for_lock(path: Path) -> Iterator[None]:
-    """Hold the lock, waiting for it as long as another process has it."""
+    """Keep the lock while inside, waiting for it as long as another process has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -22,15 +22,16 @@ def wait_for_lock(path: Path) -> Iterator[None]:
 
 @contextmanager
 def lock_or_refuse(path: Path, *, what: str, hint: str) -> Iterator[None]:
-    """Hold the lock. Raises BusyError, naming the process that has it, instead of waiting."""
+    """Keep the lock while inside. Raises BusyError, naming the process that has it, at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Not "w": it would wipe out the other process's number before the lock is asked for.
     with path.open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.seek(0)
-            holder = file.read().strip() or "unknown"
-            message = f"another runner (process {holder}) is at work on {what}"
+            owner = file.read().strip() or "unknown"
+            message = f"another runner (process {owner}) is at work on {what}"
             raise BusyError(message, where=str(path.parent), hint=hint) from error
         file.truncate(0)
         file.write(str(os.getpid()))

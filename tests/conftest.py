@@ -10,7 +10,7 @@ import docker
 import pytest
 from hypothesis import HealthCheck, settings
 
-from runner.sandbox.base import ensure_base
+from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import connect
 from tests.helpers import Ask, asking
@@ -38,9 +38,15 @@ def builder_env() -> BuilderEnv:
 
 
 @pytest.fixture(scope="session")
-def base_image(engine: docker.DockerClient, builder_env: BuilderEnv) -> str:
-    """Id of the base image, built if it is missing."""
-    return ensure_base(engine, ROOT, print, env=builder_env).id
+def base(engine: docker.DockerClient, builder_env: BuilderEnv) -> BaseImage:
+    """The base image, built if it is missing."""
+    return ensure_base(engine, ROOT, print, env=builder_env)
+
+
+@pytest.fixture(scope="session")
+def base_image(base: BaseImage) -> str:
+    """Id of the base image."""
+    return base.id
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from runner.archives import check_path, download, npm_in_container, read_archive
 from runner.errors import SourceError
 from runner.records import NpmSource, PypiSource
 from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import owner_label
 
 Entry = tuple[str, bytes] | tarfile.TarInfo
 
@@ -236,7 +237,10 @@ EVIL_SETUP = b"import pathlib; pathlib.Path(__file__).resolve(); open('%b', 'w')
 
 @pytest.fixture
 def own_index(tmp_path: Path) -> dict[str, str]:
-    """Environment of a pip whose index is a folder with one sdist; its setup.py and build backend leave a trace when run."""
+    """Environment of a pip whose index is a folder with one sdist.
+
+    The sdist's setup.py and build backend leave a trace if they are run.
+    """
     trace = str(tmp_path / "code-was-run").encode()
     backend = b'[build-system]\nrequires = []\nbuild-backend = "evil"\nbackend-path = ["."]\n'
     folder = tmp_path / "simple" / "evil"
@@ -397,9 +401,8 @@ def test_where_the_machine_has_no_npm_the_base_image_lends_its_own(
     ):  # had, and refused: the digest above is made up
         download(source, tmp_path, npm=npm_in_container(engine, base_image, builder_env))
     assert contents(tmp_path / "package.tgz")["package.json"]
-    assert (
-        engine.containers.list(
-            all=True, filters={"label": "fairtrial=builder", "ancestor": base_image}
-        )
-        == []
+    (key, value) = next(iter(owner_label().items()))
+    mine = engine.api.containers(
+        all=True, filters={"label": ["fairtrial=builder", f"{key}={value}"]}
     )
+    assert mine == []

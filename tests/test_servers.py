@@ -19,6 +19,7 @@ from mcp.server.mcpserver import MCPServer
 
 from runner.errors import CatalogError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
+from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
@@ -248,13 +249,8 @@ def _tar(files: dict[str, str]) -> bytes:
 
 
 @pytest.fixture
-def checkout(
-    engine: Engine,
-    base_image: str,
-    builder_env: BuilderEnv,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Checkout:
-    return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
+def checkout(engine: Engine, base: BaseImage, builder_env: BuilderEnv) -> Checkout:
+    return Checkout(engine, base, builder_env)
 
 
 @pytest.fixture
@@ -423,19 +419,17 @@ def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
     checkout: Checkout, workspace: str, name: str, call: McpCall, contains: str
 ) -> None:
     server = read_server(ROOT / "images/servers" / name)
-    volume = ensure_volume(
-        checkout.engine,
-        server,
-        checkout.base,
-        checkout.env,
-        print,
-        lock_dir=ROOT / ".fairtrial" / "held",
+    volume = ensure_volume(checkout.engine, server, checkout.base, checkout.env, print)
+    assert (
+        checkout.as_root(
+            volume.name,
+            "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :",
+        )
+        == ""
     )
-    locks = "node_modules/.package-lock.json package-lock.json"
-    left = checkout.as_root(volume.name, f"cd /opt/server; ls -A {locks} 2>/dev/null || :")
-    assert left == ""
-    canary = Canary(repository="*", call=call, contains=contains, line=3)
-    spec = server.spec.model_copy(update={"canaries": (canary,)})
+    spec = server.spec.model_copy(
+        update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)}
+    )
     card = anyio.run(_check, checkout, spec, volume, workspace)
     assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (
         True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import docker
@@ -12,7 +13,8 @@ import pytest
 
 from runner.errors import LockError, ServerError
 from runner.sandbox import volume_host
-from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.base import BaseImage
+from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
 from runner.volumes import ServerVolume, verify_volume, volume_name
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
 
@@ -22,23 +24,27 @@ from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
 def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "images/servers/code-index-mcp", tmp_path / "s")
     server = read_server(folder)
-    before = volume_name(server, "sha256:base")
-    assert (
-        volume_name(
-            Folder(server.spec.model_copy(update={"notes": ("new",)}), folder), "sha256:base"
-        )
-        == before
-    )
-    assert (
-        volume_name(
-            Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder), "sha256:base"
-        )
-        != before
-    )
-    assert volume_name(server, "sha256:other") != before
+    before = volume_name(server, "base")
+    noted = Folder(server.spec.model_copy(update={"notes": ("new",)}), folder)
+    assert volume_name(noted, "base") == before
+    with_files = Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder)
+    assert volume_name(with_files, "base") != before
+    assert volume_name(server, "other") != before
     with (folder / "requirements.txt").open("a") as file:
         file.write("\n")
-    assert volume_name(server, "sha256:base") != before
+    assert volume_name(server, "base") != before
+
+
+def test_what_a_killed_builder_left_is_removed_links_unfollowed(tmp_path: Path) -> None:
+    volume, outside = tmp_path / "volume", tmp_path / "outside"
+    for folder in (volume / "python/pkg", outside):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("x")
+    (volume / "link").symlink_to(outside)
+    (volume / volume_host.MARKER).write_text("{}")
+    volume_host.empty(volume)
+    assert list(volume.iterdir()) == []
+    assert (outside / "file").read_text() == "x"
 
 
 def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the_marker(
@@ -67,13 +73,8 @@ def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the
 
 
 @pytest.fixture
-def checkout(
-    engine: docker.DockerClient,
-    base_image: str,
-    builder_env: BuilderEnv,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Checkout:
-    return Checkout(engine, base_image, builder_env, tmp_path_factory.mktemp("locks"))
+def checkout(engine: docker.DockerClient, base: BaseImage, builder_env: BuilderEnv) -> Checkout:
+    return Checkout(engine, base, builder_env)
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_a_volume_is_built_once_belongs_to_the_server_and_is_found_again(
     assert len(said) == 2
     assert checkout.volume(tiny, said) == first
     assert len(said) == 2
-    verify_volume(checkout.engine, first, checkout.base)
+    verify_volume(checkout.engine, first, checkout.base.id)
     listed = checkout.as_root(
         first.name, "cd /opt/server && stat -c '%n %a %u' . bin/hello server.py && cat bin/hello"
     )
@@ -113,24 +114,54 @@ def test_two_builders_at_once_make_one_whole_volume(checkout: Checkout, tiny: Fo
     assert len(found) == 3
     assert len(set(found)) == 1
     assert len(said) == 2
-    verify_volume(checkout.engine, found[0], checkout.base)
+    verify_volume(checkout.engine, found[0], checkout.base.id)
+
+
+@pytest.fixture
+def rebuilt(checkout: Checkout) -> Iterator[Checkout]:
+    """Another checkout, whose base was built from the same recipe to another image."""
+    with open_builder(checkout.engine, BuilderSpec(image=checkout.base.id)) as builder:
+        image = builder.commit({"fairtrial": "test"})
+    yield replace(checkout, base=replace(checkout.base, id=image))
+    checkout.engine.api.remove_image(image, force=True)
+
+
+@pytest.mark.docker
+def test_another_checkout_with_the_same_base_recipe_uses_the_same_volume(
+    checkout: Checkout, rebuilt: Checkout, tiny: Folder
+) -> None:
+    said: list[str] = []
+    volume = checkout.volume(tiny)
+    assert rebuilt.volume(tiny, said) == volume
+    assert checkout.volume(tiny, said) == volume
+    assert said == []
+
+
+@pytest.mark.docker
+def test_checkouts_with_different_base_recipes_have_a_volume_each(
+    checkout: Checkout, rebuilt: Checkout, tiny: Folder
+) -> None:
+    other = replace(rebuilt, base=replace(rebuilt.base, recipe="0" * 64))
+    try:
+        assert checkout.volume(tiny).name != other.volume(tiny).name
+    finally:
+        name = volume_name(tiny, other.base.recipe)
+        other.engine.api.remove_volume(name, force=True)
 
 
 @pytest.mark.docker
 def test_a_half_built_volume_and_its_builder_are_not_taken_for_finished(
     checkout: Checkout, tiny: Folder
 ) -> None:
-    name = volume_name(tiny, checkout.base)
+    name = volume_name(tiny, checkout.base.recipe)
     checkout.engine.api.create_volume(name)
     checkout.as_root(name, "echo half >/opt/server/server.py; echo old >/opt/server/stale")
     killed = checkout.engine.api.create_container(
-        checkout.base, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
+        checkout.base.id, ["sleep", "60"], name=f"{name}-build", labels={"fairtrial": "builder"}
     )
     assert checkout.volume(tiny).name == name
-    assert (
-        checkout.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
-        == "# bin\nserver.py\n"
-    )
+    listing = checkout.as_root(name, "head -c 2 /opt/server/server.py; ls /opt/server")
+    assert listing == "# bin\nserver.py\n"
     with pytest.raises(docker.errors.NotFound):
         checkout.engine.api.inspect_container(killed["Id"])
 
@@ -141,10 +172,8 @@ def test_a_changed_byte_in_a_volume_is_refused_with_what_to_do(
 ) -> None:
     volume = checkout.volume(tiny)
     checkout.as_root(volume.name, "printf '# evil' >>/opt/server/server.py")
-    with pytest.raises(
-        LockError,
-        match=f"{volume.name}: the volume's content is not what was built\nhint: remove it",
-    ):
+    refusal = f"{volume.name}: the volume's content is not what was built\nhint: remove it"
+    with pytest.raises(LockError, match=refusal):
         checkout.volume(tiny)
 
 
@@ -156,12 +185,7 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
     with pytest.raises(ServerError, match="DO NOT MATCH THE HASHES") as caught:
         checkout.volume(tiny)
     assert "its packages could not be installed" in caught.value.what
-    assert (
-        checkout.engine.api.containers(
-            all=True,
-            filters={"label": "fairtrial=builder", "name": volume_name(tiny, checkout.base)},
-        )
-        == []
-    )
+    named = {"label": "fairtrial=builder", "name": volume_name(tiny, checkout.base.recipe)}
+    assert checkout.engine.api.containers(all=True, filters=named) == []
     with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
         checkout.volume(tiny)

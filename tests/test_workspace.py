@@ -6,23 +6,26 @@ import errno
 import functools
 import http.server
 import io
-import json
 import os
 import socket
 import subprocess
 import tarfile
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import docker
 import pytest
 
-from runner import workspace
+from runner import repository, workspace
 from runner.errors import FairtrialError, LockError, SourceError
 from runner.records import GitSource, PypiSource, RepoPin
 from runner.repository import Repository, fetch_source, open_repository
+from runner.sandbox.builder import BuilderSpec, open_builder
+from runner.sandbox.images import RECIPE_LABEL, read_images
 from runner.workspace import ensure_workspace
+from runner.worktree import write_worktree
 from tests.test_archives import own_index, special, tar
 
 __all__ = ["own_index"]
@@ -51,8 +54,10 @@ def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
 
 @pytest.fixture(scope="session")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A work tree with three commits on `main`, a tag on the second and a side branch; the second is what a scenario pins."""
+    """Three commits on `main`, a tag on the second and a side branch; the second is pinned."""
     folder = tmp_path_factory.mktemp("upstream")
+    # Or another run of these tests on the same engine would share the image, and remove it.
+    mark = uuid.uuid4().hex
     git(folder, "init", "-q", "-b", "main")
     for number in (1, 2, 3):
         (folder / "app").mkdir(exist_ok=True)
@@ -67,7 +72,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if number == 3:
             (folder / "solution.txt").write_text("the answer from the future\n")
         git(folder, "-c", "core.autocrlf=false", "add", "-A")
-        git(folder, "commit", "-q", "-m", f"commit {number}")
+        git(folder, "commit", "-q", "-m", f"commit {number} {mark}")
         if number == 2:
             git(folder, "tag", "-a", "v2", "-m", "two")
     git(folder, "branch", "side", "HEAD~2")
@@ -174,7 +179,7 @@ def test_a_url_runs_no_command(tmp_path: Path, pinned: GitSource, url: str) -> N
 def test_a_remote_that_never_answers_is_given_up(
     tmp_path: Path, pinned: GitSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace, "FETCH_TIMEOUT_SEC", 0.5)
+    monkeypatch.setattr(repository, "FETCH_TIMEOUT_SEC", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"git://127.0.0.1:{server.getsockname()[1]}/x"
         with pytest.raises(SourceError, match=r"(?i)timed? ?out"):
@@ -196,7 +201,7 @@ ARCHIVE_COMMIT = "ed1f0ca853bc19da17ebf2bd9999e9a3f0565ca0"
 
 def imported(folder: Path, monkeypatch: pytest.MonkeyPatch, made: Path) -> Repository:
     """The archive as fetch_source would import it, had a registry handed it out."""
-    monkeypatch.setattr(workspace, "download", lambda *_, **__: made)
+    monkeypatch.setattr(repository, "download", lambda *_, **__: made)
     return fetched(PypiSource(kind="pypi", name="x", version="1", sha256="0" * 64), folder)
 
 
@@ -229,9 +234,12 @@ def test_no_configuration_of_the_user_changes_the_commit(
         (hooks / name).write_text(f"#!/bin/sh\ntouch {trace}\n")
         (hooks / name).chmod(0o755)
     (tmp_path / "config").write_text(
-        f"[core]\n autocrlf = true\n hooksPath = {hooks}\n attributesFile = {tmp_path}/attributes\n[commit]\n gpgSign = true\n"
-        f'[filter "evil"]\n clean = touch {trace}\n smudge = touch {trace}\n[init]\n templateDir = {hooks}\n defaultBranch = trunk\n'
-        f"[i18n]\n commitEncoding = latin1\n[user]\n name = someone\n[extensions]\n objectFormat = sha256\n"
+        f"[core]\n autocrlf = true\n hooksPath = {hooks}\n"
+        f" attributesFile = {tmp_path}/attributes\n[commit]\n gpgSign = true\n"
+        f'[filter "evil"]\n clean = touch {trace}\n smudge = touch {trace}\n'
+        f"[init]\n templateDir = {hooks}\n defaultBranch = trunk\n"
+        "[i18n]\n commitEncoding = latin1\n[user]\n name = someone\n"
+        "[extensions]\n objectFormat = sha256\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", f"'core.hooksPath={hooks}'")
@@ -272,7 +280,7 @@ def test_a_full_disk_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.Monke
     def full(*_: object, **__: object) -> Path:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(workspace, "download", full)
+    monkeypatch.setattr(repository, "download", full)
     with pytest.raises(
         SourceError,
         match=r"pypi:x==1: cannot be written: .*No space left.*\nhint: is the disk full",
@@ -392,7 +400,7 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, upstream: Path, pinned: 
 
 def written(got: Repository) -> bytes:
     out = io.BytesIO()
-    workspace._write_workspace(got, out)
+    write_worktree(got, out)
     return out.getvalue()
 
 
@@ -414,41 +422,21 @@ def test_a_tree_made_by_hand_to_leave_the_workspace_is_refused(tmp_path: Path, t
     blob = git(tmp_path / "evil.git", "hash-object", "-w", "--stdin", stdin="x")
     inner = git(tmp_path / "evil.git", "mktree", stdin=f"100644 blob {blob}\tconfig\n")
     lines = [line.format(blob=blob, tree=inner) for line in tree.splitlines()]
-    raw = b"".join(
-        f"{mode.lstrip('0')} {name}\0".encode() + bytes.fromhex(sha)
-        for line in lines
-        for head, _, name in [line.partition("\t")]
-        for mode, _, sha in [head.split(" ")]
+    raw = b""
+    for line in lines:
+        head, _, name = line.partition("\t")
+        mode, _, sha = head.split(" ")
+        raw += f"{mode.lstrip('0')} {name}\0".encode() + bytes.fromhex(sha)
+    store = ["git", "-C", str(tmp_path / "evil.git"), "hash-object", "-w", "--stdin"]
+    done = subprocess.run(
+        [*store, "-t", "tree", "--literally"], input=raw, check=True, capture_output=True
     )
-    made = (
-        subprocess.run(
-            [
-                "git",
-                "-C",
-                str(tmp_path / "evil.git"),
-                "hash-object",
-                "-t",
-                "tree",
-                "-w",
-                "--literally",
-                "--stdin",
-            ],
-            input=raw,
-            check=True,
-            capture_output=True,
-        )
-        .stdout.decode()
-        .strip()
-    )
+    made = done.stdout.decode().strip()
     commit = git(tmp_path / "evil.git", "commit-tree", made, "-m", "evil")
     git(tmp_path / "evil.git", "update-ref", "refs/heads/main", commit)
+    source = GitSource(kind="git", url=str(tmp_path / "evil.git"), commit=commit)
     with pytest.raises(SourceError):
-        written(
-            fetched(
-                GitSource(kind="git", url=str(tmp_path / "evil.git"), commit=commit),
-                tmp_path / "cache",
-            )
-        )
+        written(fetched(source, tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -458,7 +446,7 @@ def image(
     base_image: str,
     pinned: GitSource,
 ) -> Iterator[tuple[str, Repository, Path]]:
-    """Workspace image of the pinned commit, its repository, and the state folder it is remembered in."""
+    """Workspace image of the pinned commit, its repository, and the state that remembers it."""
     folder = tmp_path_factory.mktemp("workspace")
     got = fetched(pinned, folder / "cache")
     made = ensure_workspace(engine, got, base_image, state_dir=folder / "state")
@@ -483,14 +471,14 @@ def inside(engine: docker.DockerClient, image_id: str, command: str, *, user: st
 def test_the_workspace_is_the_commit_and_nothing_after_it(
     engine: docker.DockerClient, image: tuple[str, Repository, Path]
 ) -> None:
-    seen = inside(
+    shown = inside(
         engine,
         image[0],
-        "git log --format=%H; git status --porcelain; git branch; cat app/main.py; readlink link; test -x run.sh && echo runs; "
-        "od -c windows.txt | head -1; ls solution.txt 2>&1; git cat-file --batch-all-objects --batch-check | grep -c commit; "
-        "git diff HEAD; pwd",
+        "git log --format=%H; git status --porcelain; git branch; cat app/main.py; readlink link;"
+        " test -x run.sh && echo runs; od -c windows.txt | head -1; ls solution.txt 2>&1;"
+        " git cat-file --batch-all-objects --batch-check | grep -c commit; git diff HEAD; pwd",
     )
-    assert seen.splitlines() == [
+    assert shown.splitlines() == [
         image[1].commit,
         "* main",
         "version = 2",
@@ -507,16 +495,9 @@ def test_the_workspace_is_the_commit_and_nothing_after_it(
 def test_nobody_but_root_can_change_the_workspace(
     engine: docker.DockerClient, image: tuple[str, Repository, Path]
 ) -> None:
+    script = "touch app/main.py new .git/new 2>&1 | grep -c 'Permission denied'"
     for user in ("agent", "server"):
-        assert (
-            inside(
-                engine,
-                image[0],
-                "touch app/main.py new .git/new 2>&1 | grep -c 'Permission denied'",
-                user=user,
-            )
-            == "3"
-        )
+        assert inside(engine, image[0], script, user=user) == "3"
 
 
 @pytest.mark.docker
@@ -524,44 +505,88 @@ def test_an_image_that_is_there_is_not_built_again(
     engine: docker.DockerClient, base_image: str, image: tuple[str, Repository, Path]
 ) -> None:
     said: list[str] = []
-    assert (
-        ensure_workspace(engine, image[1], base_image, state_dir=image[2], log=said.append).id
-        == image[0]
-    )
+    again = ensure_workspace(engine, image[1], base_image, state_dir=image[2], log=said.append)
+    assert again.id == image[0]
     assert said == []
+
+
+@pytest.mark.docker
+def test_another_checkout_uses_the_image_and_keeps_its_own_when_the_first_forgets(
+    engine: docker.DockerClient,
+    base_image: str,
+    image: tuple[str, Repository, Path],
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    for state in (tmp_path / "two", tmp_path / "three", image[2], tmp_path / "two"):
+        found = ensure_workspace(engine, image[1], base_image, state_dir=state, log=said.append)
+        assert found.id == image[0]
+    assert said == []
+
+
+def recipe_of(engine: docker.DockerClient, image_id: str) -> dict[str, str]:
+    labels = engine.images.get(image_id).labels
+    return {key: labels[key] for key in ("fairtrial", RECIPE_LABEL)}
 
 
 @pytest.mark.docker
 def test_an_image_put_in_its_place_is_refused(
     engine: docker.DockerClient, base_image: str, image: tuple[str, Repository, Path]
 ) -> None:
-    (tag,) = json.loads((image[2] / "images.json").read_text())
+    (name,) = read_images(image[2])
+    tag = f"{name}-{image[0].removeprefix('sha256:')[:12]}"
     try:
         engine.images.get(base_image).tag(tag)
         with pytest.raises(LockError, match="something replaced it"):
             ensure_workspace(engine, image[1], base_image, state_dir=image[2])
-        with pytest.raises(
-            LockError, match="not what it should be"
-        ):  # nor is it taken for ours where nothing is remembered
-            ensure_workspace(engine, image[1], base_image, state_dir=image[2] / "fresh")
     finally:
         engine.images.get(image[0]).tag(tag)
 
 
+@pytest.mark.docker
+def test_a_forged_image_is_not_taken_for_ours_where_nothing_is_remembered(
+    engine: docker.DockerClient,
+    base_image: str,
+    image: tuple[str, Repository, Path],
+    tmp_path: Path,
+) -> None:
+    (name,) = read_images(image[2])
+    tag = f"{name}-{image[0].removeprefix('sha256:')[:12]}"
+    with open_builder(engine, BuilderSpec(image=base_image)) as builder:
+        forged = builder.commit(recipe_of(engine, image[0]))
+    forged_tag = f"{name}-{forged.removeprefix('sha256:')[:12]}"
+    kept = f"fairtrial/test:{uuid.uuid4().hex}"
+    engine.images.get(image[0]).tag(kept)  # An image goes with its last tag.
+    try:
+        engine.images.get(forged).tag(forged_tag)
+        engine.api.remove_image(tag)  # Or the image itself, which is older, would be adopted.
+        with pytest.raises(LockError, match="not what it should be"):
+            ensure_workspace(engine, image[1], base_image, state_dir=tmp_path / "fresh")
+        assert read_images(tmp_path / "fresh") == {}
+        assert engine.images.list(name=forged_tag) == []
+    finally:
+        engine.images.get(image[0]).tag(tag)
+        engine.api.remove_image(kept)
+
+
+COMMIT = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m later"
+TAG = "git -c user.name=a -c user.email=a@b tag -a v3 -m later"
+PACK = "git pack-objects .git/objects/pack/pack && git prune-packed"
 LEAKS = {
-    "commits": "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m later && git repack -adq",
+    "commits": f"{COMMIT} && git repack -adq",
     "remotes": "git remote add origin somewhere",
     "reflogs": "mkdir -p .git/logs && touch .git/logs/HEAD",
     "git": "touch .git/ORIG_HEAD",
     "loose": "echo later | git hash-object -w --stdin",
-    "unreachable": "echo later | git hash-object -w --stdin | git pack-objects .git/objects/pack/pack && git prune-packed",
-    "tags": "git -c user.name=a -c user.email=a@b tag -a v3 -m later && git repack -adq",
+    "unreachable": f"echo later | git hash-object -w --stdin | {PACK}",
+    "tags": f"{TAG} && git repack -adq",
     "changes": "touch note.txt",
     "refs": "git update-ref refs/stash HEAD",
     "writable": "chmod 666 app/main.py",
     "foreign": "chown agent run.sh",
     "setuid": "chmod 4755 run.sh",
-    "damaged": "p=$(ls .git/objects/pack/*.pack); chmod 644 $p; printf x | dd of=$p bs=1 seek=40 conv=notrunc",
+    "damaged": "p=$(ls .git/objects/pack/*.pack); chmod 644 $p;"
+    " printf x | dd of=$p bs=1 seek=40 conv=notrunc",
 }
 
 
@@ -570,16 +595,17 @@ LEAKS = {
 def test_the_image_proves_that_it_leaks_nothing(
     engine: docker.DockerClient, image: tuple[str, Repository, Path], leak: str
 ) -> None:
+    # Named by this run: another one, on the same engine, makes and drops the same leaks.
+    tag = f"fairtrial/test:{uuid.uuid4().hex}"
     container = engine.containers.run(
         image[0], ["bash", "-c", LEAKS[leak]], user="0", detach=True, labels={"fairtrial": "test"}
     )
     try:
         assert container.wait()["StatusCode"] == 0, container.logs().decode()
-        container.commit(repository="fairtrial/workspace", tag=f"leak-{leak}")
+        name, _, version = tag.partition(":")
+        container.commit(repository=name, tag=version)
     finally:
         container.remove(force=True)
     with pytest.raises(LockError, match=f"{leak} is '"):
-        workspace._prove(
-            engine, f"fairtrial/workspace:leak-{leak}", f"fairtrial/workspace:leak-{leak}", image[1]
-        )
-    assert engine.images.list(name=f"fairtrial/workspace:leak-{leak}") == []
+        workspace._prove(engine, tag, image[1])
+    assert engine.images.list(name=tag) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.records import Canary, McpCall, ServerSpec, parse_yaml
+from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.volumes import ServerVolume, ensure_volume, volume_name
@@ -96,18 +97,17 @@ class Checkout:
     """Where install volumes are built, and looked into."""
 
     engine: Engine
-    base: str
+    base: BaseImage
     env: BuilderEnv
-    locks: Path
 
     def volume(self, server: Folder, said: list[str] | None = None) -> ServerVolume:
         log = (said if said is not None else []).append
-        return ensure_volume(self.engine, server, self.base, self.env, log, lock_dir=self.locks)
+        return ensure_volume(self.engine, server, self.base, self.env, log)
 
     def as_root(self, volume: str, command: str) -> str:
         """What a shell command prints that sees the volume at /opt/server, and may write there."""
         said = self.engine.containers.run(
-            self.base,
+            self.base.id,
             ["sh", "-c", command],
             volumes={volume: {"bind": "/opt/server", "mode": "rw,nocopy"}},
             user="0",
@@ -120,4 +120,4 @@ class Checkout:
     def with_volume_removed(self, server: Folder) -> Iterator[Folder]:
         """For a fixture: the server, whose volume goes with the test."""
         yield server
-        self.engine.api.remove_volume(volume_name(server, self.base), force=True)
+        self.engine.api.remove_volume(volume_name(server, self.base.recipe), force=True)

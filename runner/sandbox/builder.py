@@ -1,11 +1,33 @@
-"""Builder containers: the only ones that have network, and what the host lends them for it."""
+"""Builder containers: they make images and volumes, and are gone once that is done.
+
+They are the only containers that may have network. What the host lends them for it (proxies,
+indexes, certificates) is in `BuilderEnv`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import io
+import tarfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 from urllib.parse import urlsplit
+
+from runner.sandbox.engine import (
+    LABEL,
+    OWNER_LABEL,
+    TIMEOUT_SEC,
+    Engine,
+    absent_ok,
+    conflict_ok,
+    owner_is_gone,
+    owner_label,
+    remove_container,
+)
+from runner.sandbox.places import INSTALL
 
 CA_INSIDE = "/etc/ssl/certs/ca-certificates.crt"
 _CA_NAMES = (
@@ -27,15 +49,22 @@ _INDEX_NAMES = (
     "UV_INDEX_URL",
     "NPM_CONFIG_REGISTRY",
 )
+_NAME_POLL_SEC = 0.5
+_NAME_WAIT_SEC = 3600
+"""Longer than any build may take; past it, the engine's own error says which container is there."""
+ROOT = "0"
+
+
+# --- what the host lends it ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuilderEnv:
-    """What the host's network needs of a *builder* container: proxies, package indexes and the host's CA bundle.
+    """What the host's network needs of a builder: proxies, package indexes and the CA bundle.
 
-    People behind a TLS-intercepting proxy cannot install anything without them, and no cell may see them. Made once by cli.py:
-    `BuilderEnv.from_mapping(os.environ)`. A builder container is run with `environment=env.variables()`, `volumes=env.volumes()`
-    and `network_mode=env.network`; an image build gets `buildargs=env.proxies` alone, which the engine keeps out of the image's history.
+    People behind a TLS-intercepting proxy cannot install anything without them, and no cell may
+    see them. Made once by cli.py: `BuilderEnv.from_mapping(os.environ)`. An image build gets
+    `buildargs=env.proxies` alone, which the engine keeps out of the image's history.
     """
 
     proxies: dict[str, str]
@@ -43,7 +72,7 @@ class BuilderEnv:
     indexes: dict[str, str]
     """The user's own package indexes, as pip, uv and npm name them."""
     ca_bundle: Path | None
-    """PEM file on the host; None where it has none."""
+    """PEM file on the host; None if it has none."""
 
     @classmethod
     def from_mapping(
@@ -52,35 +81,189 @@ class BuilderEnv:
         """The first CA variable that names a file wins, then the system's bundle."""
         proxies: dict[str, str] = {}
         for name in _PROXY_NAMES:
+            # curl reads only the small spelling of http_proxy, Python's urllib reads both, …
             if value := environ.get(name) or environ.get(name.upper()):
                 proxies |= {name: value, name.upper(): value}
-        named = (Path(environ[name]) for name in _CA_NAMES if environ.get(name))
-        bundle = next((path.resolve() for path in (*named, system_bundle) if path.is_file()), None)
         return cls(
             proxies=proxies,
-            indexes={n: environ[n] for n in _INDEX_NAMES if environ.get(n)},
-            ca_bundle=bundle,
+            indexes={name: environ[name] for name in _INDEX_NAMES if environ.get(name)},
+            ca_bundle=_find_bundle(environ, system_bundle),
         )
 
     def variables(self) -> dict[str, str]:
         """For a builder container. Never for a cell."""
-        trust = (
-            {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"}
-            if self.ca_bundle
-            else {}
-        )
+        trust: dict[str, str] = {}
+        if self.ca_bundle:
+            # Without the last one uv would trust its own list of authorities, and not the bundle.
+            trust = {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"}
         return {**self.proxies, **self.indexes, **trust}
 
     def volumes(self) -> dict[str, dict[str, str]]:
         """The CA bundle, read-only, over the builder's own; in docker-py's shape."""
-        return {str(self.ca_bundle): {"bind": CA_INSIDE, "mode": "ro"}} if self.ca_bundle else {}
+        if self.ca_bundle is None:
+            return {}
+        return {str(self.ca_bundle): {"bind": CA_INSIDE, "mode": "ro"}}
 
     @property
     def network(self) -> str:
-        """`host` where a proxy listens on this machine's loopback: from a bridge network nothing answers there."""
-        hosts = {
-            urlsplit(url).hostname
-            for name, url in self.proxies.items()
-            if "no_proxy" not in name.lower()
-        }
-        return "host" if hosts & {"localhost", "127.0.0.1", "::1"} else "bridge"
+        """`host` if a proxy listens on this machine's loopback, which no bridge network reaches."""
+        hosts = set()
+        for name, url in self.proxies.items():
+            # no_proxy nearly always names localhost, and says nothing of where the proxy is.
+            if "no_proxy" not in name.lower():
+                hosts.add(urlsplit(url).hostname)
+        if hosts & {"localhost", "127.0.0.1", "::1"}:
+            return "host"
+        return "bridge"
+
+
+def _find_bundle(environ: Mapping[str, str], system_bundle: Path) -> Path | None:
+    named = [Path(environ[name]) for name in _CA_NAMES if environ.get(name)]
+    for path in (*named, system_bundle):
+        if path.is_file():
+            return path.resolve()
+    return None
+
+
+# --- the container ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuilderSpec:
+    """What a builder container is made from. What is left out is as in the image."""
+
+    image: str
+    command: Sequence[str] | None = None
+    user: str = ""
+    """Only root keeps its capabilities: it hands over to the server's user what it installed."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    network: BuilderEnv | None = None
+    """What it reaches the network with; without it there is none."""
+    volume: str = ""
+    """Mounted at /opt/server, read-only unless `writable`."""
+    writable: bool = False
+    name: str = ""
+    """Of the container. One at a time has it on an engine, whichever checkout opened it."""
+
+
+class Builder:
+    """One builder container. Made by `open_builder`, gone when that ends."""
+
+    def __init__(self, engine: Engine, container_id: str) -> None:
+        self._engine, self.id = engine, container_id
+
+    def put(self, tar: IO[bytes] | bytes) -> None:
+        """Unpack a tar at the root. The container need not run."""
+        self._engine.api.put_archive(self.id, "/", tar)
+
+    def run(self, *, deadline_sec: int = TIMEOUT_SEC) -> int:
+        """Start it and wait for its end; returns the exit code. Past the deadline it is a fault."""
+        self._engine.api.start(self.id)
+        ended = self._engine.api.wait(self.id, timeout=deadline_sec)
+        return int(ended["StatusCode"])
+
+    def output(self, *, last_lines: int | None = None, stderr: bool = True) -> str:
+        """What its command printed."""
+        tail: Any = "all" if last_lines is None else last_lines
+        log = self._engine.api.logs(self.id, stdout=True, stderr=stderr, tail=tail)
+        return bytes(log).decode("utf-8", "replace")
+
+    def files(self, path: str) -> list[bytes]:
+        """The contents of the file at `path`, or of every file below that folder; [] if neither."""
+        with absent_ok():
+            chunks, _ = self._engine.api.get_archive(self.id, path)
+            return list(_files_in(b"".join(chunks)))
+        return []
+
+    def commit(self, labels: Mapping[str, str]) -> str:
+        """What it holds now as an image, which has no name yet; returns the image's id."""
+        # An image inherits its container's labels, and lives longer than this process.
+        changes = [f'LABEL {OWNER_LABEL}=""']
+        for key, value in labels.items():
+            changes.append(f'LABEL {key}="{value}"')
+        made = self._engine.api.commit(self.id, pause=False, changes=changes)
+        return str(made["Id"])
+
+
+@contextmanager
+def open_builder(engine: Engine, spec: BuilderSpec) -> Iterator[Builder]:
+    """A container, not started yet, that is removed on the way out whatever happened inside.
+
+    Waits as long as another living runner has one of the same name, and removes a dead one's.
+    """
+    container_id = _create_when_free(engine, spec)
+    try:
+        yield Builder(engine, container_id)
+    finally:
+        remove_container(engine, container_id)
+
+
+def _create_when_free(engine: Engine, spec: BuilderSpec) -> str:
+    give_up = time.monotonic() + _NAME_WAIT_SEC
+    while spec.name and time.monotonic() < give_up:
+        # Two builders that fill one volume would leave a mixture with a marker on it.
+        with conflict_ok():
+            return _create(engine, spec)
+        if not _remove_abandoned(engine, spec.name):
+            time.sleep(_NAME_POLL_SEC)
+    return _create(engine, spec)
+
+
+def _create(engine: Engine, spec: BuilderSpec) -> str:
+    binds: dict[str, Mapping[str, str]] = {}
+    if spec.volume:
+        # nocopy: the engine would fill an empty volume with what the image has at that path.
+        mode = "rw,nocopy" if spec.writable else "ro,nocopy"
+        binds[spec.volume] = {"bind": INSTALL, "mode": mode}
+    limits: dict[str, Any] = {"network_mode": "none"}
+    environment = dict(spec.environment)
+    if spec.network is not None:
+        binds |= spec.network.volumes()
+        limits = {"network_mode": spec.network.network}
+        environment = {**spec.network.variables(), **environment}
+    if spec.user != ROOT:
+        limits |= {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"]}
+    made = engine.api.create_container(
+        spec.image,
+        spec.command,  # type: ignore[arg-type] # the stubs miss that None is the image's own
+        name=spec.name or None,
+        user=spec.user or None,
+        environment=environment,
+        labels={LABEL: "builder", **owner_label()},
+        host_config=engine.api.create_host_config(binds=binds, **limits),
+    )
+    return str(made["Id"])
+
+
+def _remove_abandoned(engine: Engine, name: str) -> bool:
+    """Remove the container of that name if its runner is dead. Is the name free now?"""
+    with absent_ok():
+        found = engine.api.inspect_container(name)
+        labels = found["Config"]["Labels"] or {}
+        abandoned = OWNER_LABEL not in labels or owner_is_gone(labels)
+        if abandoned:
+            remove_container(engine, found["Id"])
+        return abandoned
+    return True
+
+
+# --- tar ----------------------------------------------------------------------------------------
+
+
+def tar_of(files: Mapping[str, bytes]) -> bytes:
+    """Files by their paths, as a tar to `put`."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path, data in files.items():
+            info = tarfile.TarInfo(path)
+            info.size, info.mode = len(data), 0o644
+            tar.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def _files_in(packed: bytes) -> Iterator[bytes]:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        for info in tar:
+            content = tar.extractfile(info)  # None for a folder or a device
+            if info.isreg() and content is not None:
+                yield content.read()

@@ -1,37 +1,39 @@
 """The Docker Engine: one connection to it, its faults in our words, and what it holds of ours.
 
-Docker's SDK is named in this room alone (engine, builder, base, container, stream); others say
-`Engine` and call what is here.
+Docker's SDK is named in this room alone; others say `Engine` and call what is here.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-import docker
-import docker.errors
-import requests
+from runner.errors import EngineError, FairtrialError, SandboxError
 
-from runner.errors import EngineError, SandboxError
+if TYPE_CHECKING:
+    # Loading the SDK takes a third of a second: `--help` and `plan` must not pay for it, and both
+    # reach this module. So everything below imports it late.
+    import docker
 
-Engine = docker.DockerClient
+Engine: TypeAlias = "docker.DockerClient"
 """A connection to one Docker Engine."""
 
 LABEL = "fairtrial"
 """On every container, volume and image of ours; its value says what the thing is for."""
+OWNER_LABEL = f"{LABEL}.owner"
+"""On a container that outlives nobody: which process made it."""
 TIMEOUT_SEC = 600
-LOST = (docker.errors.DockerException, requests.RequestException)
-"""What the SDK raises if the engine refuses, or is gone."""
 
 
 def connect(url: str | None = None) -> Engine:
     """The engine at `url`, or the one the environment names. Raises EngineError if none answers."""
-    hint = "`./justw demo` starts one on Debian and Ubuntu; elsewhere start Docker yourself"
+    import docker  # noqa: PLC0415 - see Engine
+
     engine: Engine | None = None
     try:
         if url:
@@ -39,22 +41,52 @@ def connect(url: str | None = None) -> Engine:
         else:
             engine = docker.from_env(timeout=TIMEOUT_SEC)
         engine.ping()
-    except LOST as error:
+    except (docker.errors.DockerException, OSError) as error:
         if engine is not None:
             engine.close()
+        hint = "`./justw demo` starts one on Debian and Ubuntu; elsewhere start Docker yourself"
         raise EngineError("no Docker Engine answers", hint=hint) from error
     return engine
 
 
 @contextmanager
-def engine_faults(action: str, *, hint: str = "") -> Iterator[None]:
-    """Raises SandboxError, `action` first, for whatever the engine fails at inside."""
+def engine_faults(
+    action: str,
+    *,
+    kind: type[FairtrialError] = SandboxError,
+    where: str = "",
+    hint: str = "`docker info` and the engine's log say more",
+) -> Iterator[None]:
+    """Raises an error of `kind`, `action` first, for whatever the engine fails at inside."""
+    import docker.errors  # noqa: PLC0415 - see Engine
+
     try:
         yield
-    except (*LOST, OSError, EOFError) as error:
+    # A lost or silent engine is an OSError: the SDK lets those of `requests` through.
+    except (docker.errors.DockerException, OSError, EOFError) as error:
         detail = getattr(error, "explanation", None) or error
-        hint = hint or "`docker info` and the engine's log say more"
-        raise SandboxError(f"{action}: {detail}", hint=hint) from error
+        raise kind(f"{action}: {detail}", where=where, hint=hint) from error
+
+
+@contextmanager
+def absent_ok() -> Iterator[None]:
+    """Leave the block quietly if the engine says that there is no such thing."""
+    import docker.errors  # noqa: PLC0415 - see Engine
+
+    with suppress(docker.errors.NotFound):
+        yield
+
+
+@contextmanager
+def conflict_ok() -> Iterator[None]:
+    """Leave the block quietly if the engine says that somebody else is at it, or has the name."""
+    import docker.errors  # noqa: PLC0415 - see Engine
+
+    try:
+        yield
+    except docker.errors.APIError as error:
+        if error.status_code != 409:
+            raise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,16 +112,32 @@ def processors(engine: Engine) -> float:
 
 def image_id(engine: Engine, reference: str) -> str | None:
     """`sha256:…` of the image with that tag or id; None if there is none."""
-    try:
+    with absent_ok():
         return str(engine.images.get(reference).id)
-    except docker.errors.ImageNotFound:
-        return None
+    return None
+
+
+def remove_image(engine: Engine, reference: str) -> None:
+    """Take a tag from its image; the image goes with its last one."""
+    engine.api.remove_image(reference, force=True)
+
+
+def volume_exists(engine: Engine, name: str) -> bool:
+    with absent_ok():
+        engine.api.inspect_volume(name)
+        return True
+    return False
+
+
+def create_volume(engine: Engine, name: str, purpose: str) -> None:
+    """Make a volume; one that is there already stays as it is."""
+    engine.api.create_volume(name, labels={LABEL: purpose})
 
 
 def owner_label() -> dict[str, str]:
     """Names this process, so that what it leaves behind when it is killed can be told as such."""
     pid = os.getpid()
-    return {f"{LABEL}.owner": f"{socket.gethostname()}:{pid}:{_start_tick(pid)}"}
+    return {OWNER_LABEL: f"{socket.gethostname()}:{pid}:{_start_tick(pid)}"}
 
 
 def _start_tick(pid: int) -> str:
@@ -101,11 +149,12 @@ def _start_tick(pid: int) -> str:
     return ""
 
 
-def _is_orphan(owner: str) -> bool:
-    host, _, process = owner.partition(":")
-    pid, _, started = process.partition(":")
-    here = host == socket.gethostname() and pid.isdigit()
-    return here and _start_tick(int(pid)) != started
+def owner_is_gone(labels: Mapping[str, str]) -> bool:
+    """Is the process that made it dead? Not for sure if it ran on another machine: then False."""
+    host, _, process = labels.get(OWNER_LABEL, "").partition(":")
+    pid, _, start_tick = process.partition(":")
+    was_here = host == socket.gethostname() and pid.isdigit()
+    return was_here and _start_tick(int(pid)) != start_tick
 
 
 def sweep(engine: Engine, *, run: str | None = None) -> int:
@@ -117,7 +166,7 @@ def sweep(engine: Engine, *, run: str | None = None) -> int:
     for item in engine.api.containers(all=True, filters={"label": f"{LABEL}=cell"}):
         labels = item.get("Labels") or {}
         of_run = run is not None and labels.get(f"{LABEL}.run") == run
-        if of_run or _is_orphan(labels.get(f"{LABEL}.owner", "")):
+        if of_run or owner_is_gone(labels):
             remove_container(engine, item["Id"])
             removed += 1
     return removed
@@ -137,12 +186,11 @@ def remove_all(engine: Engine) -> Iterator[str]:
 
 
 def remove_container(engine: Engine, container_id: str) -> None:
+    """Remove a container, running or not; one that is gone already is no error."""
     # A container that is already being removed (its deadline came, or another sweep) answers
     # 404 or 409: both mean that it is gone, and an error here would hide the cell's own outcome.
-    with suppress(docker.errors.NotFound):
-        try:
+    with absent_ok():
+        with conflict_ok():
             engine.api.remove_container(container_id, force=True, v=True)
-        except docker.errors.APIError as error:
-            if error.status_code != 409:
-                raise
-            engine.api.wait(container_id, condition="removed", timeout=60)
+            return
+        engine.api.wait(container_id, condition="removed", timeout=60)

@@ -1,8 +1,11 @@
-"""Runs inside the builder container, on its own Python: fills a server's install volume, and tells what is in one.
+"""Runs inside the builder container: fills a server's install volume, and tells what is in one.
 
-Its source is handed to `python3 -I -c`, so it stands alone: standard library only, nothing imported from the project.
-`build ROOT JOB` installs what the folder JOB holds (requirements.txt, package-lock.json, files.json) into ROOT; `inspect ROOT`
-prints one JSON line {"content", "bytes", "marker"}. The marker is written last: a volume without one is half-built.
+Its source is handed to `python3 -I -c` on the container's own Python, so it stands alone: standard
+library only, nothing imported from the project.
+
+`build ROOT JOB` empties ROOT and installs what the folder JOB holds (requirements.txt,
+package-lock.json, files.json). `inspect ROOT` prints one JSON line {"content", "bytes", "marker"}.
+The marker is written last: a volume without one is half-built.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +24,48 @@ MARKER = ".fairtrial.json"
 SERVER_UID = 10002
 
 
+# --- what is in it ------------------------------------------------------------------------------
+
+
 def entries(root: Path) -> list[Path]:
-    """Every file, link and folder under `root`, the marker apart, in one order on every machine."""
-    found = [
-        Path(folder, name)
-        for folder, folders, files in os.walk(root)
-        for name in (*folders, *files)
-    ]
+    """Every file, link and folder under `root` but the marker, in one order on every machine."""
+    found: list[Path] = []
+    for folder, folders, files in os.walk(root):
+        found.extend(Path(folder, name) for name in (*folders, *files))
     return sorted(path for path in found if path != root / MARKER)
 
 
 def content(root: Path) -> tuple[str, int]:
-    """SHA256 over each entry's path, mode, owner and bytes (a link's target), and the sum of the bytes."""
-    digest, size = hashlib.sha256(), 0
+    """SHA256 over each entry's path, mode, owner and bytes (a link's target), and its size."""
+    digest, size_bytes = hashlib.sha256(), 0
     for path in (root, *entries(root)):
         status = path.lstat()
-        what = str(path.readlink()) if path.is_symlink() else ""
-        if path.is_file() and not path.is_symlink():
+        bytes_or_target = ""
+        if path.is_symlink():
+            bytes_or_target = str(path.readlink())
+        elif path.is_file():
             with path.open("rb") as file:
-                what = hashlib.file_digest(file, "sha256").hexdigest()
-            size += status.st_size
-        line = (
-            os.fsdecode(path.relative_to(root)),
-            status.st_mode,
-            status.st_uid,
-            status.st_gid,
-            what,
-        )
+                bytes_or_target = hashlib.file_digest(file, "sha256").hexdigest()
+            size_bytes += status.st_size
+        name = os.fsdecode(path.relative_to(root))
+        line = (name, status.st_mode, status.st_uid, status.st_gid, bytes_or_target)
         digest.update(json.dumps(line).encode() + b"\n")
-    return digest.hexdigest(), size
+    return digest.hexdigest(), size_bytes
+
+
+def read_marker(root: Path) -> Any:
+    path = root / MARKER
+    if not path.exists():
+        return None
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def inspect(root: Path) -> dict[str, Any]:
+    digest, size_bytes = content(root)
+    return {"content": digest, "bytes": size_bytes, "marker": read_marker(root)}
+
+
+# --- filling it ---------------------------------------------------------------------------------
 
 
 def run(*argv: str, cwd: Path) -> None:
@@ -58,59 +75,48 @@ def run(*argv: str, cwd: Path) -> None:
         sys.exit(f"{argv[0]} ended with {done.returncode}")
 
 
+def empty(root: Path) -> None:
+    """Remove what a killed builder left: packages that no lock names would stay in the volume."""
+    # First the marker: cut off in the middle, it would vouch for half of what it counted.
+    (root / MARKER).unlink(missing_ok=True)
+    for path in root.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def pip_flags() -> Iterator[str]:
+    yield from ("--quiet", "--no-cache-dir", "--disable-pip-version-check")
+    yield "--root-user-action=ignore"
+    # The lock is complete, and a package that is not in it must not slip in.
+    yield from ("--require-hashes", "--no-deps")
+    # Nor may a build's tools slip in: without isolation the few source archives are built with
+    # what the base image holds, and fail if that does not do.
+    yield from ("--prefer-binary", "--no-build-isolation")
+    yield "--no-compile"
+
+
 def install_python(root: Path, job: Path) -> None:
     target, venv = str(root / "python"), job / "venv"
-    run("python3", "-m", "venv", str(venv), cwd=job)  # pip comes with it: the base image has none
-    # --no-deps: the lock is complete, and a package that is not in it must not slip in. Nor may a build's tools: without isolation the few
-    # source archives are built with what the base image holds, and fail where that does not do.
-    run(
-        str(venv / "bin/python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-cache-dir",
-        "--disable-pip-version-check",
-        "--root-user-action=ignore",
-        "--require-hashes",
-        "--no-deps",
-        "--prefer-binary",
-        "--no-build-isolation",
-        "--no-compile",
-        "--target",
-        target,
-        "-r",
-        "requirements.txt",
-        cwd=job,
-    )
-    # Without byte code every start would compile the server's packages again: the volume is read-only in a cell.
-    compileall = (
-        "python3",
-        "-m",
-        "compileall",
-        "-q",
-        "-j0",
-        "--invalidation-mode",
-        "unchecked-hash",
-        target,
-    )
+    # A virtual environment brings pip: the base image has none.
+    run("python3", "-m", "venv", str(venv), cwd=job)
+    pip = (str(venv / "bin/python"), "-m", "pip", "install", *pip_flags())
+    run(*pip, "--target", target, "-r", "requirements.txt", cwd=job)
+    # Without byte code every start would compile the packages again: a cell mounts them read-only.
+    compileall = ["python3", "-m", "compileall", "-q", "-j0"]
+    # Dates in the byte code would make it stale, and another digest each time it is built.
+    compileall += ["--invalidation-mode", "unchecked-hash", target]
     subprocess.run(compileall, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 - some packages ship files that no Python compiles
 
 
 def install_node(root: Path, job: Path) -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(job / name, root / name)
-    run(
-        "npm",
-        "ci",
-        "--ignore-scripts",
-        "--omit=dev",
-        "--no-audit",
-        "--no-fund",
-        "--no-update-notifier",
-        "--loglevel=error",
-        cwd=root,
-    )
+    # A package's install scripts would run as root, with network.
+    flags = ("--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier")
+    run("npm", "ci", *flags, "--loglevel=error", cwd=root)
+    # npm writes there where it downloaded from, so two registries would give two digests.
     for name in ("package.json", "package-lock.json", "node_modules/.package-lock.json"):
         (root / name).unlink(missing_ok=True)
 
@@ -120,7 +126,9 @@ def write_files(root: Path, files: dict[str, str]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        path.chmod(0o755 if text.startswith("#!") else 0o644)
+        path.chmod(0o644)
+        if text.startswith("#!"):
+            path.chmod(0o755)
 
 
 def hand_over(root: Path) -> None:
@@ -130,29 +138,24 @@ def hand_over(root: Path) -> None:
     root.chmod(0o700)
 
 
+def write_marker(root: Path) -> None:
+    digest, size_bytes = content(root)
+    os.sync()  # The marker must not reach the disk before what it vouches for.
+    partial = root / f"{MARKER}.partial"
+    partial.write_text(json.dumps({"content": digest, "bytes": size_bytes}), encoding="utf-8")
+    os.chown(partial, SERVER_UID, SERVER_UID)
+    partial.replace(root / MARKER)
+
+
 def build(root: Path, job: Path) -> None:
+    empty(root)
     if (job / "requirements.txt").exists():
         install_python(root, job)
     if (job / "package-lock.json").exists():
         install_node(root, job)
     write_files(root, json.loads((job / "files.json").read_text(encoding="utf-8")))
     hand_over(root)
-    digest, size = content(root)
-    os.sync()  # the marker must not reach the disk before what it vouches for
-    partial = root / f"{MARKER}.partial"
-    partial.write_text(json.dumps({"content": digest, "bytes": size}), encoding="utf-8")
-    os.chown(partial, SERVER_UID, SERVER_UID)
-    partial.replace(root / MARKER)
-
-
-def inspect(root: Path) -> dict[str, Any]:
-    marker = root / MARKER
-    digest, size = content(root)
-    return {
-        "content": digest,
-        "bytes": size,
-        "marker": json.loads(marker.read_text(encoding="utf-8")) if marker.exists() else None,
-    }
+    write_marker(root)
 
 
 def main(argv: list[str]) -> None:

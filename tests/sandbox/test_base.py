@@ -7,23 +7,20 @@ import json
 import os
 import shutil
 import tarfile
-import threading
 import uuid
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import docker
 import pytest
 
 from runner.errors import EngineError, LockError
+from runner.protocols import Log
 from runner.sandbox import base
-from runner.sandbox.base import (
-    check_image,
-    check_images_lock,
-    ensure_base,
-    remember_image,
-    write_images_lock,
-)
-from runner.sandbox.builder import CA_INSIDE, BuilderEnv
+from runner.sandbox.base import BasePins, check_images_lock, ensure_base, write_images_lock
+from runner.sandbox.builder import CA_INSIDE, BuilderEnv, BuilderSpec, open_builder
+from runner.sandbox.engine import absent_ok
+from runner.sandbox.images import RECIPE_LABEL, read_images, remember_image
 
 ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = BuilderEnv(proxies={}, indexes={}, ca_bundle=None)
@@ -32,10 +29,14 @@ NOWHERE = BuilderEnv(proxies={}, indexes={}, ca_bundle=None)
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The files that pin the base, free to be spoilt; nothing here can build."""
-    for name in (*base.RECIPE, "locks/images.lock"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
+    copy_recipe(tmp_path)
     return tmp_path
+
+
+def copy_recipe(root: Path) -> None:
+    for name in (*base.RECIPE, "locks/images.lock"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
 
 
 # --- the lock -------------------------------------------------------------------------------
@@ -71,36 +72,6 @@ def test_a_base_without_a_digest_is_never_locked(checkout: Path) -> None:
         write_images_lock(checkout)
 
 
-# --- remembered images ----------------------------------------------------------------------
-
-
-def test_a_replaced_image_is_refused_and_an_unseen_one_is_not(tmp_path: Path) -> None:
-    assert not check_image(tmp_path, "a:1", "sha256:aa")
-    remember_image(tmp_path, "a:1", "sha256:aa")
-    assert check_image(tmp_path, "a:1", "sha256:aa")
-    with pytest.raises(LockError, match="docker rmi a:1"):
-        check_image(tmp_path, "a:1", "sha256:bb")
-
-
-def test_images_remembered_at_once_are_all_kept(tmp_path: Path) -> None:
-    threads = [
-        threading.Thread(target=remember_image, args=(tmp_path, f"i:{n}", f"sha256:{n}"))
-        for n in range(24)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(check_image(tmp_path, f"i:{n}", f"sha256:{n}") for n in range(24))
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "1", '{"a:1": 2}'])
-def test_a_spoilt_memory_is_an_error_with_a_hint(tmp_path: Path, text: str) -> None:
-    (tmp_path / "images.json").write_text(text)
-    with pytest.raises(LockError, match=r"images\.json(.|\n)*fairtrial clean"):
-        check_image(tmp_path, "a:1", "sha256:aa")
-
-
 # --- what a builder gets --------------------------------------------------------------------
 
 
@@ -133,21 +104,17 @@ def test_the_first_ca_variable_that_names_a_file_wins(tmp_path: Path) -> None:
     assert BuilderEnv.from_mapping(environ, system_bundle=system).ca_bundle == own
     env = BuilderEnv.from_mapping({}, system_bundle=system)
     assert env.volumes() == {str(system): {"bind": CA_INSIDE, "mode": "ro"}}
-    assert {
-        env.variables()[name] for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")
-    } == {CA_INSIDE}
+    variables = env.variables()
+    for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
+        assert variables[name] == CA_INSIDE
 
 
 @pytest.mark.parametrize(
     ("host", "network"), [("127.0.0.1", "host"), ("localhost", "host"), ("192.0.2.1", "bridge")]
 )
 def test_a_proxy_on_this_machine_is_reached_through_its_network(host: str, network: str) -> None:
-    assert (
-        BuilderEnv.from_mapping(
-            {"http_proxy": f"http://{host}:8080", "no_proxy": "http://127.0.0.1"}
-        ).network
-        == network
-    )
+    environ = {"http_proxy": f"http://{host}:8080", "no_proxy": "http://127.0.0.1"}
+    assert BuilderEnv.from_mapping(environ).network == network
 
 
 # --- building -------------------------------------------------------------------------------
@@ -200,26 +167,121 @@ def test_a_bootstrap_that_fails_shows_its_last_words(
 
 
 @pytest.mark.docker
-@pytest.mark.usefixtures("base_image")
-def test_a_base_replaced_under_its_tag_is_refused(
-    engine: docker.DockerClient, checkout: Path, builder_env: BuilderEnv
-) -> None:
-    tag = check_images_lock(checkout).tag
-    remember_image(checkout / ".fairtrial", tag, "sha256:" + "0" * 64)
-    with pytest.raises(LockError, match="something replaced it"):
-        ensure_base(engine, checkout, print, env=builder_env)
-
-
-@pytest.mark.docker
 def test_a_second_build_is_none(
     engine: docker.DockerClient, base_image: str, checkout: Path, builder_env: BuilderEnv
 ) -> None:
+    pins, state = check_images_lock(ROOT), checkout / ".fairtrial"
+    remember_image(state, pins.image.name, base_image)
     said: list[str] = []
-    assert ensure_base(engine, checkout, said.append, env=builder_env).id == base_image
+    base_now = ensure_base(engine, checkout, said.append, env=builder_env)
+    assert (base_now.id, base_now.tag) == (base_image, pins.image.tag(base_image))
     assert said == []
-    assert json.loads((checkout / ".fairtrial/images.json").read_text()) == {
-        check_images_lock(ROOT).tag: base_image
-    }
+    assert read_images(state) == {pins.image.name: base_image}
+
+
+# --- two checkouts, one engine --------------------------------------------------------------
+
+
+@dataclass
+class TwoCheckouts:
+    """Two roots on one engine, each with a `.fairtrial` of its own. A base takes them a second."""
+
+    engine: docker.DockerClient
+    one: Path
+    two: Path
+    said: list[str] = field(default_factory=list)
+
+    def ensure(self, root: Path) -> str:
+        return ensure_base(self.engine, root, self.said.append, env=NOWHERE).id
+
+    def redefine(self, root: Path, line: str) -> BasePins:
+        with (root / "Dockerfile").open("a") as file:
+            file.write(line)
+        write_images_lock(root)
+        return check_images_lock(root)
+
+    def clean(self, pins: BasePins) -> None:
+        """What `clean --all` would do, to one recipe's images alone."""
+        label = f"{RECIPE_LABEL}={pins.recipe}"
+        for image in self.engine.api.images(filters={"label": label}):
+            self.engine.api.remove_image(image["Id"], force=True)
+
+
+@pytest.fixture
+def checkouts(
+    engine: docker.DockerClient,
+    base_image: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> TwoCheckouts:
+    """Instead of a Debian, what they build is a copy of the base, with their own recipe's label."""
+
+    def build(
+        engine: docker.DockerClient, root: Path, log: Log, env: BuilderEnv, pins: BasePins
+    ) -> str:
+        log(f"building in {root.name}")
+        with open_builder(engine, BuilderSpec(image=base_image)) as builder:
+            return builder.commit(pins.image.labels)
+
+    monkeypatch.setattr(base, "_build", build)
+    roots = (tmp_path / "one", tmp_path / "two")
+    for root in roots:
+        copy_recipe(root)
+    return TwoCheckouts(engine, *roots)
+
+
+@pytest.mark.docker
+def test_two_checkouts_with_one_recipe_share_a_base_through_cleaning_and_rebuilding(
+    checkouts: TwoCheckouts,
+) -> None:
+    line = f"# {uuid.uuid4().hex}\n"
+    pins = checkouts.redefine(checkouts.one, line)
+    assert checkouts.redefine(checkouts.two, line) == pins
+    try:
+        first = checkouts.ensure(checkouts.one)
+        assert checkouts.ensure(checkouts.two) == first
+        checkouts.clean(pins)
+        second = checkouts.ensure(checkouts.two)
+        assert checkouts.ensure(checkouts.one) == second != first
+        assert checkouts.ensure(checkouts.two) == second
+        assert checkouts.said == ["building in one", "building in two"]
+    finally:
+        checkouts.clean(pins)
+
+
+@pytest.mark.docker
+def test_two_checkouts_with_different_recipes_each_keep_their_own_base(
+    checkouts: TwoCheckouts,
+) -> None:
+    one = checkouts.redefine(checkouts.one, f"# {uuid.uuid4().hex}\n")
+    two = checkouts.redefine(checkouts.two, f"# {uuid.uuid4().hex}\n")
+    try:
+        first, second = checkouts.ensure(checkouts.one), checkouts.ensure(checkouts.two)
+        assert first != second
+        assert (checkouts.ensure(checkouts.one), checkouts.ensure(checkouts.two)) == (first, second)
+        checkouts.clean(two)
+        assert checkouts.ensure(checkouts.one) == first
+        assert checkouts.ensure(checkouts.two) != second
+        assert checkouts.said == ["building in one", "building in two", "building in two"]
+    finally:
+        checkouts.clean(one)
+        checkouts.clean(two)
+
+
+@pytest.mark.docker
+def test_a_base_replaced_under_its_tag_is_refused(checkouts: TwoCheckouts, base_image: str) -> None:
+    pins = checkouts.redefine(checkouts.one, f"# {uuid.uuid4().hex}\n")
+    try:
+        tag = pins.image.tag(checkouts.ensure(checkouts.one))
+        checkouts.engine.images.get(base_image).tag(tag)
+        with pytest.raises(LockError, match="something replaced it"):
+            checkouts.ensure(checkouts.one)
+        checkouts.engine.api.remove_image(tag)
+    finally:
+        checkouts.clean(pins)
+
+
+# --- what a build leaves --------------------------------------------------------------------
 
 
 def _context(folder: Path, dockerfile: str) -> Path:
@@ -238,29 +300,32 @@ def test_a_failed_build_shows_its_log_and_leaves_no_layer(
         tmp_path, f"FROM {base_image}\nRUN echo {mark}\nRUN echo the mirror is gone; exit 7\n"
     )
     with pytest.raises(EngineError, match=r"(?s)returned a non-zero code: 7.*the mirror is gone"):
-        base._docker_build(engine, context, tag=f"fairtrial/test:{mark}")
-    histories = [
-        str(image.history())
-        for image in engine.images.list(all=True, filters={"since": base_image})
-    ]
-    assert not [history for history in histories if mark in history]
+        base._docker_build(engine, context)
+    # By its own mark: others build on this engine at the same time, and remove their images.
+    left = []
+    for image in engine.api.images(all=True, filters={"since": base_image}):
+        with absent_ok():
+            left.append(str(engine.images.get(image["Id"]).history()))
+    assert not [history for history in left if mark in history]
 
 
 @pytest.mark.docker
 def test_a_proxy_works_in_the_build_and_is_gone_from_the_image(
     engine: docker.DockerClient, base_image: str, tmp_path: Path
 ) -> None:
-    proxies = BuilderEnv.from_mapping(
-        {"http_proxy": "http://user:secret@proxy.example:3128"}
-    ).proxies
-    tag = f"fairtrial/test:{uuid.uuid4().hex}"
-    context = _context(tmp_path, f'FROM {base_image}\nRUN test "${{#http_proxy}}" -gt 30\n')
+    environ = {"http_proxy": "http://user:secret@proxy.example:3128"}
+    proxies = BuilderEnv.from_mapping(environ).proxies
+    mark = uuid.uuid4().hex
+    context = _context(
+        tmp_path, f'FROM {base_image}\nRUN test "${{#http_proxy}}" -gt 30 && echo {mark}\n'
+    )
+    built = base._docker_build(engine, context, buildargs=proxies)
     try:
-        base._docker_build(engine, context, tag=tag, buildargs=proxies)
-        image = engine.images.get(tag)
+        image = engine.images.get(built)
+        assert mark in json.dumps(image.history())
         assert "proxy.example" not in json.dumps([image.attrs, image.history()])
     finally:
-        engine.images.remove(tag, force=True)
+        engine.images.remove(built, force=True)
 
 
 def _in_base(engine: docker.DockerClient, image: str, command: str, user: str) -> str:
@@ -300,11 +365,11 @@ def test_the_base_holds_the_shells_tools_and_the_servers_runtimes(
 def test_the_base_holds_no_compiler_no_ctags_and_nothing_of_the_builders(
     engine: docker.DockerClient, base_image: str
 ) -> None:
-    found = "for t in cc gcc g++ make ctags; do command -v $t; done; env | grep -i -e proxy -e cert -e index; ls -A /var/lib/apt/lists"
-    assert _in_base(engine, base_image, f"{found}; true", "agent") == ""
-    attributes = json.dumps(
-        [engine.images.get(base_image).attrs["Config"], engine.images.get(base_image).history()]
-    ).lower()
+    compilers = "for t in cc gcc g++ make ctags; do command -v $t; done"
+    builders = "env | grep -i -e proxy -e cert -e index; ls -A /var/lib/apt/lists"
+    assert _in_base(engine, base_image, f"{compilers}; {builders}; true", "agent") == ""
+    image = engine.images.get(base_image)
+    attributes = json.dumps([image.attrs["Config"], image.history()]).lower()
     assert "proxy" not in attributes
     assert "cert_file" not in attributes
 
@@ -322,21 +387,16 @@ def test_the_shells_user_reads_nothing_where_the_server_lives(
 ) -> None:
     assert "Permission denied" in _in_base(engine, base_image, "ls /opt/server; true", "agent")
     assert _in_base(engine, base_image, "touch /opt/server/x && echo ok", "server") == "ok\n"
-    assert _in_base(
-        engine,
-        base_image,
-        "id -u agent; id -u server; touch /workspace/x 2>/dev/null || echo refused",
-        "agent",
-    ).split() == [
-        "10001",
-        "10002",
-        "refused",
-    ]
+    script = "id -u agent; id -u server; touch /workspace/x 2>/dev/null || echo refused"
+    output = _in_base(engine, base_image, script, "agent")
+    assert output.split() == ["10001", "10002", "refused"]
 
 
 @pytest.mark.docker
 def test_git_reads_a_repository_that_belongs_to_somebody_else(
     engine: docker.DockerClient, base_image: str
 ) -> None:
-    made = "git init -q /workspace && HOME= setpriv --reuid 10001 --clear-groups git -C /workspace status --short && echo ok"
-    assert _in_base(engine, base_image, made, "root") == "ok\n"
+    as_agent = "HOME= setpriv --reuid 10001 --clear-groups"
+    status = f"{as_agent} git -C /workspace status --short"
+    script = f"git init -q /workspace && {status} && echo ok"
+    assert _in_base(engine, base_image, script, "root") == "ok\n"
