@@ -420,16 +420,11 @@ def test_a_shipped_server_starts_in_a_cell_finds_a_line_and_tries_no_network(
 ) -> None:
     server = read_server(ROOT / "images/servers" / name)
     volume = ensure_volume(checkout.engine, server, checkout.base, checkout.env, print)
-    assert (
-        checkout.as_root(
-            volume.name,
-            "cd /opt/server; ls -A node_modules/.package-lock.json package-lock.json 2>/dev/null || :",
-        )
-        == ""
-    )
-    spec = server.spec.model_copy(
-        update={"canaries": (Canary(repository="*", call=call, contains=contains, line=3),)}
-    )
+    locks = "node_modules/.package-lock.json package-lock.json"
+    left = checkout.as_root(volume.name, f"cd /opt/server; ls -A {locks} 2>/dev/null || :")
+    assert left == ""
+    canary = Canary(repository="*", call=call, contains=contains, line=3)
+    spec = server.spec.model_copy(update={"canaries": (canary,)})
     card = anyio.run(_check, checkout, spec, volume, workspace)
     assert (card.canary_passed, card.line_base_measured, card.network_attempts) == (
         True,
