@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from runner.anchors.verdicts import adds_up
 from runner.catalog import Catalog, pick
 from runner.errors import Drift
-from runner.judges.checklist import verdict_inputs
+from runner.judges.inputs import verdict_inputs
 from runner.protocols import Judge
 from runner.records import Scored, Verdict
 from runner.store import RunStore

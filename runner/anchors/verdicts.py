@@ -9,7 +9,7 @@ from pathlib import Path
 from runner.anchors.frozen import digest_of_bytes
 from runner.anchors.material import Anchor
 from runner.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
-from runner.judges.checklist import verdict_inputs
+from runner.judges.inputs import verdict_inputs
 from runner.protocols import Judge
 from runner.records import Rubric, Verdict, canonical_json, digest_of, parse_json
 from runner.store import write_whole
