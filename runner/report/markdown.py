@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runner.report import tables
 from runner.report.records import Report, ScenarioReport
-from runner.report.tables import Table, clean
+from runner.report.grid import Table, clean
 
 
 def render(report: Report) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from runner.report import tables
 from runner.report.records import Report
-from runner.report.tables import Table, clean
+from runner.report.grid import Table, clean
 
 WIDTH = 80
 LABEL_WIDTH = 22
