@@ -1,4 +1,5 @@
-# What we do here. `./justw RECIPE` gets everything a recipe needs first; `just RECIPE` is enough afterwards.
+# What we do here. `./justw RECIPE` gets everything a recipe needs first; `just RECIPE` is enough
+# afterwards.
 
 set positional-arguments
 

@@ -1,7 +1,7 @@
-"""scenarios/ and images/servers/, read and checked. Whatever is wrong is said at once, each with file and key.
+"""scenarios/ and images/servers/, read and checked: every problem at once, each with file and key.
 
-A folder is read when it is asked for: one broken scenario does not stop a verb that names another. Asking for all of them reads all,
-and raises every problem of every file together.
+A folder is read when it is asked for: one broken scenario does not stop a verb that names another.
+Asking for all of them reads all, and raises every problem of every file together.
 """
 
 from __future__ import annotations
@@ -14,16 +14,26 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from runner.errors import CatalogError, FairtrialError, Problem
-from runner.records import Record, Rubric, Scenario, ServerSpec, digest_of, parse_yaml
+from runner.records import (
+    Record,
+    Rubric,
+    Scenario,
+    ServerSpec,
+    digest_of,
+    parse_yaml,
+    read_text,
+)
+from runner.server_spec import LOCK_FILES
+from runner.server_spec import problems as launch_problems
 
 SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
 HELD_OUT = "held-out"
-LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
-_SAID_ONLY = frozenset({"title", "homepage", "licence", "notes"})
-"""Keys of a server that no cell can see."""
+_ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes"})
+"""Keys of a server that a report shows and no cell can see."""
+_SERVER_FILES = frozenset({"server.yaml", "requirements.in", *LOCK_FILES})
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -44,24 +54,24 @@ class LoadedServer:
     spec: ServerSpec
     folder: Path
     digest: str
-    """Of its definition, but for what no cell can see, and its package locks."""
+    """Of what a cell can see of its definition, and of its package locks."""
 
 
 @dataclass
 class LazyMapping(Mapping[str, T], Generic[T]):
-    """Name -> what its folder holds, read on first use; all of them together by `values()`, `items()` and `check()`."""
+    """Name -> its folder's content, read on first use; `values()` and `items()` read all."""
 
     folders: Mapping[str, Path]
     read: Callable[[Path], T]
     stray: tuple[Problem, ...] = ()
     """Problems that belong to no one folder."""
-    _known: dict[str, T] = field(default_factory=dict)
+    _loaded: dict[str, T] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> T:
-        """Raises CatalogError with every problem of that folder, KeyError where there is no such folder."""
-        if name not in self._known:
-            self._known[name] = self.read(self.folders[name])
-        return self._known[name]
+        """Raises CatalogError with every problem of the folder, KeyError if there is no folder."""
+        if name not in self._loaded:
+            self._loaded[name] = self.read(self.folders[name])
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.folders)
@@ -69,6 +79,7 @@ class LazyMapping(Mapping[str, T], Generic[T]):
     def __len__(self) -> int:
         return len(self.folders)
 
+    # Mapping's own would read the folder, and raise if it is broken, only to say that it is there.
     def __contains__(self, name: object) -> bool:
         return name in self.folders
 
@@ -85,11 +96,11 @@ class LazyMapping(Mapping[str, T], Generic[T]):
         _raise(self.problems())
 
     def problems(self) -> list[Problem]:
-        found = list(self.stray)
+        problems = list(self.stray)
         for name in self:
-            with _collected(found):
+            with _collected(problems):
                 self[name]
-        return found
+        return problems
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,60 +109,74 @@ class Catalog:
     servers: LazyMapping[LoadedServer]
 
     def check(self) -> None:
-        """Raises CatalogError with every problem of both shelves."""
+        """Raises CatalogError with every problem of every scenario and server."""
         _raise([*self.scenarios.problems(), *self.servers.problems()])
 
 
 def load_catalog(root: Path) -> Catalog:
-    """The catalog of a checkout, sorted by name. Nothing is read before it is asked for. Raises FairtrialError where there is none."""
+    """The catalog of a checkout, sorted by name; nothing is read before it is asked for.
+
+    Raises FairtrialError if there is no catalog under `root`.
+    """
     missing = [name for name in ("scenarios", "images/servers") if not (root / name).is_dir()]
     if missing:
-        what = f"no folder {' and no '.join(missing)} here"
         raise FairtrialError(
-            what, where=str(root), hint="run fairtrial in its checkout, or name it with --root"
+            f"no folder {' and no '.join(missing)} here",
+            where=str(root),
+            hint="run fairtrial in its checkout, or name it with --root",
         )
-    folders = [folder for suite in _folders(root / "scenarios") for folder in _folders(suite)]
-    by_name = {folder.name: folder for folder in reversed(folders)}
-    stray = tuple(
-        Problem(
-            where=_where(folder),
-            message=f"{_where(by_name[folder.name])} has the same id; choose another",
-        )
-        for folder in folders
-        if by_name[folder.name] != folder
-    )
+    by_id, stray = _scenario_folders(root / "scenarios")
     servers = {folder.name: folder for folder in _folders(root / "images/servers")}
-    scenarios = dict(sorted(by_name.items()))
     return Catalog(
-        scenarios=LazyMapping(scenarios, _read_scenario, stray),
+        scenarios=LazyMapping(by_id, _read_scenario, tuple(stray)),
         servers=LazyMapping(servers, _read_server),
     )
 
 
+def _scenario_folders(scenarios: Path) -> tuple[dict[str, Path], list[Problem]]:
+    """Id -> folder, sorted by id; and a problem for every folder whose id another suite has."""
+    by_id: dict[str, Path] = {}
+    stray: list[Problem] = []
+    for suite in _folders(scenarios):
+        for folder in _folders(suite):
+            first = by_id.setdefault(folder.name, folder)
+            if first != folder:
+                message = f"{_where(first)} has the same id; choose another"
+                stray.append(Problem(where=_where(folder), message=message))
+    return dict(sorted(by_id.items())), stray
+
+
+def _folders(parent: Path) -> list[Path]:
+    # `.git`, `__pycache__` and the like are nobody's scenario.
+    return sorted(
+        path for path in parent.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
+    )
+
+
 def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
-    """The one of that name. Raises FairtrialError with the closest names, or CatalogError where its folder is broken."""
+    """The one of that name.
+
+    Raises FairtrialError with the closest names, or CatalogError if its folder is broken.
+    """
     if name in known:
         return known[name]
-    closest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = (
-        f"did you mean {' or '.join(closest)}?"
-        if closest
-        else f"there are: {', '.join(known) or 'none'}"
-    )
+    hint = f"there are: {', '.join(known) or 'none'}"
+    if closest := difflib.get_close_matches(name, known, n=3, cutoff=0.5):
+        hint = f"did you mean {' or '.join(closest)}?"
     raise FairtrialError(f"no {kind} is called {name!r}", hint=hint)
 
 
-def _folders(folder: Path) -> list[Path]:
-    return sorted(
-        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
-    )
+# --- problems -------------------------------------------------------------------------------
 
 
 def _where(path: Path) -> str:
-    """As from the checkout's top: `scenarios/core/x/scenario.yaml`, `images/servers/x/server.yaml`."""
-    parts = path.parts
-    top = max((i for i, part in enumerate(parts) if part in ("scenarios", "images")), default=0)
-    return "/".join(parts[top:])
+    """From the checkout's top: `scenarios/core/x/scenario.yaml`, `images/servers/x/server.yaml`."""
+    top = 0
+    # The last of them: the checkout itself may lie in a folder called `images`.
+    for index, part in enumerate(path.parts):
+        if part in ("scenarios", "images"):
+            top = index
+    return "/".join(path.parts[top:])
 
 
 def _raise(problems: list[Problem]) -> None:
@@ -168,43 +193,8 @@ def _collected(problems: list[Problem]) -> Iterator[None]:
         problems += error.problems
 
 
-# --- one file -------------------------------------------------------------------------------
-
-
 def _text(path: Path) -> str:
-    """Raises CatalogError where the file is missing, too large or not plain UTF-8."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise CatalogError(
-            [Problem(where=_where(path), message=f"cannot be read: {error.strerror}")]
-        ) from error
-    if len(data) > MAX_FILE_BYTES:
-        raise CatalogError(
-            [Problem(where=_where(path), message=f"larger than {MAX_FILE_BYTES // 1024} KB")]
-        )
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CatalogError(
-            [
-                Problem(
-                    where=_where(path),
-                    message=f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}",
-                )
-            ]
-        ) from error
-    if text.startswith("\ufeff"):
-        raise CatalogError(
-            [
-                Problem(
-                    where=_where(path),
-                    message="begins with a byte-order mark; save it as UTF-8 without one",
-                )
-            ]
-        )
-    return text
+    return read_text(path, where=_where(path), limit_bytes=MAX_FILE_BYTES)
 
 
 def _record(path: Path, record: type[R], problems: list[Problem]) -> R | None:
@@ -214,14 +204,14 @@ def _record(path: Path, record: type[R], problems: list[Problem]) -> R | None:
 
 
 def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
-    """A file that nobody reads is a misspelt one that somebody believes in."""
+    """Unknown files are usually typos; report them."""
     for path in sorted(folder.iterdir()):
-        if path.name not in known:
-            closest = difflib.get_close_matches(path.name, known, n=1)
-            meant = (
-                f"did you mean {closest[0]}?" if closest else f"known: {', '.join(sorted(known))}"
-            )
-            yield Problem(where=_where(path), message=f"nothing reads this file; {meant}")
+        if path.name in known:
+            continue
+        hint = f"known: {', '.join(sorted(known))}"
+        if closest := difflib.get_close_matches(path.name, known, n=1):
+            hint = f"did you mean {closest[0]}?"
+        yield Problem(where=_where(path), message=f"nothing reads this file; {hint}")
 
 
 # --- scenarios ------------------------------------------------------------------------------
@@ -229,13 +219,7 @@ def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
 
 def _read_scenario(folder: Path) -> LoadedScenario:
     suite = folder.parent.name
-    known = {
-        "scenario.yaml",
-        "rubric.yaml",
-        "reference",
-        *(("transcripts", "gold_scores.json") if suite == HELD_OUT else ()),
-    }
-    problems = list(_unknown_files(folder, known))
+    problems = list(_unknown_files(folder, _scenario_files(suite)))
     scenario = _record(folder / "scenario.yaml", Scenario, problems)
     rubric = _record(folder / "rubric.yaml", Rubric, problems)
     reference: tuple[str, ...] = ()
@@ -252,28 +236,33 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     )
 
 
+def _scenario_files(suite: str) -> frozenset[str]:
+    files = frozenset({"scenario.yaml", "rubric.yaml", "reference"})
+    # Anywhere else grades would look as if somebody went by them.
+    if suite == HELD_OUT:
+        files |= {"transcripts", "gold_scores.json"}
+    return files
+
+
 def _scenario_problems(folder: Path, scenario: Scenario) -> Iterator[Problem]:
     where = _where(folder / "scenario.yaml")
     if scenario.id != folder.name:
-        yield Problem(
-            where=f"{where} id", message=f"is {scenario.id!r}, but the folder is {folder.name!r}"
-        )
-    names = [step.name for step in scenario.steps]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield Problem(
-                where=f"{where} steps[{index}].name",
-                message=f"an earlier step is called {name!r} too",
-            )
+        message = f"is {scenario.id!r}, but the folder is {folder.name!r}"
+        yield Problem(where=f"{where} id", message=message)
+    earlier: set[str] = set()
+    for index, step in enumerate(scenario.steps):
+        if step.name in earlier:
+            message = f"an earlier step is called {step.name!r} too"
+            yield Problem(where=f"{where} steps[{index}].name", message=message)
+        earlier.add(step.name)
     if not any(step.must_cite for step in scenario.steps):
-        yield Problem(
-            where=f"{where} steps",
-            message="no step has a `must_cite`, so one safe citation would have full recall",
-        )
+        message = "no step has a `must_cite`, so one safe citation would have full recall"
+        yield Problem(where=f"{where} steps", message=message)
 
 
 def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterator[Problem]:
-    expected, found = [step.name for step in scenario.steps], [step.name for step in rubric.steps]
+    expected = [step.name for step in scenario.steps]
+    found = [step.name for step in rubric.steps]
     if expected != found:
         message = f"the steps are {found}, the scenario's are {expected}; same names, same order"
         yield Problem(where=f"{_where(folder / 'rubric.yaml')} steps", message=message)
@@ -281,13 +270,16 @@ def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterat
 
 def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:
     names = [f"{number}.md" for number in range(1, steps + 1)]
-    problems = list(_unknown_files(folder, names)) if folder.is_dir() else []
+    problems: list[Problem] = []
+    if folder.is_dir():
+        problems += _unknown_files(folder, names)
     texts = []
     for name in names:
         with _collected(problems):
-            texts.append(_text(folder / name))
-            if not texts[-1].strip():
+            text = _text(folder / name)
+            if not text.strip():
                 problems.append(Problem(where=_where(folder / name), message="is empty"))
+            texts.append(text)
     _raise(problems)
     return tuple(texts)
 
@@ -296,34 +288,45 @@ def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:
 
 
 def _read_server(folder: Path) -> LoadedServer:
-    from runner.server_spec import problems as launch_problems  # noqa: PLC0415 - it imports docker and mcp; scenarios alone need neither
-
-    problems = list(_unknown_files(folder, ("server.yaml", "requirements.in", *LOCK_FILES)))
+    problems = list(_unknown_files(folder, _SERVER_FILES))
     spec = _record(folder / "server.yaml", ServerSpec, problems)
+    locks = _read_locks(folder, problems)
+    if spec:
+        problems += _server_problems(folder, spec, locks)
+    if problems or not spec:
+        raise CatalogError(problems)
+    definition = spec.model_dump(mode="json", exclude=set(_ONLY_SHOWN))
+    digest = digest_of({"spec": definition, "locks": locks})
+    return LoadedServer(spec=spec, folder=folder, digest=digest)
+
+
+def _read_locks(folder: Path, problems: list[Problem]) -> dict[str, str]:
+    """File name -> text."""
     locks: dict[str, str] = {}
     for name in LOCK_FILES:
         if (folder / name).exists():
             with _collected(problems):
                 locks[name] = _text(folder / name)
-    problems += _lock_problems(folder, locks)
-    if spec and not spec.files and not {"requirements.txt", "package-lock.json"} & set(locks):
-        what = "nothing is installed: it needs requirements.txt (with hashes), package-lock.json, or `files` in server.yaml"
-        problems.append(Problem(where=_where(folder), message=what))
-    if spec:
-        problems += launch_problems(spec, _where(folder / "server.yaml"))
-        if spec.name != folder.name or folder.name == SHELL:
-            message = f"is {spec.name!r}, but the folder is {folder.name!r}; `{SHELL}` is the built-in baseline's"
-            problems.append(
-                Problem(where=f"{_where(folder / 'server.yaml')} name", message=message)
-            )
-    if problems or not spec:
-        raise CatalogError(problems)
-    seen = spec.model_dump(mode="json", exclude=set(_SAID_ONLY))
-    return LoadedServer(spec=spec, folder=folder, digest=digest_of({"spec": seen, "locks": locks}))
-
-
-def _lock_problems(folder: Path, locks: Mapping[str, str]) -> Iterator[Problem]:
+    # A package.json alone pins nothing, and npm installs nothing from a lock alone.
     if ("package.json" in locks) != ("package-lock.json" in locks):
-        yield Problem(
-            where=_where(folder), message="package.json and package-lock.json go together"
+        message = "package.json and package-lock.json go together"
+        problems.append(Problem(where=_where(folder), message=message))
+    return locks
+
+
+def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -> Iterator[Problem]:
+    installs = "requirements.txt" in locks or "package-lock.json" in locks
+    if not installs and not spec.files:
+        message = (
+            "nothing is installed: it needs requirements.txt (with hashes), package-lock.json, "
+            "or `files` in server.yaml"
         )
+        yield Problem(where=_where(folder), message=message)
+    where = _where(folder / "server.yaml")
+    yield from launch_problems(spec, where)
+    if spec.name != folder.name or folder.name == SHELL:
+        message = (
+            f"is {spec.name!r}, but the folder is {folder.name!r}; "
+            f"`{SHELL}` is the built-in baseline's"
+        )
+        yield Problem(where=f"{where} name", message=message)

@@ -47,8 +47,8 @@ DEMO_SCENARIOS = ("flask-error-handling", "zod-issue-messages")
 DEMO_SERVERS = ("shell", "mcp-ripgrep", "code-index-mcp")
 WIDEST_COLUMNS = 120
 DESCRIPTION = (
-    "Give an MCP server a fair trial: does attaching it make a coding agent's answers better, "
-    "or does it only burn tokens?"
+    "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
+    "answers better, or does it only burn tokens?"
 )
 EXIT_CODES = """\
 exit codes:
@@ -210,10 +210,10 @@ def report(request: ReportRequest) -> int:
 
 
 def _require_judged_alike(store: RunStore, checkout: Checkout) -> None:
-    from runner.anchors.in_use import SCORE_AGAIN, judged_otherwise
+    from runner.anchors.in_use import SCORE_AGAIN, judged_differently
     from runner.errors import AnchorsDrifted
 
-    drifts = list(judged_otherwise(store, checkout.catalog, checkout.judge))
+    drifts = list(judged_differently(store, checkout.catalog, checkout.judge))
     if drifts:
         raise AnchorsDrifted(drifts, hint=SCORE_AGAIN)
 
@@ -495,7 +495,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fairtrial",
         description=DESCRIPTION,
         epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_help_formatter,
     )
     parser.add_argument("--version", action="version", version=f"fairtrial {__version__}")
     parser.add_argument(
@@ -522,10 +522,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
+    return argparse.RawDescriptionHelpFormatter(prog, width=_help_columns() - 2)
+
+
+def _verb_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, width=_help_columns() - 2)
+
+
+def _help_columns() -> int:
+    """As shutil.get_terminal_size has it: COLUMNS, else the terminal's width, else 80."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
+        return 80
+
+
 def _add(
     verbs: Verbs, name: str, start: Callable[[argparse.Namespace], int], text: str
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=text, description=text, formatter_class=_verb_formatter
+    )
     parser.set_defaults(start=start)
     return parser
 

@@ -1,18 +1,18 @@
-"""Every error the product raises on purpose, and the exit code it ends in.
+"""Every error the product raises on purpose, and the exit code it ends in (DESIGN.md, Exit codes).
 
-FairtrialError                      1   something the user can fix: what, where, and a hint
-├── CatalogError                    1   scenarios/ or images/ do not hold together; carries every Problem, not just the first
-├── LockError                       1   a pinned thing is not what its lock says (repository, archive, image, requirements)
-├── SourceError                     1   a repository or archive cannot be had, or is unsafe to unpack
-├── EngineError                     1   no Docker Engine answers, or it cannot do what a cell needs
-├── BusyError                       1   another runner holds this run
-├── SandboxError                    1   a cell's container failed us          -> outcome sandbox_failed
-├── ServerError                     1   the server under test failed          -> outcome server_crashed
-├── ProviderError                   1   the model's provider failed           -> outcome provider_failed
-└── GateError                           the gate does not let a result pass
-    ├── AnchorsDrifted              3   a frozen file is not what the lock says
-    ├── AnchorsDisagree             4   today's rubric does not rank the anchors as the hand grades do
-    └── NoVerdict                   5   a verdict is missing and the judge cannot be reached
+FairtrialError              1   something the user can fix: what, where, and a hint
+├── CatalogError            1   scenarios/ or images/ are wrong; carries every Problem, not one
+├── LockError               1   a repository, archive, image or package is not what its lock says
+├── SourceError             1   a download failed, or an archive is unsafe to unpack
+├── EngineError             1   no Docker Engine answers, or it cannot do what a cell needs
+├── BusyError               1   another runner is at work on this run
+├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
+├── ServerError             1   the server under test failed          -> outcome server_crashed
+├── ProviderError           1   the model's provider failed           -> outcome provider_failed
+└── GateError                   the gate does not let a result pass
+    ├── AnchorsDrifted      3   a frozen file is not what the lock says
+    ├── AnchorsDisagree     4   today's rubric does not rank the anchors as the hand grades do
+    └── NoVerdict           5   a verdict is missing and the judge cannot be reached
 
 Anything else that reaches `cli.main` is our bug (70); Ctrl-C is 130.
 """
@@ -25,7 +25,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One thing wrong with the catalog: `where` is a file and a key path in it, `message` says what and how to mend it."""
+    """One thing wrong with the catalog, and how to mend it.
+
+    `where` is a file and a key path in it: `scenarios/core/x/scenario.yaml steps[0].name`.
+    """
 
     where: str
     message: str
@@ -36,7 +39,10 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """One frozen thing that is not what the lock says; an empty `expected` or `found` means that side has none."""
+    """One frozen thing that is not what the lock says.
+
+    `expected` is the lock's value and `found` today's; empty if that side has none.
+    """
 
     where: str
     what: str
@@ -44,12 +50,15 @@ class Drift:
     found: str = ""
 
     def __str__(self) -> str:
-        sides = [
-            f"{name} {value[:16]}"
-            for name, value in (("expected", self.expected), ("found", self.found))
-            if value
-        ]
-        return f"{self.where}: {self.what}" + (f" ({', '.join(sides)})" if sides else "")
+        sides = []
+        if self.expected:
+            sides.append(f"expected {self.expected[:16]}")
+        if self.found:
+            sides.append(f"found {self.found[:16]}")
+        text = f"{self.where}: {self.what}"
+        if sides:
+            text += f" ({', '.join(sides)})"
+        return text
 
 
 class FairtrialError(Exception):
@@ -62,8 +71,21 @@ class FairtrialError(Exception):
         self.what, self.where, self.hint = what, where, hint
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}\nhint: {self.hint}" if self.hint else text
+        text = self.what
+        if self.where:
+            text = f"{self.where}: {text}"
+        if self.hint:
+            text += f"\nhint: {self.hint}"
+        return text
+
+
+def _count(items: Sequence[object], one: str, many: str) -> str:
+    noun = one if len(items) == 1 else many
+    return f"{len(items)} {noun}"
+
+
+def _listed(heading: str, items: Sequence[object]) -> str:
+    return "\n".join([heading, *(f"  {item}" for item in items)])
 
 
 class CatalogError(FairtrialError):
@@ -72,10 +94,7 @@ class CatalogError(FairtrialError):
     def __init__(
         self, problems: list[Problem], *, hint: str = "run `fairtrial check` after mending them"
     ) -> None:
-        noun = "problem" if len(problems) == 1 else "problems"
-        super().__init__(
-            f"{len(problems)} {noun}\n" + "\n".join(f"  {p}" for p in problems), hint=hint
-        )
+        super().__init__(_listed(_count(problems, "problem", "problems"), problems), hint=hint)
         self.problems = tuple(problems)
 
 
@@ -117,11 +136,8 @@ class AnchorsDrifted(GateError):  # noqa: N818 - the name is the exit code's doc
     exit_code = 3
 
     def __init__(self, drifts: Sequence[Drift], *, hint: str) -> None:
-        noun = "frozen thing is" if len(drifts) == 1 else "frozen things are"
-        listed = "\n".join(f"  {drift}" for drift in drifts)
-        super().__init__(
-            f"{len(drifts)} {noun} not what locks/anchors.lock says\n{listed}", hint=hint
-        )
+        count = _count(drifts, "frozen thing is", "frozen things are")
+        super().__init__(_listed(f"{count} not what locks/anchors.lock says", drifts), hint=hint)
         self.drifts = tuple(drifts)
 
 

@@ -46,6 +46,9 @@ _ALONE = {
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_COUNT": "0",
     "GIT_CONFIG_PARAMETERS": "",
+    # A partial clone would fetch what it lacks, or ask for a password, while it is only being read.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
 }
 _FETCHING = {
     # The user's own configuration counts here: proxies, credentials.
@@ -89,19 +92,30 @@ def git_at(folder: Path, **environment: str) -> git.Git:
     Unless an environment is given, it is blind to the user's configuration too. Raises SourceError
     if there is no git on this machine.
     """
-    try:
-        import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
-    except ImportError as error:  # GitPython's own word for: no git executable
-        hint = "install it, e.g. `apt-get install git`"
-        raise SourceError("git is not installed", hint=hint) from error
-    runner = git.Git(str(folder))
     # A hook that runs us sets GIT_DIR, and every git below it would work on the hook's repository.
     place = {
         "GIT_DIR": str(folder),
         "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
     }
-    runner.update_environment(**{**(environment or _ALONE), **place})
+    return _git(folder, {**(environment or _ALONE), **place})
+
+
+def git_of_checkout(root: Path) -> git.Git:
+    """git on a checkout's own repository, with the user's configuration: it says how lines end."""
+    # Named, or a GIT_DIR that a hook left behind would lead to another repository. In a worktree
+    # `.git` is a file; git follows it.
+    return _git(root, {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)})
+
+
+def _git(folder: Path, environment: Mapping[str, str]) -> git.Git:
+    try:
+        import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
+    except ImportError as error:  # GitPython's own word for: no git executable
+        hint = "install it, e.g. `apt-get install git`"
+        raise SourceError("git is not installed", hint=hint) from error
+    runner = git.Git(str(folder))
+    runner.update_environment(**environment)
     return runner
 
 
@@ -198,6 +212,22 @@ def _describe(folder: Path) -> Repository:
 
 
 # --- a source becomes a repository --------------------------------------------------------------
+
+
+def object_folder(path: Path) -> Path:
+    """The git directory with a local repository's objects: a linked worktree's own has none.
+
+    Raises SourceError if there is no repository at the path.
+    """
+    git_at(path)  # says so if git is missing
+    from git import Repo  # noqa: PLC0415 - see git_at
+    from git.exc import InvalidGitRepositoryError, NoSuchPathError  # noqa: PLC0415 - see git_at
+
+    try:
+        return Path(Repo(path).common_dir)
+    except (InvalidGitRepositoryError, NoSuchPathError) as error:
+        hint = "give the path of a clone, or a URL that git can clone"
+        raise SourceError("not a git repository", where=str(path), hint=hint) from error
 
 
 def fetch_source(

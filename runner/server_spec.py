@@ -1,40 +1,31 @@
-"""A server's definition: placeholders, launch, canaries. Checked and read without an engine."""
+"""A server's definition: placeholders, launch plan, checks, canaries. Needs no engine."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from runner.errors import CatalogError, Problem, ServerError
 from runner.records import Canary, ServerSpec
-from runner.sandbox.places import (
-    INSTALL,
-    STATE,
-    WORKSPACE,
-)
+from runner.sandbox.places import INSTALL, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 
+LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
+"""What may pin a server's packages, beside its server.yaml."""
 PLACES = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")  # {install}; not ${HOME}, nor {"json": 1}
 
 
-@dataclass(frozen=True, kw_only=True)
-class LaunchPlan:
-    """How the server's process is started in a cell."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    private: tuple[str, ...]
-    """Directories under the workspace that become the server's own tmpfs."""
+# --- placeholders ---------------------------------------------------------------------------
 
 
 def fill(value: Any) -> Any:
-    """Replace `{workspace}`, `{install}` and `{state}` in every text inside; other braces are left alone."""
+    """Replace `{workspace}`, `{install}` and `{state}` in every text inside; leave other braces."""
     if isinstance(value, str):
-        return PLACEHOLDER.sub(lambda match: PLACES.get(match[1], match[0]), value)
+        return PLACEHOLDER.sub(_place, value)
     if isinstance(value, Mapping):
         return {key: fill(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -42,7 +33,44 @@ def fill(value: Any) -> Any:
     return value
 
 
+def _place(placeholder: re.Match[str]) -> str:
+    return PLACES.get(placeholder[1], placeholder[0])
+
+
+# --- checks ---------------------------------------------------------------------------------
+
+
+def problems(spec: ServerSpec, where: str) -> list[Problem]:
+    """Unknown placeholders, and paths that leave the folder they belong to."""
+    return [
+        *_placeholder_problems(spec, where),
+        *_path_problems(spec.files, f"{where} files", "{install}"),
+        *_path_problems(spec.private, f"{where} private", "{workspace}"),
+    ]
+
+
+def _placeholder_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
+    # Not `files`: they hold scripts and JSON, whose braces are their own.
+    checked = {
+        "command": spec.command,
+        "env": spec.env,
+        "warm_up": [step.model_dump(exclude_none=True) for step in spec.warm_up],
+        "canaries": [canary.call.arguments for canary in spec.canaries],
+    }
+    known = ", ".join(f"{{{name}}}" for name in PLACES)
+    for key, value in checked.items():
+        for place, text in _texts(value, key):
+            for name in _unknown_placeholders(text):
+                message = f"no placeholder {{{name}}}; there are {known}"
+                yield Problem(where=f"{where} {place}", message=message)
+
+
+def _unknown_placeholders(text: str) -> list[str]:
+    return [name for name in PLACEHOLDER.findall(text) if name not in PLACES]
+
+
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Every text inside, with its key path: ("warm_up[0].call.arguments.path", "{workspace}")."""
     if isinstance(value, str):
         yield where, value
     elif isinstance(value, Mapping):
@@ -53,54 +81,38 @@ def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _texts(item, f"{where}[{index}]")
 
 
-def problems(spec: ServerSpec, where: str) -> list[Problem]:
-    """What `launch` would trip over: unknown placeholders, and paths that leave the folder they belong to.
+def _path_problems(paths: Iterable[str], where: str, inside: str) -> Iterator[Problem]:
+    for path in paths:
+        if not _stays_inside(path):
+            yield Problem(where=where, message=f"{path!r} is not a path inside {inside}")
 
-    `files` may hold any braces (scripts, JSON); only the three placeholders are replaced in them.
-    """
-    found = []
-    steps = [step.model_dump(exclude_none=True) for step in spec.warm_up]
-    checked = {
-        "command": spec.command,
-        "env": spec.env,
-        "warm_up": steps,
-        "canaries": [c.call.arguments for c in spec.canaries],
-    }
-    for key, value in checked.items():
-        for place, text in _texts(value, key):
-            for name in PLACEHOLDER.findall(text):
-                if name not in PLACES:
-                    known = ", ".join(f"{{{p}}}" for p in PLACES)
-                    found.append(
-                        Problem(
-                            where=f"{where} {place}",
-                            message=f"no placeholder {{{name}}}; there are {known}",
-                        )
-                    )
-    for key, paths in (("files", tuple(spec.files)), ("private", spec.private)):
-        for path in paths:
-            if (
-                path.startswith("/")
-                or not path.strip("./")
-                or ".." in PurePosixPath(path).parts
-                or path == MARKER
-            ):
-                inside = "{install}" if key == "files" else "{workspace}"
-                found.append(
-                    Problem(
-                        where=f"{where} {key}", message=f"{path!r} is not a path inside {inside}"
-                    )
-                )
-    return found
+
+def _stays_inside(path: str) -> bool:
+    if path.startswith("/") or ".." in PurePosixPath(path).parts:
+        return False
+    # "." or "./" is the folder itself: as a private mount it would hide the whole repository.
+    is_the_folder = not path.strip("./")
+    # A file in the marker's place would make a half-built volume look finished.
+    return not is_the_folder and path != MARKER
+
+
+# --- launch and canary ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchPlan:
+    """How the server's process is started in a cell."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
 
 
 def launch(spec: ServerSpec) -> LaunchPlan:
-    """Raises CatalogError on an unknown placeholder."""
+    """Raises CatalogError with every problem of the definition."""
     if found := problems(spec, f"{spec.name}/server.yaml"):
         raise CatalogError(found)
-    return LaunchPlan(
-        argv=tuple(fill(spec.command)), env=environment_of(spec), private=spec.private
-    )
+    argv: tuple[str, ...] = fill(spec.command)
+    return LaunchPlan(argv=argv, env=environment_of(spec))
 
 
 def environment_of(spec: ServerSpec) -> dict[str, str]:
@@ -110,14 +122,17 @@ def environment_of(spec: ServerSpec) -> dict[str, str]:
 
 
 def pick_canary(spec: ServerSpec, repository: str) -> Canary:
-    """The canary written for a repository's label, else the one for any. Raises ServerError where there is neither."""
+    """The canary written for a repository's label, else the one for any (`*`).
+
+    Raises ServerError if there is neither.
+    """
     for label in (repository, "*"):
         for canary in spec.canaries:
             if canary.repository == label:
                 return canary
-    hint = f"add one to images/servers/{spec.name}/server.yaml: a call, and a text its result must contain"
     raise ServerError(
         f"no canary for {repository}: nothing would prove that the server sees this repository",
         where=spec.name,
-        hint=hint,
+        hint=f"add one to images/servers/{spec.name}/server.yaml: "
+        "a call, and a text its result must contain",
     )

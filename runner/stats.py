@@ -1,25 +1,31 @@
-"""Paired comparison, seeded bootstrap intervals, the noise floor of duplicate runs, and whether two arms may be compared at all.
+"""Paired comparison, bootstrap intervals, the noise floor of duplicates, and who is comparable.
 
-numpy and scipy are imported where they are used: `fairtrial --help` would wait for it otherwise.
+numpy and scipy are imported inside the functions that use them: `fairtrial --help` would wait for
+them otherwise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from runner.records import Fingerprint, Verdict
 
+Key = TypeVar("Key", bound=Hashable)
+Trial = tuple[str, int]
+"""(scenario, number of the trial)."""
+
 MIN_SCENARIOS = 6
-"""Below this no pattern of wins can be told from a coin: with n pairs all pointing one way, the two-sided sign test gives
-p = 2^(1-n), which first falls under 0.05 at n = 6 (0.031; n = 5 gives 0.0625)."""
+"""With fewer, no pattern of wins can be told from a coin: if all n pairs point one way, the
+two-sided sign test gives p = 2^(1-n), which first falls under 0.05 at n = 6 (0.031; n = 5 gives
+0.0625)."""
 RESAMPLES = 10_000
 SEED = 20_240_229
 LEVEL = 0.95
 _LIMIT_FACTOR = 1.96 * math.sqrt(2)
-"""ISO 5725-6: two single results of one method differ by more than 2.77 standard deviations in 5 % of duplicates."""
+"""ISO 5725-6: in 5 % of duplicates, two results of one method differ by more than 2.77 sd."""
 _SERVER_FIELDS = frozenset({"server", "server_version", "server_spec", "tools"})
 _DIGEST_SHOWN = 16
 
@@ -29,7 +35,7 @@ class Interval:
     low: float
     high: float
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         return self.low <= value <= self.high
 
 
@@ -45,7 +51,10 @@ class Repeatability:
     """Members of those groups."""
 
     def limit(self, pairs: int = 1) -> float:
-        """The noise floor of a difference between two means of `pairs` figures each: 1.96·√2·sd/√pairs (ISO 5725-6 for pairs = 1)."""
+        """The noise floor of a difference between two means of `pairs` figures each.
+
+        1.96·√2·sd/√pairs (ISO 5725-6 for pairs = 1). Raises ValueError if `pairs` is below 1.
+        """
         if pairs < 1:
             raise ValueError(f"a difference needs at least one pair, not {pairs}")
         return _LIMIT_FACTOR * self.sd / math.sqrt(pairs)
@@ -53,7 +62,7 @@ class Repeatability:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseFloor:
-    """Repeatability of a judge's figures at its three layers. Only the scenario layer may rank; the others are commentary."""
+    """Repeatability of a judge's figures at its three layers. Only the scenario layer may rank."""
 
     criterion: Repeatability
     step: Repeatability
@@ -61,35 +70,44 @@ class NoiseFloor:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Arithmetic mean. ValueError where there is nothing to average, or a figure is NaN or infinite."""
+    """Arithmetic mean. Raises ValueError if there are no figures, or one is NaN or infinite."""
     figures = _finite(values)
     if not figures:
         raise ValueError("nothing to average")
     return math.fsum(figures) / len(figures)
 
 
-def scenario_means(figures: Mapping[tuple[str, int], float]) -> dict[str, float]:
-    """(scenario, trial) -> figure, as scenario -> mean of its trials: trials of one scenario are not independent evidence."""
+def scenario_means(figures: Mapping[Trial, float]) -> dict[str, float]:
+    """Trial -> figure, as scenario -> mean of its trials."""
     by_scenario: dict[str, list[float]] = {}
     for (scenario, _), figure in figures.items():
+        # Trials of one scenario are not independent: counted alone, a hundred of them would
+        # outvote every other scenario.
         by_scenario.setdefault(scenario, []).append(figure)
     return {scenario: mean(trials) for scenario, trials in by_scenario.items()}
 
 
 def paired_differences(
-    baseline: Mapping[tuple[str, int], float], arm: Mapping[tuple[str, int], float]
+    baseline: Mapping[Trial, float], arm: Mapping[Trial, float]
 ) -> dict[str, float]:
-    """Scenario -> mean of (arm - baseline) over the trials that both have; a scenario without a shared trial is left out."""
-    return scenario_means({key: arm[key] - baseline[key] for key in arm if key in baseline})
+    """Scenario -> mean of (arm - baseline) over the trials that both have.
+
+    A scenario without a shared trial is left out.
+    """
+    return scenario_means(
+        {trial: arm[trial] - baseline[trial] for trial in arm if trial in baseline}
+    )
 
 
 def bootstrap_interval(
     values: Iterable[float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Interval:
-    """Expanded percentile bootstrap interval of the mean (Hesterberg 2015, doi:10.1080/00031305.2015.1089789, section 3).
+    """Expanded percentile bootstrap interval of the mean.
 
-    The plain percentile interval is too narrow for few figures: at n = 6 its 95 % held the true mean 87 % of the time. Seeded: the
-    same figures give the same interval on every machine. ValueError for fewer than two.
+    Source: Hesterberg 2015, doi:10.1080/00031305.2015.1089789, section 3. The plain percentile
+    interval is too narrow for few figures: at n = 6 its 95 % held the true mean 87 % of the time.
+    Seeded, so the same figures give the same interval on every machine. Raises ValueError if there
+    are fewer than two figures.
     """
     import numpy as np  # noqa: PLC0415 - see the module's docstring
     from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - see the module's docstring
@@ -100,67 +118,85 @@ def bootstrap_interval(
         raise ValueError(f"an interval needs at least two figures, not {n}")
     generator = np.random.Generator(np.random.PCG64(seed))
     means = figures[generator.integers(0, n, size=(resamples, n))].mean(axis=1)
-    tail = float(ndtr(math.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - level) / 2)))
+    student = stdtrit(n - 1, (1 - level) / 2)
+    tail = float(ndtr(math.sqrt(n / (n - 1)) * student))
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(low=float(low), high=float(high))
 
 
 def repeatability(groups: Iterable[Sequence[float]]) -> Repeatability | None:
-    """Pooled spread of duplicates, one group per thing that was repeated. None where nothing was repeated."""
-    repeated = [figures for group in groups if len(figures := _finite(group)) > 1]
-    if not repeated:
+    """Pooled spread of duplicates, one group per thing repeated. None if nothing was repeated."""
+    squares: list[float] = []
+    figures = count = 0
+    for group in map(_finite, groups):
+        if len(group) > 1:
+            centre = mean(group)
+            squares += [(figure - centre) ** 2 for figure in group]
+            figures += len(group)
+            count += 1
+    if not count:
         return None
-    squares = math.fsum((figure - mean(group)) ** 2 for group in repeated for figure in group)
-    freedom = sum(len(group) - 1 for group in repeated)
-    return Repeatability(
-        sd=math.sqrt(squares / freedom), groups=len(repeated), figures=sum(map(len, repeated))
-    )
+    variance = math.fsum(squares) / (figures - count)
+    return Repeatability(sd=math.sqrt(variance), groups=count, figures=figures)
 
 
 def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
-    """The judge's noise over duplicate runs: each item holds the verdicts on duplicates of one cell. None where nothing was repeated."""
+    """The judge's noise over duplicate runs. None if nothing was repeated.
+
+    `repeats`: per cell, the verdicts on its duplicates.
+    """
     criteria: list[list[float]] = []
     steps: list[list[float]] = []
     scenarios: list[list[float]] = []
     for verdicts in repeats:
         scenarios.append([verdict.quality for verdict in verdicts])
-        steps.extend(
-            _by_key(({step.name: step.quality for step in verdict.steps}) for verdict in verdicts)
-        )
-        criteria.extend(_by_key(_criterion_scores(verdict) for verdict in verdicts))
-    layers = repeatability(criteria), repeatability(steps), repeatability(scenarios)
-    if layers[0] is None or layers[1] is None or layers[2] is None:
+        steps.extend(_by_key(map(_step_scores, verdicts)))
+        criteria.extend(_by_key(map(_criterion_scores, verdicts)))
+    criterion, step, scenario = map(repeatability, (criteria, steps, scenarios))
+    if criterion is None or step is None or scenario is None:
         return None
-    return NoiseFloor(criterion=layers[0], step=layers[1], scenario=layers[2])
+    return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
 
 
 def differences(a: Fingerprint, b: Fingerprint) -> list[str]:
-    """What keeps two cells from being compared: every field that differs and is not the server's own. Empty: they may be."""
+    """What keeps two cells from being compared: every field that differs and is not the server's.
+
+    Empty: they may be compared.
+    """
     first, second = a.model_dump(mode="json"), b.model_dump(mode="json")
-    return [
-        f"{name}: {_short(first[name])} against {_short(second[name])}"
-        for name in first
-        if name not in _SERVER_FIELDS and first[name] != second[name]
-    ]
+    differing = []
+    for name, value in first.items():
+        if name not in _SERVER_FIELDS and value != second[name]:
+            differing.append(f"{name}: {_short(value)} against {_short(second[name])}")
+    return differing
 
 
 def _short(value: object) -> str:
+    """A long value by its two ends: `sha256:012345678…89abcdef`."""
     text = str(value)
-    return text if len(text) < 40 else f"{text[:_DIGEST_SHOWN]}…{text[-8:]}"
+    if len(text) < 40:
+        return text
+    return f"{text[:_DIGEST_SHOWN]}…{text[-8:]}"
+
+
+def _step_scores(verdict: Verdict) -> dict[str, float]:
+    return {step.name: step.quality for step in verdict.steps}
 
 
 def _criterion_scores(verdict: Verdict) -> dict[tuple[str, str], float]:
-    return {
-        (step.name, name): criterion.score
-        for step in verdict.steps
-        for name, criterion in step.criteria.items()
-    }
+    scores = {}
+    for step in verdict.steps:
+        for name, criterion in step.criteria.items():
+            # Two steps often have a criterion of the same name: they are not duplicates.
+            scores[step.name, name] = criterion.score
+    return scores
 
 
-def _by_key(figures: Iterable[Mapping[Any, float]]) -> list[list[float]]:
-    grouped: dict[Any, list[float]] = {}
-    for one in figures:
-        for key, value in one.items():
+def _by_key(figures: Iterable[Mapping[Key, float]]) -> list[list[float]]:
+    """{a: 1, b: 2}, {a: 3} -> [1, 3], [2]."""
+    grouped: dict[Key, list[float]] = {}
+    for by_key in figures:
+        for key, value in by_key.items():
             grouped.setdefault(key, []).append(value)
     return list(grouped.values())
 
@@ -168,7 +204,6 @@ def _by_key(figures: Iterable[Mapping[Any, float]]) -> list[list[float]]:
 def _finite(values: Iterable[float]) -> list[float]:
     figures = [float(value) for value in values]
     if not all(map(math.isfinite, figures)):
-        raise ValueError(
-            "NaN or infinite is no figure: an absent score is Unscored, with its reason"
-        )
+        # Averaged on, one NaN would turn a whole arm's mean into NaN, which then compares false.
+        raise ValueError("NaN or infinite is no figure: an absent score is Unscored, with a reason")
     return figures

@@ -1,7 +1,8 @@
-"""The transcript of one cell: append-only JSON lines, one event each; and the split into the halves that scorers may see.
+"""The transcript of one cell: append-only JSON lines, one event each; and its two halves.
 
-The fence stands here (seed 002, step 2 and pitfall 1). `split` gives an `Answer`, which holds prose and nothing else, to the fairness
-scorers, and a `ToolTrace`, which holds calls and nothing else, to the adoption scorers. No scorer reads events.
+The fence stands here (DESIGN.md, The flow). `split` gives an `Answer`, which holds prose and
+nothing else, to the fairness scorers, and a `ToolTrace`, which holds calls and nothing else, to the
+adoption scorers. No scorer reads events.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -32,12 +34,13 @@ from runner.records import (
     Usage,
 )
 
+# --- writing --------------------------------------------------------------------------------
+
 
 class TranscriptWriter:
-    """Appends events to a file, each flushed as it happens, and forced to disk where a step ends.
+    """Appends events to a file, each flushed as it happens, and forced to disk as a step ends.
 
-    A line that an earlier writer left cut (kill -9, power) is removed first: appending to it would spoil the next event as well.
-    Raises FairtrialError where the disk does not take it.
+    Raises FairtrialError if the disk does not take it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,32 +79,36 @@ class TranscriptWriter:
 
 
 def _line(event: Event) -> bytes:
-    # "replace": a model can emit half a surrogate pair, which UTF-8 cannot hold: the cell would be lost over one character.
-    return (
-        json.dumps(event.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")).encode(
-            "utf-8", "replace"
-        )
-        + b"\n"
-    )
+    text = json.dumps(event.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+    # A model can emit half a surrogate pair, which UTF-8 cannot hold: one character, lost cell.
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def _drop_cut_line(path: Path) -> None:
+    """Remove a last line that an earlier writer left cut (kill -9, power)."""
     if not path.is_file():
         return
+    # Appending to `{"type":"pro` would spoil the next event as well.
     with path.open("r+b") as file:
-        whole = 0
+        whole_bytes = 0
         for line in file:
             if line.endswith(b"\n"):
-                whole += len(line)
-        file.truncate(whole)
+                whole_bytes += len(line)
+        file.truncate(whole_bytes)
 
 
 def _disk_error(path: Path, error: OSError) -> FairtrialError:
     return FairtrialError(
         f"the transcript cannot be written: {error.strerror or error}",
         where=str(path),
-        hint="free some space or mend the folder's permissions, then run the same command again: finished cells are kept",
+        hint=(
+            "free some space or mend the folder's permissions, then run the same command again: "
+            "finished cells are kept"
+        ),
     )
+
+
+# --- reading --------------------------------------------------------------------------------
 
 
 @cache
@@ -110,13 +117,14 @@ def _event() -> TypeAdapter[Event]:
 
 
 def iter_transcript(path: Path) -> Iterator[Event]:
-    """Events in the order they happened. A last line without its line end was cut by a kill and is left out.
+    """Events in the order they happened.
 
-    Raises FairtrialError with the line's number for any other line that is not an event.
+    Raises FairtrialError with the line's number for a line that is not an event.
     """
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
+                # A last line without its line end was cut by a kill: half an event is none.
                 if line.endswith(b"\n"):
                     yield _parse(line, path, number)
     except OSError as error:
@@ -130,11 +138,16 @@ def _parse(line: bytes, path: Path, number: int) -> Event:
         return _event().validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        message = first["msg"]
+        if key := ".".join(str(part) for part in first["loc"]):
+            message = f"{key}: {message}"
         raise FairtrialError(
-            f"not an event of a transcript: {key + ': ' if key else ''}{first['msg']}",
+            f"not an event of a transcript: {message}",
             where=f"{path} line {number}",
-            hint="a transcript is written once and never edited; run the cell again, or take the file from its run",
+            hint=(
+                "a transcript is written once and never edited; run the cell again, "
+                "or take the file from its run"
+            ),
         ) from error
 
 
@@ -143,97 +156,134 @@ def read_transcript(path: Path) -> tuple[Event, ...]:
     return tuple(iter_transcript(path))
 
 
+# --- the two halves -------------------------------------------------------------------------
+
+
 def split(events: Iterable[Event], scenario: Scenario) -> tuple[Answer, ToolTrace, Effort]:
     """The answer, the tool trace, and what they cost: one pass over the events.
 
-    Every step of the scenario has its place in the answer, also one the cell never reached (empty, not completed). Thinking, tool
-    inputs and tool outputs reach neither the answer nor a score. Raises FairtrialError where the events name a step the scenario lacks.
+    Every step of the scenario has its place in the answer, also one the cell never reached (empty,
+    not completed). Thinking, tool inputs and tool outputs reach neither the answer nor a score.
+    Raises FairtrialError if the events name a step that the scenario lacks.
     """
     ledger = _Ledger(len(scenario.steps))
     for event in events:
         ledger.take(event)
     steps = ledger.answer(scenario)
-    return (
-        Answer(steps=steps),
-        ToolTrace(steps=len(steps), calls=ledger.calls()),
-        ledger.effort(steps),
-    )
+    trace = ToolTrace(steps=len(steps), calls=ledger.calls())
+    return Answer(steps=steps), trace, ledger.effort(steps)
+
+
+@dataclass(kw_only=True)
+class _LedgerCall:
+    """A tool call, and its result once there is one."""
+
+    call: ToolCall
+    result: ToolResult | None = None
 
 
 class _Ledger:
     """What one pass over a transcript adds up."""
 
     def __init__(self, steps: int) -> None:
-        self.prose: list[list[str]] = [[] for _ in range(steps)]
-        self.ended: set[int] = set()
-        self.called: list[tuple[ToolCall, ToolResult | None]] = []
-        self.open: dict[str, int] = {}
-        self.usages: list[Usage] = []
+        self._prose: list[list[str]] = [[] for _ in range(steps)]
+        self._ended: set[int] = set()
+        self._calls: list[_LedgerCall] = []
+        self._unanswered: dict[str, _LedgerCall] = {}
+        self._input_tokens = 0
+        self._output_tokens = 0
+        self._tokens_estimated = False
+        self._turn_secs: list[float] = []
+        self._backoff_secs: list[float] = []
 
     def take(self, event: Event) -> None:
-        if getattr(event, "step", 0) >= len(self.prose):
-            raise FairtrialError(
-                f"the transcript speaks of step {getattr(event, 'step', 0)}, but the scenario's steps are 0 to {len(self.prose) - 1}",
-                hint="score a transcript with the scenario it was made for",
-            )
+        self._check_step(event)
         if isinstance(event, Prose):
-            self.prose[event.step].append(event.text)
+            self._prose[event.step].append(event.text)
         elif isinstance(event, StepEnd) and event.stop == "end":
-            self.ended.add(event.step)
+            self._ended.add(event.step)
         elif isinstance(event, ToolCall):
-            self.open[event.call_id] = len(self.called)
-            self.called.append((event, None))
+            self._open(event)
         elif isinstance(event, ToolResult):
             self._close(event)
         elif isinstance(event, Usage):
-            self.usages.append(event)
+            self._spend(event)
+
+    def _check_step(self, event: Event) -> None:
+        step = getattr(event, "step", 0)
+        last = len(self._prose) - 1
+        if step > last:
+            raise FairtrialError(
+                f"the transcript speaks of step {step}, but the scenario's steps are 0 to {last}",
+                hint="score a transcript with the scenario it was made for",
+            )
+
+    def _open(self, call: ToolCall) -> None:
+        entry = _LedgerCall(call=call)
+        self._calls.append(entry)
+        # Ids are used again: a provider may number the calls of each step from 0.
+        self._unanswered[call.call_id] = entry
 
     def _close(self, result: ToolResult) -> None:
-        index = self.open.pop(result.call_id, None)
-        if index is None:
+        entry = self._unanswered.pop(result.call_id, None)
+        if entry is None:
             raise FairtrialError(
-                f"the transcript holds a result of tool call {result.call_id!r}, which it never made"
+                f"the transcript holds a result of tool call {result.call_id!r}, "
+                "which it never made"
             )
-        self.called[index] = (self.called[index][0], result)
+        entry.result = result
+
+    def _spend(self, usage: Usage) -> None:
+        self._input_tokens += usage.input_tokens
+        self._output_tokens += usage.output_tokens
+        self._tokens_estimated |= usage.estimated
+        self._turn_secs.append(usage.wall_sec)
+        self._backoff_secs.append(usage.backoff_sec)
 
     def answer(self, scenario: Scenario) -> tuple[AnswerStep, ...]:
-        texts = ["\n\n".join(parts).strip() for parts in self.prose]
-        return tuple(
-            AnswerStep(
-                name=step.name,
-                prompt=step.prompt,
-                text=text,
-                completed=bool(text) and index in self.ended,
+        steps = []
+        for index, step in enumerate(scenario.steps):
+            text = "\n\n".join(self._prose[index]).strip()
+            # Silence that the model ended itself is no answer either.
+            completed = bool(text) and index in self._ended
+            steps.append(
+                AnswerStep(name=step.name, prompt=step.prompt, text=text, completed=completed)
             )
-            for index, (step, text) in enumerate(zip(scenario.steps, texts, strict=True))
-        )
+        return tuple(steps)
 
     def calls(self) -> tuple[TraceCall, ...]:
-        return tuple(
-            TraceCall(
-                step=call.step,
-                origin=call.origin,
-                tool=call.tool,
-                arguments=call.arguments,
-                # A call that nothing answered did not succeed: the cell was cut inside it.
-                is_error=result is None or result.is_error,
-                size_chars=0 if result is None else result.size_chars,
-                wall_sec=0.0 if result is None else result.wall_sec,
-            )
-            for call, result in self.called
-        )
+        return tuple(_traced(entry) for entry in self._calls)
 
     def effort(self, steps: Sequence[AnswerStep]) -> Effort:
-        backoff = sum(usage.backoff_sec for usage in self.usages)
-        turns = sum(usage.wall_sec for usage in self.usages)
-        tools = sum(result.wall_sec for _, result in self.called if result is not None)
+        backoff_sec = sum(self._backoff_secs)
+        # A provider that makes us wait is not the arm's slowness.
+        turns_sec = max(0.0, sum(self._turn_secs) - backoff_sec)
+        tools_sec = sum(call.wall_sec for call in self.calls())
         return Effort(
-            input_tokens=sum(usage.input_tokens for usage in self.usages),
-            output_tokens=sum(usage.output_tokens for usage in self.usages),
-            agent_sec=max(0.0, turns - backoff) + tools,
-            backoff_sec=backoff,
-            actions=len(self.called),
+            input_tokens=self._input_tokens,
+            output_tokens=self._output_tokens,
+            agent_sec=turns_sec + tools_sec,
+            backoff_sec=backoff_sec,
+            actions=len(self._calls),
             steps_completed=sum(step.completed for step in steps),
             steps=len(steps),
-            tokens_estimated=any(usage.estimated for usage in self.usages),
+            tokens_estimated=self._tokens_estimated,
         )
+
+
+def _traced(entry: _LedgerCall) -> TraceCall:
+    is_error, size_chars, wall_sec = True, 0, 0.0
+    # A call that nothing answered did not succeed: the cell was cut inside it.
+    if entry.result:
+        is_error = entry.result.is_error
+        size_chars = entry.result.size_chars
+        wall_sec = entry.result.wall_sec
+    return TraceCall(
+        step=entry.call.step,
+        origin=entry.call.origin,
+        tool=entry.call.tool,
+        arguments=entry.call.arguments,
+        is_error=is_error,
+        size_chars=size_chars,
+        wall_sec=wall_sec,
+    )

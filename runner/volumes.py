@@ -22,9 +22,8 @@ from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
 from runner.sandbox.places import INSTALL, SERVER
 from runner.sandbox.volume_host import MARKER
-from runner.server_spec import fill
+from runner.server_spec import LOCK_FILES, fill
 
-LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
 BUILD_LIMIT_SEC = 1800
 LOG_LINES_KEPT = 20
 

@@ -1,4 +1,7 @@
-"""`just bench`: what the product costs, as ratios measured in one run, each beside its floor. Seconds alone mean little here."""
+"""`just bench`: what the product costs, as ratios measured in one run, each beside its floor.
+
+Seconds alone mean little here: they say as much of the machine as of the product.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,18 +27,25 @@ from runner import plan
 from runner.benchmarks import BENCHMARKS
 from runner.checkout import Checkout
 from runner.executors.local import Local
+from runner.prepared import PreparedRun
 from runner.protocols import Progress
-from runner.records import Limits
+from runner.records import Cell, Limits
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.places import INSTALL, STATE, WORKSPACE
 from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_spec import launch
-from runner.store import RunStore
+from runner.store import EndedAttempt, RunStore
 from tests.bench_grounding import figures as grounding_figures
 
 ROOT = Path(__file__).resolve().parent.parent
+COMMAND = str(Path(sys.executable).parent / "fairtrial")
+DEADLINE_SEC = 600
+"""Of the bench's containers, which end themselves then."""
+
+
+# --- a figure -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +60,14 @@ class Figure:
 
     @property
     def holds(self) -> bool:
-        return self.value >= self.bound if self.at_least else self.value <= self.bound
+        if self.at_least:
+            return self.value >= self.bound
+        return self.value <= self.bound
 
     def __str__(self) -> str:
+        verdict = "ok  " if self.holds else "OVER"
         sign = "≥" if self.at_least else "≤"
-        return f"{'ok  ' if self.holds else 'OVER'} {self.name:46} {self.value:8.2f} {sign} {self.bound:<7g} {self.detail}"
+        return f"{verdict} {self.name:46} {self.value:8.2f} {sign} {self.bound:<7g} {self.detail}"
 
 
 def ratio(name: str, value_sec: float, floor_sec: float, bound: float) -> Figure:
@@ -66,8 +79,11 @@ def ratio(name: str, value_sec: float, floor_sec: float, bound: float) -> Figure
     )
 
 
-def seconds(work: Callable[[], Any], times: int) -> float:
-    """The median of several runs."""
+# --- measuring ----------------------------------------------------------------------------------
+
+
+def median_sec(work: Callable[[], Any], times: int) -> float:
+    """Wall-clock seconds, the median of several runs."""
     taken = []
     for _ in range(times):
         started = time.perf_counter()
@@ -76,44 +92,74 @@ def seconds(work: Callable[[], Any], times: int) -> float:
     return statistics.median(taken)
 
 
-def child_cpu(argv: list[str], times: int) -> float:
-    """CPU seconds of a child process: the least of several runs."""
+async def median_call_sec(call: Callable[[], Awaitable[Any]], times: int = 200) -> float:
+    """Wall-clock seconds, the median of several calls."""
     taken = []
     for _ in range(times):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(argv, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        started = time.perf_counter()
+        await call()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChildUsage:
+    """What a child process used."""
+
+    cpu_sec: float
+    peak_mb: float
+
+
+def run_child(argv: Sequence[str]) -> ChildUsage:
+    """Run it to its end, its output thrown away. Its own children count too, for the seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        # Popen waits at its end too; the child that wait4 has reaped is not there any more.
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, f"{argv} failed"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_sec = (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+    return ChildUsage(cpu_sec=cpu_sec, peak_mb=usage.ru_maxrss / 1e3)
+
+
+def least_child_cpu_sec(argv: Sequence[str], times: int) -> float:
+    """The least of several runs: what is more is the machine's."""
+    taken = [run_child(argv).cpu_sec for _ in range(times)]
     return min(taken)
 
 
-def spec(image: str) -> ContainerSpec:
-    return ContainerSpec(image=image, limits=Limits(), deadline_sec=600)
+# --- a cell's container -------------------------------------------------------------------------
 
 
 async def one_cell(client: docker.DockerClient, image: str) -> None:
-    async with open_container(client, spec(image)) as container:
+    spec = ContainerSpec(image=image, limits=Limits(), deadline_sec=DEADLINE_SEC)
+    async with open_container(client, spec) as container:
         await container.shell("true", timeout_sec=10)
 
 
+async def ten_cells(client: docker.DockerClient, image: str, *, jobs: int) -> None:
+    slots = asyncio.Semaphore(jobs)
+
+    async def in_a_slot() -> None:
+        async with slots:
+            await one_cell(client, image)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(10):
+            tasks.create_task(in_a_slot())
+
+
+def docker_run(image: str) -> None:
+    """The floor: what any container costs."""
+    argv = ["docker", "run", "--rm", image, "true"]
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+
+
 def cell_cost(client: docker.DockerClient, image: str) -> list[Figure]:
-    def floor() -> None:
-        subprocess.run(
-            ["docker", "run", "--rm", image, "true"], check=True, stdout=subprocess.DEVNULL
-        )
-
-    async def ten() -> None:
-        gate = asyncio.Semaphore(4)
-
-        async def gated() -> None:
-            async with gate:
-                await one_cell(client, image)
-
-        await asyncio.gather(*(gated() for _ in range(10)))
-
-    floor_sec = seconds(floor, 7)
-    cell_sec = seconds(lambda: asyncio.run(one_cell(client, image)), 7)
-    ten_sec = seconds(lambda: asyncio.run(ten()), 3)
+    floor_sec = median_sec(lambda: docker_run(image), 7)
+    cell_sec = median_sec(lambda: asyncio.run(one_cell(client, image)), 7)
+    ten_sec = median_sec(lambda: asyncio.run(ten_cells(client, image, jobs=4)), 3)
     return [
         ratio("a cell's container / docker run --rm true", cell_sec, floor_sec, 2),
         ratio("10 cells at 4 jobs / 10 floors", ten_sec, 10 * floor_sec, 1),
@@ -123,15 +169,16 @@ def cell_cost(client: docker.DockerClient, image: str) -> list[Figure]:
 
 def engine_calls(client: docker.DockerClient, image: str) -> Figure:
     """Beyond the two of the held shell: it carries every command, so it is the tool calls' own."""
-    seen: list[str] = []
+    paths: list[str] = []
 
-    def count(response: Any, *_: Any, **__: Any) -> None:
-        seen.append(response.request.path_url)
+    def note(response: Any, *_: Any, **__: Any) -> None:
+        paths.append(response.request.path_url)
 
-    client.api.hooks["response"].append(count)
+    client.api.hooks["response"].append(note)
     asyncio.run(one_cell(client, image))
-    client.api.hooks["response"].remove(count)
-    beyond = [path for path in seen if "/exec" not in path]
+    # Every later figure would pay for it too.
+    client.api.hooks["response"].remove(note)
+    beyond = [path for path in paths if "/exec" not in path]
     return Figure(
         name="engine calls of a cell beyond its tool calls",
         value=len(beyond),
@@ -140,82 +187,99 @@ def engine_calls(client: docker.DockerClient, image: str) -> Figure:
     )
 
 
-async def call_times(call: Callable[[], Coroutine[Any, Any, Any]], times: int = 200) -> float:
-    taken = []
-    for _ in range(times):
-        started = time.perf_counter()
-        await call()
-        taken.append(time.perf_counter() - started)
-    return statistics.median(taken)
+# --- a server's call ----------------------------------------------------------------------------
+
+SCENARIO = "flask-error-handling"
+SERVER = "code-index-mcp"
+TOOL = "find_files"
+ARGUMENTS = {"pattern": "README*"}
 
 
-CALL = ("find_files", {"pattern": "README*"})
-
-
-def round_trip(checkout: Checkout, server: str = "code-index-mcp") -> Figure:
+@dataclass(frozen=True, kw_only=True)
+class ServerCost:
     """A real server's `tools/call`, in a cell and on this machine, from the very same install."""
-    scenarios = checkout.choose_scenarios(["flask-error-handling"])
-    arms = checkout.choose_servers([server])
-    prepared = checkout.prepare(scenarios, arms)
-    arm, ground = prepared.arms[server], prepared.scenarios[scenarios[0]]
-    assert arm.spec is not None
-    plan_of = launch(arm.spec)
 
-    async def in_cell() -> float:
-        given = ContainerSpec(
-            image=ground.image, limits=prepared.limits, deadline_sec=600, server_volume=arm.volume
+    checkout: Checkout
+    prepared: PreparedRun
+
+    @property
+    def image(self) -> str:
+        return self.prepared.scenarios[SCENARIO].image
+
+    @property
+    def volume(self) -> str:
+        return str(self.prepared.arms[SERVER].volume)
+
+    @property
+    def launched(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        """The server's command line and environment in a cell."""
+        spec = self.prepared.arms[SERVER].spec
+        assert spec is not None
+        launched = launch(spec)
+        return launched.argv, launched.env
+
+    async def in_cell_sec(self) -> float:
+        argv, env = self.launched
+        spec = ContainerSpec(
+            image=self.image,
+            limits=self.prepared.limits,
+            deadline_sec=DEADLINE_SEC,
+            server_volume=self.volume,
         )
         log = ServerLog(stderr=StderrFile(None))
         async with (
-            open_container(checkout.engine, given) as container,
-            open_session(
-                container, list(plan_of.argv), plan_of.env, log, initialize_timeout_sec=60
-            ) as session,
+            open_container(self.checkout.engine, spec) as container,
+            open_session(container, list(argv), env, log, initialize_timeout_sec=60) as session,
         ):
-            return await call_times(lambda: session.call(*CALL, timeout_sec=10))
+            return await median_call_sec(lambda: session.call(TOOL, ARGUMENTS, timeout_sec=10))
 
-    async def on_host(install: Path) -> float:
-        workspace = install / "workspace"
+    async def on_host_sec(self) -> float:
+        """With MCP's own stdio client: the floor."""
+        with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w") as errors:
+            server = self._on_host(Path(name))
+            # Set up as in a cell: its newer handshake, or its cache, would make the floor another.
+            client = mcp.Client(stdio_client(server, errors), mode="legacy", cache=None)
+            async with client as session:
+                return await median_call_sec(
+                    lambda: session.call_tool(TOOL, ARGUMENTS, read_timeout_seconds=10)
+                )
+
+    def _on_host(self, folder: Path) -> StdioServerParameters:
+        """How the same server is launched here, installed in the folder."""
+        copy_install(self.checkout.engine, self.image, self.volume, folder)
+        workspace = folder / "workspace"
         workspace.mkdir()
         (workspace / "README.md").write_text("x\n")
         places = {
-            INSTALL: str(install / "server"),
+            INSTALL: str(folder / "server"),
             WORKSPACE: str(workspace),
-            STATE: str(install / "state"),
+            STATE: str(folder / "state"),
         }
-        argv = [sys.executable, *(moved(word, places) for word in plan_of.argv[1:])]
-        env = {name: moved(value, places) for name, value in plan_of.env.items()}
-        with tempfile.TemporaryFile("w") as errors:
-            given = StdioServerParameters(command=argv[0], args=argv[1:], env=env, cwd=workspace)
-            async with mcp.Client(
-                stdio_client(given, errors), mode="legacy", cache=None
-            ) as session:
-                return await call_times(
-                    lambda: session.call_tool(CALL[0], CALL[1], read_timeout_seconds=10)
-                )
-
-    with tempfile.TemporaryDirectory() as folder:
-        copy_install(checkout.engine, ground.image, str(arm.volume), Path(folder))
-        host = asyncio.run(on_host(Path(folder)))
-    return ratio(
-        "tools/call of a real server in a cell / on host stdio", asyncio.run(in_cell()), host, 1.6
-    )
+        argv, env = self.launched
+        return StdioServerParameters(
+            command=sys.executable,
+            args=[moved(word, places) for word in argv[1:]],
+            env={name: moved(value, places) for name, value in env.items()},
+            cwd=workspace,
+        )
 
 
-def moved(text: str, places: dict[str, str]) -> str:
+def moved(text: str, places: Mapping[str, str]) -> str:
+    """The text with each place in a cell replaced by the one here."""
     for inside, here in places.items():
         text = text.replace(inside, here)
     return text
 
 
 def copy_install(client: docker.DockerClient, image: str, volume: str, folder: Path) -> None:
-    """The volume's content, on this machine."""
+    """Copy the volume's content to this machine, as `server` in the folder."""
     holder = client.containers.create(
         image,
         ["true"],
         volumes={volume: {"bind": INSTALL, "mode": "ro"}},
         labels={"fairtrial": "bench"},
     )
+    # Never started: the engine reads a volume's files through any container that mounts it.
     try:
         chunks, _ = holder.get_archive(INSTALL)
         (folder / "install.tar").write_bytes(b"".join(chunks))
@@ -225,67 +289,82 @@ def copy_install(client: docker.DockerClient, image: str, volume: str, folder: P
         archive.extractall(folder, filter="data")
 
 
+def round_trip(checkout: Checkout) -> Figure:
+    scenarios = checkout.choose_scenarios([SCENARIO])
+    servers = checkout.choose_servers([SERVER])
+    cost = ServerCost(checkout=checkout, prepared=checkout.prepare(scenarios, servers))
+    host_sec = asyncio.run(cost.on_host_sec())
+    cell_sec = asyncio.run(cost.in_cell_sec())
+    name = "tools/call of a real server in a cell / on host stdio"
+    return ratio(name, cell_sec, host_sec, 1.6)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
 def help_cost() -> Figure:
-    floor = child_cpu([sys.executable, "-c", "pass"], 9)
-    ours = child_cpu([str(Path(sys.executable).parent / "fairtrial"), "--help"], 9)
-    return ratio("CPU of --help / python -c pass", ours, floor, 5)
+    floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], 9)
+    help_sec = least_child_cpu_sec([COMMAND, "--help"], 9)
+    return ratio("CPU of --help / python -c pass", help_sec, floor_sec, 5)
+
+
+# --- scoring ------------------------------------------------------------------------------------
 
 
 def scoring_cost(checkout: Checkout) -> list[Figure]:
     """1,000 transcripts of a real cell, scored in a process of their own."""
+    first = next(iter(checkout.catalog.scenarios))
+    scenarios = checkout.choose_scenarios([first])
+    prepared = checkout.prepare(scenarios, checkout.choose_servers(["shell"]))
+    cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1000)
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder) / "bench")
-        scenarios = checkout.choose_scenarios([next(iter(checkout.catalog.scenarios))])
-        servers = checkout.choose_servers(["shell"])
-        prepared = checkout.prepare(scenarios, servers)
-        cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1000)
         plan.load_or_create_plan(store, cells, ungated=True)
-        progress = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
-        asyncio.run(Local(jobs=1).run(cells[:1], prepared, store, progress))
-        first = store.counted_attempt(cells[0].id)
-        assert first is not None
-        taken, peak = [], 0.0
-        for count in (500, 1000):
-            for cell in cells[1:count]:
-                copy_attempt(first.path, store, cell.id)
-            sec, peak = score_apart(store.folder)
-            taken.append(sec)
+        attempt = run_one(prepared, store, cells[0])
+        five_hundred = score_copies(store, attempt, cells[:500])
+        thousand = score_copies(store, attempt, cells)
+    name = "CPU of scoring 1,000 transcripts / scoring 500"
     return [
-        ratio("CPU of scoring 1,000 transcripts / scoring 500", taken[1], taken[0], 2.4),
-        Figure(name="its peak memory, MB", value=peak, bound=300, detail=""),
+        ratio(name, thousand.cpu_sec, five_hundred.cpu_sec, 2.4),
+        Figure(name="its peak memory, MB", value=thousand.peak_mb, bound=300, detail=""),
     ]
 
 
-def copy_attempt(source: Path, store: RunStore, cell_id: str) -> None:
-    target = store.cell_folder(cell_id) / "attempt-1"
-    if not target.exists():
+def run_one(prepared: PreparedRun, store: RunStore, cell: Cell) -> EndedAttempt:
+    """A real attempt at the cell."""
+    silent = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
+    asyncio.run(Local(jobs=1).run([cell], prepared, store, silent))
+    attempt = store.counted_attempt(cell.id)
+    assert attempt is not None
+    return attempt
+
+
+def score_copies(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) -> ChildUsage:
+    """Give each of the cells a copy of the attempt, and have `fairtrial score` score them all."""
+    for cell in cells:
+        target = store.cell_folder(cell.id) / "attempt-1"
+        if target.exists():
+            continue
         target.mkdir(parents=True)
-        for path in source.iterdir():
+        # Links: a thousand transcripts on disk would be figures of the disk.
+        for path in attempt.path.iterdir():
             os.link(path, target / path.name)
+    return run_child([COMMAND, "score", str(store.folder)])
 
 
-def score_apart(folder: Path) -> tuple[float, float]:
-    """CPU seconds and peak MB of `fairtrial score` on a run."""
-    argv = [str(Path(sys.executable).parent / "fairtrial"), "score", str(folder)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, "fairtrial score failed"
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (
-        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        usage.ru_maxrss / 1e3,
-    )
+# --- all of them --------------------------------------------------------------------------------
 
 
 def main() -> None:
     checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
-    image = checkout.base_image
-    figures = [*cell_cost(checkout.engine, image), round_trip(checkout), help_cost()]
+    figures = cell_cost(checkout.engine, checkout.base_image)
+    figures += [round_trip(checkout), help_cost()]
     figures += [Figure(**figure) for figure in grounding_figures()]
     figures += scoring_cost(checkout)
-    sys.stdout.write("".join(f"{figure}\n" for figure in figures))
-    sys.exit(0 if all(figure.holds for figure in figures) else 1)
+    for figure in figures:
+        sys.stdout.write(f"{figure}\n")
+    if not all(figure.holds for figure in figures):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

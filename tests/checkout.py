@@ -1,4 +1,7 @@
-"""A checkout of its own, small and whole: one scenario on a repository made here, and servers that behave in every way."""
+"""A checkout of its own, small and whole.
+
+One scenario on a repository made here, and servers that behave in every way.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +18,23 @@ from typing import Any
 import docker
 import yaml
 
+from runner.catalog import load_catalog
+from runner.volumes import volume_name
+from tests.helpers import PATIENCE_SEC
+
 ROOT = Path(__file__).resolve().parent.parent
-SERVER = (Path(__file__).parent / "sandbox" / "mcp_server.py.txt").read_text(encoding="utf-8")
+COMMAND = Path(sys.executable).parent / "fairtrial"
+SESSION = uuid.uuid4().hex
+"""In every server's files: two sessions on one engine would share, and remove, each other's
+volumes, which are named by content."""
+SERVER_FILE = Path(__file__).parent / "sandbox" / "mcp_server.py.txt"
+SERVER = SERVER_FILE.read_text(encoding="utf-8") + f"# {SESSION}\n"
+BASE_FILES = ("Dockerfile", "images/base", "locks/images.lock", "locks/node.txt")
+"""What the base image is made from: with it unchanged, the one that is there is used."""
+
+
+# --- the repository -----------------------------------------------------------------------------
+
 SOURCE = """\
 class App:
     def dispatch_all(self):
@@ -24,21 +43,26 @@ class App:
     def finish_up(self, code):
         return code
 """
+TEST = """\
+def test_it():
+    App().dispatch_all()
+"""
 LATER = "SECRET_OF_THE_FUTURE = 1\n"
 
 
 def git(folder: Path, *arguments: str) -> str:
-    environment = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"], "HOME": str(folder)}
-    who = [
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@example.org",
-        "-c",
-        "protocol.file.allow=always",
-    ]
+    """What git prints. It reads no configuration of the person who runs the tests."""
+    environment = {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+    }
+    settings = ("user.name=a", "user.email=a@example.org", "protocol.file.allow=always")
+    argv = ["git"]
+    for setting in settings:
+        argv += ["-c", setting]
     done = subprocess.run(
-        ["git", *who, *arguments],
+        [*argv, *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -49,27 +73,40 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path) -> str:
-    """A repository with a past, a pinned commit, and a later commit that no cell may see. Returns the pinned one."""
+    """A repository with a past, a pinned commit, and a later one that no cell may see.
+
+    Returns the pinned commit.
+    """
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
-    tests = {"tests/test_app.py": "def test_it():\n    App().dispatch_all()\n"}
-    for number, files in enumerate(({"README": "old\n"}, {"app.py": SOURCE, **tests})):
-        for name, text in files.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(text)
-        git(folder, "add", "-A")
-        git(folder, "commit", "-q", "-m", f"commit {number}")
+    _commit(folder, {"README": "old\n"})
+    _commit(folder, {"app.py": SOURCE, "tests/test_app.py": TEST})
     pinned = git(folder, "rev-parse", "HEAD")
-    (folder / "app.py").write_text(LATER)
-    git(folder, "commit", "-q", "-a", "-m", "later")
+    _commit(folder, {"app.py": LATER})
     return pinned
 
 
-def fact(says: str, terms: list[list[str]], line: int) -> dict[str, Any]:
-    return {"says": says, "terms": terms, "cites": [{"path": "app.py", "line": line}]}
+def _commit(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    git(folder, "add", "-A")
+    # The folder's name makes the commit this repository's own: two made in one second would share a
+    # workspace image, and the first test to end would remove it under the other.
+    git(folder, "commit", "-q", "-m", f"commit in {folder}")
+
+
+# --- the catalog --------------------------------------------------------------------------------
 
 
 def scenario(url: str, commit: str, **changes: Any) -> dict[str, Any]:
+    step = {
+        "name": "trace",
+        "prompt": "Trace what `App.dispatch_all` does, step by step.",
+        "checks": [{"kind": "word", "value": "finish_up"}],
+        "must_cite": [{"path": "app.py", "line": 5, "symbol": "finish_up"}],
+    }
     return {
         "id": "small",
         "title": "A small trace",
@@ -77,37 +114,35 @@ def scenario(url: str, commit: str, **changes: Any) -> dict[str, Any]:
         "language": "python",
         "slant": "none",
         "repository": {"kind": "git", "url": url, "commit": commit},
-        "budget": {"tokens": 200_000, "wall_sec": 60, "actions": 200},
-        "steps": [
-            {
-                "name": "trace",
-                "prompt": "Trace what `App.dispatch_all` does, step by step.",
-                "checks": [{"kind": "word", "value": "finish_up"}],
-                "must_cite": [{"path": "app.py", "line": 5, "symbol": "finish_up"}],
-            }
-        ],
+        "budget": {"tokens": 200_000, "wall_sec": 3600, "actions": 200},
+        "steps": [step],
         **changes,
     }
 
 
+FACT = {
+    "says": "dispatch_all calls finish_up",
+    "terms": [["finish_up"]],
+    "cites": [{"path": "app.py", "line": 5}],
+}
+CRITERION = {"weight": 1.0, "question": "Is the call there?", "facts": [FACT]}
 RUBRIC = {
     "audience": "A coding agent.",
-    "steps": [
-        {
-            "name": "trace",
-            "criteria": {
-                "map_quality": {
-                    "weight": 1.0,
-                    "question": "Is the call there?",
-                    "facts": [fact("dispatch_all calls finish_up", [["finish_up"]], 5)],
-                }
-            },
-        }
-    ],
+    "steps": [{"name": "trace", "criteria": {"map_quality": CRITERION}}],
 }
+REFERENCE = (
+    "`App.dispatch_all` (`app.py:2`) calls `finish_up`, "
+    "defined at `app.py:5`, which returns the code.\n"
+)
 
 
 def server(name: str, mode: str, **changes: Any) -> dict[str, Any]:
+    """`mode`: how tests/sandbox/mcp_server.py.txt behaves."""
+    canary = {
+        "repository": "*",
+        "call": {"tool": "echo", "arguments": {"text": "alive"}},
+        "contains": "alive",
+    }
     return {
         "name": name,
         "title": name,
@@ -117,101 +152,132 @@ def server(name: str, mode: str, **changes: Any) -> dict[str, Any]:
         "command": ["python3", "{install}/server.py", mode],
         "files": {"server.py": SERVER},
         "line_base": 1,
-        "canaries": [
-            {
-                "repository": "*",
-                "call": {"tool": "echo", "arguments": {"text": "alive"}},
-                "contains": "alive",
-            }
-        ],
-        "initialize_timeout_sec": 5,
-        "call_timeout_sec": 3,
+        "canaries": [canary],
+        # A good server must not fail because the machine is busy.
+        "initialize_timeout_sec": PATIENCE_SEC,
+        "call_timeout_sec": PATIENCE_SEC,
         **changes,
     }
 
 
+# --- the checkout -------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Checkout:
+    """A folder with a catalog, in which the command works."""
+
     root: Path
     commit: str
+    """Of the scenario's repository, in `upstream`."""
 
-    def fairtrial(
-        self, *arguments: str, timeout_sec: float = 120
-    ) -> subprocess.CompletedProcess[str]:
+    def fairtrial(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """The real command, in a process of its own."""
         return subprocess.run(
-            self.argv(*arguments), capture_output=True, text=True, timeout=timeout_sec, check=False
+            self.argv(*arguments),
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SEC,
+            check=False,
         )
 
     def argv(self, *arguments: str) -> list[str]:
-        return [
-            str(Path(sys.executable).parent / "fairtrial"),
-            "--root",
-            str(self.root),
-            *arguments,
-        ]
+        return [str(COMMAND), "--root", str(self.root), *arguments]
+
+    # --- its files ------------------------------------------------------------------------------
 
     def write(self, path: str, value: Any) -> None:
+        """Text as it is, anything else as YAML."""
+        text = value
+        if not isinstance(value, str):
+            text = yaml.safe_dump(value, sort_keys=False)
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(
-            value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False)
-        )
+        target.write_text(text)
 
     def edit(self, path: str, old: str, new: str) -> None:
-        text = (self.root / path).read_text()
+        target = self.root / path
+        text = target.read_text()
+        # An edit that changes nothing would leave its test green for nothing.
         assert old in text
-        (self.root / path).write_text(text.replace(old, new))
+        target.write_text(text.replace(old, new))
 
     def add_server(self, name: str, mode: str, **changes: Any) -> None:
         self.write(f"images/servers/{name}/server.yaml", server(name, mode, **changes))
 
-    def report(self, run: str) -> Any:
-        return json.loads((self.root / "runs" / run / "report.json").read_text())
+    # --- its runs -------------------------------------------------------------------------------
 
-    def remove_images(self, client: docker.DockerClient) -> None:
-        """The workspace images this checkout built; the base is everybody's."""
-        built = self.root / ".fairtrial" / "images.json"
-        for tag in json.loads(built.read_text()) if built.exists() else ():
-            if tag.startswith("fairtrial/workspace:"):
-                client.api.remove_image(tag, force=True)
+    def run_folder(self, run: str) -> Path:
+        return self.root / "runs" / run
+
+    def results(self, run: str) -> list[Path]:
+        """result.json of every attempt that ended, a cell's oldest first."""
+        return sorted(self.run_folder(run).glob("cells/*/attempt-*/result.json"))
+
+    def transcripts(self, run: str) -> list[str]:
+        paths = self.run_folder(run).glob("cells/*/attempt-*/transcript.jsonl")
+        return [path.read_text() for path in paths]
 
     def attempt(self, run: str, server: str) -> Path:
-        """The first attempt at the server's only cell."""
-        found = (self.root / "runs" / run / "cells").glob("*/attempt-1/result.json")
-        (path,) = [
-            path for path in found if json.loads(path.read_text())["cell"]["server"] == server
-        ]
-        return path.parent
+        """The folder of the first attempt at the server's only cell."""
+        folders = []
+        for path in self.results(run):
+            if path.parent.name == "attempt-1" and _result(path)["cell"]["server"] == server:
+                folders.append(path.parent)
+        (folder,) = folders
+        return folder
 
     def reason(self, run: str, server: str) -> str:
-        return str(
-            json.loads((self.attempt(run, server) / "result.json").read_text())["outcome"]["reason"]
-        )
+        return str(_result(self.attempt(run, server) / "result.json")["outcome"]["reason"])
 
     def outcomes(self, run: str) -> dict[str, list[str]]:
         """Server -> outcome of every attempt that ended, oldest first."""
-        found: dict[str, list[str]] = {}
-        for path in sorted((self.root / "runs" / run / "cells").glob("*/attempt-*/result.json")):
-            result = json.loads(path.read_text())
-            found.setdefault(result["cell"]["server"], []).append(result["outcome"]["kind"])
-        return found
+        kinds: dict[str, list[str]] = {}
+        for path in self.results(run):
+            result = _result(path)
+            kinds.setdefault(result["cell"]["server"], []).append(result["outcome"]["kind"])
+        return kinds
+
+    # --- what it leaves on the engine -----------------------------------------------------------
+
+    def remove_images(self, client: docker.DockerClient) -> None:
+        """The workspace images this checkout built; the base is everybody's."""
+        memory = self.root / ".fairtrial" / "images.json"
+        if not memory.exists():
+            return
+        for name, image in json.loads(memory.read_text()).items():
+            if name.startswith("fairtrial/workspace:"):
+                client.api.remove_image(image, force=True)
+
+    def volumes(self, base_image: str) -> set[str]:
+        """Names of the install volumes its servers have, if they have been run."""
+        servers = load_catalog(self.root).servers.values()
+        return {volume_name(server, base_image) for server in servers}
+
+
+def _result(path: Path) -> Any:
+    return json.loads(path.read_text())
 
 
 def make(folder: Path) -> Checkout:
     """The checkout, with one good server."""
-    for name in ("Dockerfile", "images/base", "locks/images.lock", "locks/node.txt"):
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, target)
+    for name in BASE_FILES:
+        _copy(ROOT / name, folder / name)
     commit = repository(folder / "upstream")
     made = Checkout(folder, commit)
     made.write("scenarios/core/small/scenario.yaml", scenario(f"file://{folder}/upstream", commit))
     made.write("scenarios/core/small/rubric.yaml", RUBRIC)
-    reference = "`App.dispatch_all` (`app.py:2`) calls `finish_up`, defined at `app.py:5`, which returns the code.\n"
-    made.write("scenarios/core/small/reference/1.md", reference)
+    made.write("scenarios/core/small/reference/1.md", REFERENCE)
     made.add_server("good", "good")
     done = made.fairtrial("lock")
     assert done.returncode == 0, done.stderr
     return made
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copy(source, target)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import docker
 import pytest
+from hypothesis import HealthCheck, settings
 
 from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
@@ -16,10 +17,16 @@ from tests.helpers import Ask, asking
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Hypothesis fails an example that takes 0.2 s, which on a busy machine says nothing of our code.
+settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy machine")
+
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[docker.DockerClient]:
-    """A Docker Engine. Not skipped where there is none: most of what we promise would go untested."""
+    """A Docker Engine. Without one, tests fail: skipped, most of what we promise goes untested."""
     client = connect()
     yield client
     client.close()
@@ -44,7 +51,7 @@ def base_image(base: BaseImage) -> str:
 
 @pytest.fixture
 def shared_data() -> Path:
-    """Real data that is not part of the project. Skips where it is absent."""
+    """Real data that is not part of the project. Skips if it is absent."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("the shared data is not beside this repository")

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
@@ -19,10 +20,23 @@ from runner.records import Budget, Cell, Event, GitSource, Limits, Outcome, Scen
 from runner.sandbox.container import Container, ContainerSpec, open_container
 
 COMMIT = "1" * 40
+PATIENCE_SEC = 600
+"""When a wait counts as hung. A busy machine needs a part of it; no test is about its length."""
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for an event that has to come, however slow the machine is; `what` is the event."""
+    deadline = time.monotonic() + PATIENCE_SEC
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain until {what}"
+        time.sleep(0.05)
+
+
+# --- shells -------------------------------------------------------------------------------------
 
 
 class LocalSandbox:
-    """protocols.Sandbox over a folder of this machine: for what needs a shell, and no container."""
+    """protocols.Sandbox over a folder of this machine, for what needs a shell and no container."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,6 +63,39 @@ class LocalSandbox:
         )
 
 
+class CellFolder:
+    """protocols.Sandbox over a folder in a real cell, whose tools this machine may lack."""
+
+    folder = "/tmp/r"
+
+    def __init__(self, container: Container) -> None:
+        self.container = container
+
+    async def write(self, files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            path = f"{self.folder}/{name}"
+            command = f"mkdir -p $(dirname {path}) && printf %s {shlex.quote(text)} > {path}"
+            done = await self.container.shell(command, timeout_sec=PATIENCE_SEC)
+            assert done.exit_code == 0, done.output
+
+    async def shell(self, command: str, *, timeout_sec: float) -> ShellResult:
+        # The line break ends a comment in the command, which would swallow the closing brace.
+        inside = f"cd {self.folder} && {{ {command}\n}}"
+        return await self.container.shell(inside, timeout_sec=timeout_sec)
+
+
+# --- a model that follows a script --------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a model was given for one turn."""
+
+    system: str
+    messages: int
+    tools: tuple[str, ...]
+
+
 class Scripted:
     """A model that says what the test wrote down."""
 
@@ -58,7 +105,7 @@ class Scripted:
 
     def __init__(self, *turns: Turn | Exception) -> None:
         self.turns = list(turns)
-        self.seen: list[tuple[str, int, tuple[str, ...]]] = []
+        self.asked: list[Asked] = []
 
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing."""
@@ -71,7 +118,9 @@ class Scripted:
         *,
         timeout_sec: float,
     ) -> Turn:
-        self.seen.append((system, len(conversation), tuple(tool.name for tool in tools)))
+        # Counted now: the conversation goes on growing after this turn.
+        names = tuple(tool.name for tool in tools)
+        self.asked.append(Asked(system=system, messages=len(conversation), tools=names))
         turn = self.turns.pop(0)
         if isinstance(turn, Exception):
             raise turn
@@ -83,14 +132,21 @@ def says(text: str, *, tokens: int = 10) -> Turn:
 
 
 def calls(*commands: str, tool: str = "shell", tokens: int = 10) -> Turn:
-    made = tuple(
-        Call(id=f"c{number}", tool=tool, arguments={"command": command})
-        for number, command in enumerate(commands)
-    )
-    return Turn(text="", calls=made, stop="tool_use", input_tokens=tokens, output_tokens=0)
+    made = []
+    for number, command in enumerate(commands):
+        made.append(Call(id=f"c{number}", tool=tool, arguments={"command": command}))
+    return Turn(text="", calls=tuple(made), stop="tool_use", input_tokens=tokens, output_tokens=0)
+
+
+# --- records ------------------------------------------------------------------------------------
 
 
 def scenario(*prompts: str, **budget: int) -> Scenario:
+    """One step for each prompt. The hour is for a busy machine: time is no test's limit unasked."""
+    ceilings = {"tokens": 1000, "wall_sec": 3600, "actions": 20, **budget}
+    steps = []
+    for number, prompt in enumerate(prompts):
+        steps.append(Step(name=f"step {number}", prompt=prompt))
     return Scenario(
         id="small",
         title="Small",
@@ -98,10 +154,8 @@ def scenario(*prompts: str, **budget: int) -> Scenario:
         language="python",
         slant="none",
         repository=GitSource(kind="git", url="file:///nowhere", commit=COMMIT),
-        budget=Budget(**{"tokens": 1000, "wall_sec": 60, "actions": 20, **budget}),
-        steps=tuple(
-            Step(name=f"step {number}", prompt=prompt) for number, prompt in enumerate(prompts)
-        ),
+        budget=Budget(**ceilings),
+        steps=tuple(steps),
     )
 
 
@@ -109,48 +163,41 @@ def cell(server: str = "shell", *, trial: int = 1, **inputs: str) -> Cell:
     return Cell(scenario="small", server=server, model="offline", trial=trial, inputs=inputs)
 
 
-class CellFolder:
-    """protocols.Sandbox over a folder in a real cell, which has the tools that this machine may lack."""
+# --- a conversation in a real cell --------------------------------------------------------------
 
-    def __init__(self, container: Container) -> None:
-        self.container = container
-
-    async def write(self, files: Mapping[str, str]) -> None:
-        for path, text in files.items():
-            command = f"mkdir -p /tmp/r/$(dirname {path}) && printf %s {shlex.quote(text)} > /tmp/r/{path}"
-            assert (await self.container.shell(command, timeout_sec=10)).exit_code == 0
-
-    async def shell(self, command: str, *, timeout_sec: float) -> ShellResult:
-        return await self.container.shell(f"cd /tmp/r && {{ {command}\n}}", timeout_sec=timeout_sec)
-
-
-Ask = Callable[..., tuple[Outcome, list[Event], list[str]]]
+Ask = Callable[[Model, Scenario, Mapping[str, str]], tuple[Outcome, list[Event], list[str]]]
+"""(model, what it is asked, files) -> outcome, events, and the files that are there afterwards."""
 
 
 def asking(client: docker.DockerClient, image: str) -> Ask:
-    """Hold a conversation over some files in a fresh cell: outcome, events, and the files that are there afterwards."""
+    """Hold a conversation over some files, each time in a fresh cell."""
 
     def ask(
         model: Model, asked: Scenario, files: Mapping[str, str]
     ) -> tuple[Outcome, list[Event], list[str]]:
-        events: list[Event] = []
-
-        async def main() -> tuple[Outcome, str]:
-            given = ContainerSpec(image=image, limits=Limits(), deadline_sec=120)
-            async with open_container(client, given) as container:
-                folder = CellFolder(container)
-                await folder.write(files)
-                conversation = Conversation(
-                    model=model,
-                    scenario=asked,
-                    toolbox=Toolbox(folder, Limits()),
-                    record=events.append,
-                )
-                return await conversation.run(), (
-                    await folder.shell("find . -type f", timeout_sec=10)
-                ).output
-
-        outcome, listing = asyncio.run(main())
-        return outcome, events, listing.splitlines()
+        return asyncio.run(_ask_in_cell(client, image, model, asked, files))
 
     return ask
+
+
+async def _ask_in_cell(
+    client: docker.DockerClient,
+    image: str,
+    model: Model,
+    asked: Scenario,
+    files: Mapping[str, str],
+) -> tuple[Outcome, list[Event], list[str]]:
+    events: list[Event] = []
+    spec = ContainerSpec(image=image, limits=Limits(), deadline_sec=PATIENCE_SEC)
+    async with open_container(client, spec) as container:
+        folder = CellFolder(container)
+        await folder.write(files)
+        conversation = Conversation(
+            model=model,
+            scenario=asked,
+            toolbox=Toolbox(folder, Limits()),
+            record=events.append,
+        )
+        outcome = await conversation.run()
+        listing = await folder.shell("find . -type f", timeout_sec=PATIENCE_SEC)
+    return outcome, events, listing.output.splitlines()

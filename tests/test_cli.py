@@ -1,4 +1,4 @@
-"""The command, as a person meets it: real processes, real containers, and every kind of bad input."""
+"""The command, as a person meets it: real processes and containers, and every kind of bad input."""
 
 from __future__ import annotations
 
@@ -8,86 +8,223 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
 import pytest
 
 from tests.checkout import LATER, Checkout, git, make
+from tests.helpers import PATIENCE_SEC, wait_until
 
 pytestmark = pytest.mark.docker
+NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere"}
+BOTH_ANSWERED = {"shell": ["answered"], "good": ["answered"]}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_volumes_left(engine: docker.DockerClient) -> Iterator[None]:
-    """The install volumes of these tests' servers, which several tests share."""
-    yield
-    for volume in engine.volumes.list(filters={"label": "fairtrial=server"}):
-        if str(volume.name).split("-")[2] in ("good", "bad", "slow", "probe", "babbler", "more"):
-            volume.remove()
+@pytest.fixture(scope="module")
+def volumes(engine: docker.DockerClient) -> Iterator[set[str]]:
+    """Names of the servers' install volumes, which several tests share. Removed at the end."""
+    names: set[str] = set()
+    yield names
+    for name in names:
+        # A server whose test failed early may never have been installed.
+        with suppress(docker.errors.NotFound):
+            engine.api.remove_volume(name, force=True)
+
+
+@contextmanager
+def made(
+    folder: Path, engine: docker.DockerClient, base_image: str, volumes: set[str]
+) -> Iterator[Checkout]:
+    """A checkout, and nothing left of it on the engine."""
+    checkout = make(folder)
+    yield checkout
+    volumes |= checkout.volumes(base_image)
+    checkout.remove_images(engine)
 
 
 @pytest.fixture(scope="module")
 def template(
-    tmp_path_factory: pytest.TempPathFactory, base_image: str, engine: docker.DockerClient
+    tmp_path_factory: pytest.TempPathFactory,
+    engine: docker.DockerClient,
+    base_image: str,
+    volumes: set[str],
 ) -> Iterator[Checkout]:
-    made = make(tmp_path_factory.mktemp("checkout") / "template")
-    yield made
-    made.remove_images(engine)
+    """For tests that change nothing in it."""
+    folder = tmp_path_factory.mktemp("checkout") / "template"
+    with made(folder, engine, base_image, volumes) as checkout:
+        yield checkout
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, base_image: str, engine: docker.DockerClient) -> Iterator[Checkout]:
-    made = make(tmp_path / "checkout")
-    yield made
-    made.remove_images(engine)
+def checkout(
+    tmp_path: Path, engine: docker.DockerClient, base_image: str, volumes: set[str]
+) -> Iterator[Checkout]:
+    with made(tmp_path / "checkout", engine, base_image, volumes) as checkout:
+        yield checkout
+
+
+def run(
+    checkout: Checkout, *arguments: str, servers: tuple[str, ...] = ("good",)
+) -> subprocess.CompletedProcess[str]:
+    return checkout.fairtrial(*run_arguments(*servers), *arguments)
+
+
+def run_arguments(*servers: str) -> tuple[str, ...]:
+    arguments = ["run", "--run", "r", "--scenario", "small", "--ungated"]
+    for name in servers:
+        arguments += ["--server", name]
+    return tuple(arguments)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """What the command writes to stderr as it ends with something the user can fix."""
+    assert done.returncode == 1, done.stderr
+    return done.stderr
+
+
+# --- the cells of a run -------------------------------------------------------------------------
+
+
+def cells_of(engine: docker.DockerClient, checkout: Checkout) -> list[str]:
+    """Ids of the containers of the checkout's run, whatever else is on the engine."""
+    label = f"fairtrial.run={checkout.run_folder('r')}"
+    return [item["Id"] for item in engine.api.containers(all=True, filters={"label": label})]
 
 
 @pytest.fixture(autouse=True)
 def nothing_left(engine: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
     """No test of the command leaves a cell of its runs behind."""
     yield
-    cells = engine.api.containers(all=True, filters={"label": "fairtrial=cell"})
-    assert not [
-        item for item in cells if item["Labels"].get("fairtrial.run", "").startswith(str(tmp_path))
-    ]
+    left = []
+    for item in engine.api.containers(all=True, filters={"label": "fairtrial=cell"}):
+        # Others may be using the engine: their cells are none of ours.
+        if item["Labels"].get("fairtrial.run", "").startswith(str(tmp_path)):
+            left.append(item)
+    assert left == []
 
 
-def run(
-    checkout: Checkout, *arguments: str, servers: tuple[str, ...] = ("good",)
-) -> subprocess.CompletedProcess[str]:
-    named = [word for name in servers for word in ("--server", name)]
-    return checkout.fairtrial(
-        "run", "--run", "r", "--scenario", "small", *named, "--ungated", *arguments
-    )
+def add_waiting_server(checkout: Checkout) -> None:
+    """The server `slow`: its warm-up goes on until the test says `let_go`."""
+    waiting = {"shell": "until test -e /tmp/go; do sleep 0.1; done", "timeout_sec": PATIENCE_SEC}
+    checkout.add_server("slow", "good", warm_up=[waiting])
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnderWay:
+    """The command as a process of its own, with the server `slow` waiting in its cell."""
+
+    process: subprocess.Popen[bytes]
+    errors: Path
+    """What it writes to stderr."""
+    engine: docker.DockerClient
+    cell: str
+
+    def let_go(self) -> None:
+        """End the warm-up of `slow`."""
+        made = self.engine.api.exec_create(self.cell, ["touch", "/tmp/go"])
+        self.engine.api.exec_start(made["Id"])
+        assert self.engine.api.exec_inspect(made["Id"])["ExitCode"] == 0
+
+    def exit_code(self) -> int:
+        return self.process.wait(timeout=PATIENCE_SEC)
+
+
+# A shell starts what it runs in the background with SIGINT ignored, and every child inherits that:
+# `just test &` would wait for ever for a runner that Ctrl-C does not reach.
+HEED_CTRL_C = """\
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 @contextmanager
-def under_way(checkout: Checkout, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
-    """The command as a process, once the server `slow` is starting in its cell."""
-    with subprocess.Popen(
-        checkout.argv(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stderr is not None
-        assert any("slow: the server starts" in line for line in process.stderr)
-        yield process
+def under_way(engine: docker.DockerClient, checkout: Checkout, *servers: str) -> Iterator[UnderWay]:
+    errors = checkout.root / "stderr.txt"
+    argv = [sys.executable, "-c", HEED_CTRL_C, *checkout.argv(*run_arguments(*servers))]
+    with (
+        errors.open("wb") as file,
+        subprocess.Popen(argv, stderr=file, stdout=subprocess.DEVNULL) as process,
+    ):
+
+        def waits() -> bool:
+            assert process.poll() is None, errors.read_text()
+            return "slow: the server starts" in errors.read_text()
+
+        try:
+            wait_until(waits, "the server `slow` started")
+            (cell,) = cells_of(engine, checkout)
+            yield UnderWay(process=process, errors=errors, engine=engine, cell=cell)
+        finally:
+            # A test that failed half-way would wait for ever for a runner that nobody lets go.
+            process.kill()
+
+
+def test_a_runner_killed_in_a_cell_goes_on_with_finished_cells_kept_and_no_container_left(
+    checkout: Checkout, engine: docker.DockerClient
+) -> None:
+    add_waiting_server(checkout)
+    with under_way(engine, checkout, "good", "slow") as first:
+        first.process.send_signal(signal.SIGKILL)
+    finished = {path: path.stat().st_mtime_ns for path in checkout.results("r")}
+    assert len(finished) == 2
+    checkout.edit("images/servers/slow/server.yaml", "title: slow", "title: still slow")
+    with under_way(engine, checkout, "good", "slow") as second:
+        assert second.cell != first.cell
+        second.let_go()
+        assert second.exit_code() == 0, second.errors.read_text()
+    assert "2 of 3 cells are finished and kept" in second.errors.read_text()
+    assert {path: path.stat().st_mtime_ns for path in finished} == finished
+    assert checkout.outcomes("r") == BOTH_ANSWERED | {"slow": ["answered"]}
+    assert len(list(checkout.run_folder("r").glob("cells/*/attempt-1.partial"))) == 1
+    assert cells_of(engine, checkout) == []
+
+
+def test_ctrl_c_records_the_cell_under_way_and_the_same_command_goes_on(
+    checkout: Checkout, engine: docker.DockerClient
+) -> None:
+    add_waiting_server(checkout)
+    with under_way(engine, checkout, "slow") as first:
+        first.process.send_signal(signal.SIGINT)
+        assert first.exit_code() == 130
+    assert "interrupted: what is finished is kept" in first.errors.read_text()
+    assert checkout.outcomes("r")["slow"] == ["cancelled"]
+    with under_way(engine, checkout, "slow") as second:
+        second.let_go()
+        assert second.exit_code() == 0, second.errors.read_text()
+    assert checkout.outcomes("r")["slow"] == ["cancelled", "answered"]
+
+
+def test_a_second_runner_on_the_same_run_is_told_who_is_at_work(
+    checkout: Checkout, engine: docker.DockerClient
+) -> None:
+    add_waiting_server(checkout)
+    with under_way(engine, checkout, "slow") as first:
+        second = run(checkout, servers=("slow",))
+        first.let_go()
+        assert first.exit_code() == 0, first.errors.read_text()
+    assert second.returncode == 1
+    assert f"another runner (process {first.process.pid}) is at work on this run" in second.stderr
+
+
+# --- a run from end to end ----------------------------------------------------------------------
 
 
 def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: Checkout) -> None:
     done = run(checkout)
     assert done.returncode == 0, done.stderr
-    assert (
-        done.stdout.splitlines()[0]
-        == "Made with the offline model: it checks plumbing and servers, and ranks nobody."
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
+        "Made with the offline model: it checks plumbing and servers, and ranks nobody."
     )
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    assert max(map(len, lines)) <= 80
+    assert checkout.outcomes("r") == BOTH_ANSWERED
     for page in ("report.json", "report.md", "report.html"):
-        text = (checkout.root / "runs" / "r" / page).read_text()
-        assert "UNGATED" in text
+        assert "UNGATED" in (checkout.run_folder("r") / page).read_text()
     assert "[1/2]" in done.stderr
 
 
@@ -95,11 +232,8 @@ def test_the_prompts_the_limits_and_the_container_are_the_same_in_both_arms(
     checkout: Checkout,
 ) -> None:
     run(checkout)
-    prints = [
-        json.loads(p.read_text())["fingerprint"]
-        for p in (checkout.root / "runs" / "r").glob("cells/*/attempt-1/result.json")
-    ]
-    differing = {key for key in prints[0] if prints[0][key] != prints[1][key]}
+    one, other = (json.loads(path.read_text())["fingerprint"] for path in checkout.results("r"))
+    differing = {key for key in one if one[key] != other[key]}
     assert differing == {"server", "server_version", "server_spec", "tools"}
 
 
@@ -107,69 +241,10 @@ def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
     run(checkout)
     done = run(checkout)
     assert "2 of 2 cells are finished and kept" in done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
-def test_a_runner_killed_in_a_cell_goes_on_with_finished_cells_kept_and_no_container_left(
-    checkout: Checkout, engine: docker.DockerClient
-) -> None:
-    checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 20"}])
-    arguments = (
-        "run",
-        "--run",
-        "r",
-        "--scenario",
-        "small",
-        "--server",
-        "good",
-        "--server",
-        "slow",
-        "--ungated",
-    )
-    with under_way(checkout, arguments) as process:
-        time.sleep(1)
-        process.send_signal(signal.SIGKILL)
-    cells = {"label": ["fairtrial=cell", f"fairtrial.run={checkout.root / 'runs' / 'r'}"]}
-    assert len(engine.api.containers(filters=cells)) == 1
-    finished = {
-        path: path.stat().st_mtime_ns
-        for path in (checkout.root / "runs").glob("r/cells/*/attempt-*/result.json")
-    }
-    assert len(finished) == 2
-    checkout.edit("images/servers/slow/server.yaml", "title: slow", "title: still slow")
-    done = checkout.fairtrial(*arguments)
-    assert done.returncode == 0, done.stderr
-    assert "2 of 3 cells are finished and kept" in done.stderr
-    assert {path: path.stat().st_mtime_ns for path in finished} == finished
-    assert checkout.outcomes("r") == {
-        "shell": ["answered"],
-        "good": ["answered"],
-        "slow": ["answered"],
-    }
-    assert len(list((checkout.root / "runs" / "r").glob("cells/*/attempt-1.partial"))) == 1
-
-
-def test_ctrl_c_records_the_cell_under_way_and_the_same_command_goes_on(checkout: Checkout) -> None:
-    checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 4"}])
-    arguments = ("run", "--run", "r", "--scenario", "small", "--server", "slow", "--ungated")
-    with under_way(checkout, arguments) as process:
-        process.send_signal(signal.SIGINT)
-        _, rest = process.communicate()
-    assert process.returncode == 130
-    assert "interrupted: what is finished is kept" in rest
-    assert checkout.outcomes("r")["slow"] == ["cancelled"]
-    assert checkout.fairtrial(*arguments).returncode == 0
-    assert checkout.outcomes("r")["slow"] == ["cancelled", "answered"]
-
-
-def test_a_second_runner_on_the_same_run_is_told_who_is_at_work(checkout: Checkout) -> None:
-    checkout.add_server("slow", "good", warm_up=[{"shell": "sleep 3"}])
-    arguments = ("run", "--run", "r", "--scenario", "small", "--server", "slow", "--ungated")
-    with under_way(checkout, arguments) as process:
-        second = checkout.fairtrial(*arguments)
-        process.communicate()
-    assert (second.returncode, process.returncode) == (1, 0)
-    assert f"another runner (process {process.pid}) is at work on this run" in second.stderr
+NO_SUCH_TEXT = {"repository": "*", "call": {"tool": "echo"}, "contains": "def "}
 
 
 @pytest.mark.parametrize(
@@ -177,11 +252,7 @@ def test_a_second_runner_on_the_same_run_is_told_who_is_at_work(checkout: Checko
     [
         ("silent", {"initialize_timeout_sec": 1}, "did not initialise in 1 s"),
         ("dies", {}, "no module named mcp"),
-        (
-            "good",
-            {"canaries": [{"repository": "*", "call": {"tool": "echo"}, "contains": "def "}]},
-            "canary: expected",
-        ),
+        ("good", {"canaries": [NO_SUCH_TEXT]}, "canary: expected"),
         ("good", {"warm_up": [{"shell": "echo no grammar; exit 3"}]}, "no grammar"),
         ("good", {"warm_up": [{"call": {"tool": "die"}}]}, "the index is corrupt"),
     ],
@@ -192,11 +263,7 @@ def test_a_server_that_fails_is_a_result_of_its_arm_and_stops_nobody_else(
     checkout.add_server("bad", mode, **changes)
     done = run(checkout, servers=("bad", "good"))
     assert done.returncode == 0, done.stderr
-    assert checkout.outcomes("r") == {
-        "shell": ["answered"],
-        "bad": ["server_crashed"],
-        "good": ["answered"],
-    }
+    assert checkout.outcomes("r") == BOTH_ANSWERED | {"bad": ["server_crashed"]}
     assert reason in checkout.reason("r", "bad")
 
 
@@ -204,19 +271,20 @@ def test_a_server_that_babbles_on_stdout_is_measured_and_noted(checkout: Checkou
     checkout.add_server("babbler", "babble")
     run(checkout, servers=("babbler",))
     assert checkout.outcomes("r")["babbler"] == ["answered"]
-    transcripts = [
-        path.read_text()
-        for path in (checkout.root / "runs").glob("r/cells/*/attempt-1/transcript.jsonl")
-    ]
-    assert (
-        sum("50 lines on the server's stdout were not JSON-RPC" in text for text in transcripts)
-        == 1
-    )
+    note = "50 lines on the server's stdout were not JSON-RPC"
+    noted = [note in transcript for transcript in checkout.transcripts("r")]
+    assert sorted(noted) == [False, True]
 
 
 def test_no_cell_can_see_a_later_commit(checkout: Checkout) -> None:
     later = git(checkout.root / "upstream", "rev-parse", "main")
-    looking = f"git log --all --oneline | wc -l; git grep -c FUTURE $(git rev-list --all); git remote -v; git cat-file -t {later}; exit 9"
+    looking = (
+        "git log --all --oneline | wc -l;"
+        " git grep -c FUTURE $(git rev-list --all);"
+        " git remote -v;"
+        f" git cat-file -t {later};"
+        " exit 9"
+    )
     checkout.add_server("probe", "good", warm_up=[{"shell": looking}])
     run(checkout, servers=("probe",))
     reason = checkout.reason("r", "probe")
@@ -227,172 +295,163 @@ def test_no_cell_can_see_a_later_commit(checkout: Checkout) -> None:
 
 def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: Checkout) -> None:
     run(checkout)
-    cards = {
-        path: path.read_bytes()
-        for path in (checkout.root / "runs").glob("r/cells/*/scorecard.json")
-    }
-    for path in cards:
+    paths = list(checkout.run_folder("r").glob("cells/*/scorecard.json"))
+    cards = {path: path.read_bytes() for path in paths}
+    for path in paths:
         path.unlink()
-    argv = checkout.argv("score", "r")
-    done = subprocess.run(
-        argv,
-        env={**os.environ, "DOCKER_HOST": "unix:///nowhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = checkout.fairtrial("score", "r", **NO_ENGINE)
     assert (done.returncode, done.stdout) == (0, "scored 2 of 2 cells of r\n"), done.stderr
-    assert {path: path.read_bytes() for path in cards} == cards
+    assert {path: path.read_bytes() for path in paths} == cards
+
+
+def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Checkout) -> None:
+    run(checkout)
+    recording = f"replay:{checkout.attempt('r', 'shell')}"
+    done = checkout.fairtrial(
+        "cell", "small", "shell", "--model", recording, "--run", "again", "--ungated"
+    )
+    assert done.returncode == 0, done.stderr
+    (path,) = checkout.run_folder("again").glob("cells/*/attempt-1/differences.json")
+    artifact = json.loads(path.read_text())
+    assert artifact["differences"] == []
+    assert artifact["compared"] > 0
+    assert "small × shell: 0 of " in done.stderr
+
+
+def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
+    run(checkout)
+    checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
+    refusal = refused(run(checkout))
+    assert "this run was planned with different inputs: scenario changed since" in refusal
+    assert checkout.outcomes("r") == BOTH_ANSWERED
+
+
+FULL_DISK = """\
+import resource, signal, sys
+# Ignored, or the process would die of it instead of being told that the disk is full.
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+from runner.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
+    run(checkout)
+    checkout.add_server("more", "good")
+    arguments = checkout.argv("run", "--run", "full", "--scenario", "small", "--ungated")[1:]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "hint: free some" in done.stderr
+    assert checkout.outcomes("r") == BOTH_ANSWERED
+
+
+# --- what is refused, and how it is told --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        (("run", "--scenario", "smal"), "small"),
-        (("run", "--server", "god"), "good"),
-        (("run", "--model", "gpt-9"), "this version has `offline`"),
-        (("run", "--model", "replay:/nowhere"), "there is no recording"),
+        (("run", "--scenario", "smal", "--ungated"), "small"),
+        (("run", "--server", "god", "--ungated"), "good"),
+        (("run", "--model", "gpt-9", "--ungated"), "this version has `offline`"),
+        (("run", "--model", "replay:/nowhere", "--ungated"), "there is no recording"),
         (("report", "nothing"), "no such run"),
         (("score", "nothing"), "no such run"),
         (("server", "check", "god"), "good"),
     ],
 )
 def test_an_unknown_name_says_which_and_names_the_closest(
-    template: Checkout, arguments: tuple[str, ...], said: str
+    template: Checkout, arguments: tuple[str, ...], named: str
 ) -> None:
-    extra = ("--ungated",) if arguments[0] == "run" else ()
-    done = template.fairtrial(*arguments, *extra)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ")
-    assert "hint: " in done.stderr
-    assert said in done.stderr
+    refusal = refused(template.fairtrial(*arguments))
+    assert refusal.startswith("error: ")
+    assert "hint: " in refusal
+    assert named in refusal
 
 
 def test_a_misspelt_key_is_named_with_its_file_and_place(checkout: Checkout) -> None:
     checkout.edit("scenarios/core/small/scenario.yaml", "must_cite:", "must_site:")
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "scenarios/core/small/scenario.yaml steps[0].must_site" in done.stderr
+    assert "scenarios/core/small/scenario.yaml steps[0].must_site" in refused(run(checkout))
 
 
 def test_a_commit_nobody_has_is_refused_before_any_cell(checkout: Checkout) -> None:
     checkout.edit("scenarios/core/small/scenario.yaml", checkout.commit, "f" * 40)
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "f" * 12 in done.stderr
+    assert "f" * 12 in refused(run(checkout))
     assert not (checkout.root / "runs").exists()
 
 
 def test_a_tampered_repository_lock_is_refused(checkout: Checkout) -> None:
-    lock = checkout.root / "locks" / "repos.lock"
-    tree = next(iter(json.loads(lock.read_text()).values()))["tree"]
-    checkout.edit("locks/repos.lock", tree, "0" * 40)
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "hint: " in done.stderr
-    assert "0" * 12 in done.stderr
-
-
-def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
-    run(checkout)
-    checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
-    done = run(checkout)
-    assert done.returncode == 1
-    assert "this run was planned otherwise: scenario changed since" in done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+    lock = json.loads((checkout.root / "locks" / "repos.lock").read_text())
+    (pin,) = lock.values()
+    checkout.edit("locks/repos.lock", pin["tree"], "0" * 40)
+    refusal = refused(run(checkout))
+    assert "hint: " in refusal
+    assert "0" * 12 in refusal
 
 
 def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) -> None:
-    argv = template.argv("run", "--run", "none", "--scenario", "small", "--ungated")
-    done = subprocess.run(
-        argv,
-        env={**os.environ, "DOCKER_HOST": "unix:///nowhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "no Docker Engine answers" in done.stderr
-    assert "hint: `./justw demo` starts one" in done.stderr
+    done = template.fairtrial("run", "--scenario", "small", "--ungated", **NO_ENGINE)
+    refusal = refused(done)
+    assert "no Docker Engine answers" in refusal
+    assert "hint: `./justw demo` starts one" in refusal
 
 
-def test_replaying_a_cell_tells_where_a_server_answers_otherwise(checkout: Checkout) -> None:
-    run(checkout)
-    shell = checkout.attempt("r", "shell")
-    done = checkout.fairtrial(
-        "cell", "small", "shell", "--model", f"replay:{shell}", "--run", "again", "--ungated"
-    )
-    assert done.returncode == 0, done.stderr
-    (told,) = (checkout.root / "runs").glob("again/cells/*/attempt-1/differences.json")
-    assert json.loads(told.read_text())["differences"] == []
-    assert json.loads(told.read_text())["compared"] > 0
-    assert "small × shell: 0 of " in done.stderr
+# --- other verbs --------------------------------------------------------------------------------
 
 
 def test_a_server_is_examined_and_its_card_shown(template: Checkout) -> None:
     done = template.fairtrial("server", "check", "good", "--json")
     assert done.returncode == 0, done.stderr
     (card,) = json.loads(done.stdout)
-    assert (card["name"], card["canary_passed"], card["network_attempts"], len(card["tools"])) == (
-        "good",
-        True,
-        0,
-        5,
-    )
+    assert card["name"] == "good"
+    assert card["canary_passed"] is True
+    assert card["network_attempts"] == 0
+    assert len(card["tools"]) == 5
     assert "good passes on git:" in template.fairtrial("server", "check", "good").stdout
+
+
+def this_process() -> str:
+    """As the label `fairtrial.owner` names it: host, number, and when it started."""
+    stat = Path("/proc/self/stat").read_text()
+    # The command, in brackets, may hold blanks: count the fields from its end.
+    started = stat.rsplit(")", 1)[1].split()[19]
+    return f"{socket.gethostname()}:{os.getpid()}:{started}"
+
+
+@contextmanager
+def cell_owned_by(engine: docker.DockerClient, image: str, owner: str) -> Iterator[str]:
+    labels = {"fairtrial": "cell", "fairtrial.owner": owner}
+    made = engine.api.create_container(image, ["true"], labels=labels)
+    try:
+        yield made["Id"]
+    finally:
+        if made["Id"] in all_containers(engine):
+            engine.api.remove_container(made["Id"], force=True)
+
+
+def all_containers(engine: docker.DockerClient) -> set[str]:
+    return {item["Id"] for item in engine.api.containers(all=True)}
 
 
 def test_clean_removes_a_dead_runners_cell_and_spares_a_living_ones(
     template: Checkout, engine: docker.DockerClient, base_image: str
 ) -> None:
-    host = socket.gethostname()
-    started = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19]
-    owners = {"dead": f"{host}:999999999:1", "living": f"{host}:{os.getpid()}:{started}"}
-    made = {
-        name: engine.containers.create(
-            base_image, ["true"], labels={"fairtrial": "cell", "fairtrial.owner": owner}
-        )
-        for name, owner in owners.items()
-    }
-    try:
+    nobody = f"{socket.gethostname()}:999999999:1"
+    with (
+        cell_owned_by(engine, base_image, nobody) as dead,
+        cell_owned_by(engine, base_image, this_process()) as living,
+    ):
         assert template.fairtrial("clean").returncode == 0
-        left = {item["Id"] for item in engine.api.containers(all=True)}
-        assert (made["dead"].id in left, made["living"].id in left) == (False, True)
-    finally:
-        made["living"].remove(force=True)
-
-
-def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
-    run(checkout)
-    checkout.add_server("more", "good")
-    code = (
-        "import resource, signal, sys\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))\n"
-        "from runner.cli import main\nmain(sys.argv[1:])\n"
-    )
-    arguments = checkout.argv("run", "--run", "full", "--scenario", "small", "--ungated")[1:]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stderr
-    assert "hint: free some" in done.stderr
-    assert checkout.outcomes("r") == {"shell": ["answered"], "good": ["answered"]}
+        left = all_containers(engine)
+        assert dead not in left
+        assert living in left
 
 
 def test_help_names_every_verb_and_exit_code(template: Checkout) -> None:
     text = template.fairtrial("--help").stdout
-    for word in (
-        "demo",
-        "run",
-        "cell",
-        "score",
-        "report",
-        "check",
-        "lock",
-        "server",
-        "ground",
-        "clean",
-        "70 our bug",
-        "130 interrupted",
-    ):
+    verbs = ("demo", "run", "cell", "score", "report", "check", "lock", "server", "ground", "clean")
+    for word in (*verbs, "70 our bug", "130 interrupted"):
         assert word in text

@@ -1,4 +1,7 @@
-"""The wrapper and CI's entry point, with stand-ins for what they would install: real installs take minutes and change the machine."""
+"""The wrapper and CI's entry point, with stand-ins for what they would install.
+
+Real installs take minutes and change the machine.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.helpers import PATIENCE_SEC, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPES = [
@@ -31,28 +35,66 @@ RECIPES = [
 ]
 ENGINE_FREE = ["check", "score", "report", "verify-anchors", "lock", "clean", "--list", "--help"]
 PYTHONS = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
+CHECKOUT_FILES = [
+    "justw",
+    "justfile",
+    "pyproject.toml",
+    "locks/bootstrap.txt",
+    "locks/build.txt",
+    "locks/requirements.txt",
+]
 
+# --- the stand-ins ------------------------------------------------------------------------------
+
+WAIT_FOR_ALL = """\
+until [ "$(cat "$SHIMS"/came.* | wc -l)" -ge "${TOGETHER:-1}" ]; do sleep 0.05; done
+"""
+"""Until as many wrappers as $TOGETHER have come to the lock. So the one that has it goes on only
+once all the others are there to build over it."""
 FAKE_PYTHON = """\
 case "$1 $2" in
-"-m venv") echo "tools" >>"$LOG"; mkdir -p "$3/bin"; cp "$SHIMS/python3" "$3/bin/python"; cp "$SHIMS/uv" "$SHIMS/just" "$3/bin" ;;
+"-m venv")
+  echo "tools" >>"$LOG"
+  mkdir -p "$3/bin"
+  cp "$SHIMS/python3" "$3/bin/python"
+  cp "$SHIMS/uv" "$SHIMS/just" "$3/bin"
+  ;;
 "-m pip") ;;
+*flock*)
+  echo "came" >"$SHIMS/came.$$"
+  exec "$REAL_PYTHON" "$@"
+  ;;
 *) exec "$REAL_PYTHON" "$@" ;;
 esac
 """
-FAKE_UV = """\
+FAKE_UV = f"""\
 if [ "$1" = venv ]; then
-  echo "venv" >>"$LOG"; sleep 0.3; for last; do :; done; mkdir -p "$last/bin"
-elif [ -n "${UV_FAILS:-}" ]; then echo "no index answers" >&2; exit 2
+  echo "venv" >>"$LOG"
+  {WAIT_FOR_ALL}
+  for last; do :; done
+  mkdir -p "$last/bin"
+elif [ -n "${{UV_FAILS:-}}" ]; then
+  echo "no index answers" >&2
+  exit 2
 fi
 """
 FAKE_JUST = """\
-for word; do printf '[%s]' "$word"; done; echo; if [ "$(cat)" ]; then echo "had stdin"; fi; exit "${JUST_EXIT:-0}"
+for word; do printf '[%s]' "$word"; done
+echo
+if [ "$(cat)" ]; then echo "had stdin"; fi
+exit "${JUST_EXIT:-0}"
 """
+STAND_INS = {
+    "docker": 'echo docker >>"$LOG"',
+    "python3": FAKE_PYTHON,
+    "uv": FAKE_UV,
+    "just": FAKE_JUST,
+}
 
 
 @dataclass
 class Wrapper:
-    """A checkout with `justw` in it, and a PATH on which the programs it would call are stand-ins that say what they did."""
+    """A checkout with `justw` in it, and a PATH of stand-ins that write down what they did."""
 
     root: Path
     shims: Path
@@ -62,60 +104,53 @@ class Wrapper:
         (self.shims / name).chmod(0o755)
 
     def __call__(
-        self, *arguments: str, cwd: Path | None = None, close: str = "", **env: str
+        self, *arguments: str, cwd: str | Path = "/", stdin: str = "</dev/null", **env: str
     ) -> subprocess.CompletedProcess[str]:
-        given = {
+        """`stdin`: a redirection, as a shell writes it."""
+        environment = {
             "PATH": f"{self.shims}:/usr/bin:/bin",
             "LOG": str(self.log),
             "SHIMS": str(self.shims),
             "REAL_PYTHON": os.path.realpath(sys.executable),
             **env,
         }
-        command = [
-            "/bin/sh",
-            "-c",
-            f'exec "$0" "$@" {close or "</dev/null"}',
-            str(self.root / "justw"),
-            *arguments,
-        ]
+        command = f'exec "$0" "$@" {stdin}'
         return subprocess.run(
-            command,
-            env=given,
-            cwd=cwd or "/",
+            ["/bin/sh", "-c", command, str(self.root / "justw"), *arguments],
+            env=environment,
+            cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_SEC,
             check=False,
         )
+
+    def together(self, recipe: str, times: int) -> list[subprocess.CompletedProcess[str]]:
+        """The recipe several times at once, each with its own wrapper."""
+        with ThreadPoolExecutor(times) as pool:
+            return list(pool.map(lambda _: self(recipe, TOGETHER=str(times)), range(times)))
 
     @property
     def log(self) -> Path:
         return self.shims / "log"
 
     def did(self) -> list[str]:
-        return self.log.read_text().split() if self.log.exists() else []
+        """What the stand-ins did, oldest first."""
+        if not self.log.exists():
+            return []
+        return self.log.read_text().split()
 
 
 @pytest.fixture
 def justw(tmp_path: Path) -> Wrapper:
+    # Blanks in the folder's name: a forgotten quote in the script shows.
     wrapper = Wrapper(tmp_path / "a check out", tmp_path / "shims")
     wrapper.shims.mkdir()
-    for name in (
-        "justw",
-        "justfile",
-        "pyproject.toml",
-        "locks/bootstrap.txt",
-        "locks/build.txt",
-        "locks/requirements.txt",
-    ):
-        (wrapper.root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, wrapper.root / name)
-    for name, body in {
-        "docker": 'echo docker >>"$LOG"',
-        "python3": FAKE_PYTHON,
-        "uv": FAKE_UV,
-        "just": FAKE_JUST,
-    }.items():
+    for name in CHECKOUT_FILES:
+        target = wrapper.root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target)
+    for name, body in STAND_INS.items():
         wrapper.shim(name, body)
     return wrapper
 
@@ -138,7 +173,7 @@ def test_the_recipe_gets_its_words_whole_from_any_folder_and_its_exit_code_comes
 
 
 def test_a_closed_stdin_does_not_become_the_recipes_input(justw: Wrapper) -> None:
-    done = justw("score", close="<&-")
+    done = justw("score", stdin="<&-")
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
 
 
@@ -173,9 +208,8 @@ def test_a_moved_checkout_makes_a_new_environment(justw: Wrapper) -> None:
 
 
 def test_several_at_once_build_once(justw: Wrapper) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda _: justw("score"), range(4)))
-    assert [d.returncode for d in done] == [0] * 4
+    done = justw.together("score", 4)
+    assert [one.returncode for one in done] == [0] * 4
     assert justw.did() == ["tools", "venv"]
 
 
@@ -186,6 +220,7 @@ def test_a_build_that_failed_or_was_killed_leaves_no_environment_that_looks_whol
     assert (failed.returncode != 0, "no index answers" in failed.stderr) == (True, True)
     assert failed.stdout == ""
     assert not (justw.root / ".venv").exists()
+    # What a killed build leaves.
     (justw.root / ".venv.new/bin").mkdir(parents=True, exist_ok=True)
     assert justw("score").returncode == 0
     assert (justw.root / ".venv/stamp").exists()
@@ -220,7 +255,8 @@ def test_a_mac_without_docker_is_told_what_to_install(justw: Wrapper) -> None:
     done = justw("demo")
     assert (done.returncode, done.stderr) == (
         1,
-        "justw: no Docker Engine answers\nhint: install and start Docker Desktop, OrbStack or Colima, then run this again\n",
+        "justw: no Docker Engine answers\n"
+        "hint: install and start Docker Desktop, OrbStack or Colima, then run this again\n",
     )
 
 
@@ -234,43 +270,55 @@ def test_an_engine_that_the_user_chose_is_never_replaced_by_one_of_ours(justw: W
 def test_root_gets_the_installed_engine_started_once_and_is_told(justw: Wrapper) -> None:
     without_engine(justw, uid=0)
     justw.shim("docker", 'test -e "$SHIMS/up"')
+    # The second is time for a wrapper that heeds no lock to start an engine of its own.
+    start = f'echo engine >>"$LOG"\n{WAIT_FOR_ALL}\nsleep 1; touch "$SHIMS/up"'
     for name in ("dockerd", "systemctl"):
-        justw.shim(name, 'echo engine >>"$LOG"; touch "$SHIMS/up"')
-    with ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda _: justw("demo"), range(2)))
-    assert [d.returncode for d in done] == [0, 0]
+        justw.shim(name, start)
+    done = justw.together("demo", 2)
+    assert [one.returncode for one in done] == [0, 0]
     assert justw.did().count("engine") == 1
-    assert "justw: starting " in "".join(d.stderr for d in done)
+    assert "justw: starting " in done[0].stderr + done[1].stderr
+
+
+COMMANDS = [
+    "sh",
+    "env",
+    "cat",
+    "cksum",
+    "dirname",
+    "mkdir",
+    "rm",
+    "mv",
+    "cp",
+    "sleep",
+    "tail",
+    "timeout",
+    "tr",
+    "chmod",
+    "touch",
+    "wc",
+]
+"""What a bare Debian has, of what `justw` and the stand-ins call."""
+FAKE_APT = """\
+echo "$@" | tr " " "\\n" >>"$LOG"
+printf "#!/bin/sh\\n" >"$SHIMS/docker"
+cp "$SHIMS/docker" "$SHIMS/dockerd"
+chmod +x "$SHIMS"/docker*
+"""
 
 
 def test_root_without_an_engine_gets_the_distributions(justw: Wrapper) -> None:
     without_engine(justw, uid=0)
     (justw.shims / "docker").unlink()
-    make = 'printf "#!/bin/sh\\n" >"$SHIMS/docker"; cp "$SHIMS/docker" "$SHIMS/dockerd"; chmod +x "$SHIMS"/docker*'
-    justw.shim("apt-get", f'echo "$@" | tr " " "\\n" >>"$LOG"; {make}')
-    for tool in (
-        "sh",
-        "env",
-        "cat",
-        "cksum",
-        "dirname",
-        "mkdir",
-        "rm",
-        "mv",
-        "cp",
-        "sleep",
-        "tail",
-        "timeout",
-        "tr",
-        "chmod",
-        "touch",
-    ):
-        (justw.shims / tool).symlink_to(shutil.which(tool) or "")
+    justw.shim("apt-get", FAKE_APT)
+    # No other folder on PATH: this machine's own docker would be found there.
+    for name in COMMANDS:
+        (justw.shims / name).symlink_to(shutil.which(name) or "")
     done = justw("demo", PATH=str(justw.shims))
-    assert (done.returncode, "installing the distribution's docker.io" in done.stderr) == (0, True)
-    assert {"update", "install", "--no-install-recommends", "docker.io", "debootstrap"} <= set(
-        justw.did()
-    )
+    assert done.returncode == 0
+    assert "installing the distribution's docker.io" in done.stderr
+    installed = {"update", "install", "--no-install-recommends", "docker.io", "debootstrap"}
+    assert installed <= set(justw.did())
 
 
 # --- Python ---------------------------------------------------------------------------------
@@ -298,22 +346,24 @@ def test_the_recipes_read_like_a_table_of_contents() -> None:
 
 @pytest.fixture
 def bystander() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "3600"]) as process:
         yield process
         process.kill()
 
 
 @pytest.fixture
 def ci(tmp_path: Path) -> Path:
-    """A checkout whose `justw` starts a `daemon` and then fails like a test run does."""
+    """A checkout with `.ci/run` and no `justw` yet."""
     (tmp_path / ".ci").mkdir()
     (tmp_path / ".fairtrial").mkdir()
     shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
     return tmp_path
 
 
-def _fake_justw(ci: Path, body: str) -> subprocess.CompletedProcess[str]:
-    (ci / "justw").write_text(f"#!/bin/sh\n{body}\n")
+def run_ci(ci: Path, justw: str) -> subprocess.CompletedProcess[str]:
+    """`.ci/run` with a `justw` of that body."""
+    # From another folder and with next to no environment, as a CI service may start it.
+    (ci / "justw").write_text(f"#!/bin/sh\n{justw}\n")
     (ci / "justw").chmod(0o755)
     return subprocess.run(
         [ci / ".ci/run"],
@@ -321,33 +371,44 @@ def _fake_justw(ci: Path, body: str) -> subprocess.CompletedProcess[str]:
         env={"PATH": os.defpath},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SEC,
         check=False,
     )
 
 
+def is_gone(pid: str) -> bool:
+    """Also if its parent has not taken note of its end yet: such a process has no command line."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() == b""
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+FAILING_TESTS = """\
+echo "$CI $*"
+if [ "$1" != test ]; then exit 4; fi
+sleep 3600 >/dev/null 2>&1 &
+echo $! >.fairtrial/dockerd.pid
+echo $!
+exit 3
+"""
+
+
 def test_ci_ends_with_the_tests_code_and_stops_the_daemon_they_started(ci: Path) -> None:
-    tests = "sleep 60 >/dev/null 2>&1 & echo $! >.fairtrial/dockerd.pid; echo $!; exit 3"
-    done = _fake_justw(ci, f'echo "$CI $*"; [ "$1" = test ] || exit 4; {tests}')
-    said, pid, then = done.stdout.splitlines()
-    assert (done.returncode, said, then) == (3, "true test", "true verify-anchors")
-    deadline = time.monotonic() + 5
-    while (
-        Path(f"/proc/{pid}/cmdline").exists()
-        and Path(f"/proc/{pid}/cmdline").read_bytes()
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.05)
-    assert not Path(f"/proc/{pid}").exists() or not Path(f"/proc/{pid}/cmdline").read_bytes()
+    done = run_ci(ci, FAILING_TESTS)
+    first, pid, then = done.stdout.splitlines()
+    assert (done.returncode, first, then) == (3, "true test", "true verify-anchors")
+    wait_until(lambda: is_gone(pid), "the daemon was gone")
+    assert not (ci / ".fairtrial/dockerd.pid").exists()
 
 
-def test_ci_ends_with_the_gates_code_where_the_tests_pass(ci: Path) -> None:
-    assert _fake_justw(ci, '[ "$1" = test ] || exit 4').returncode == 4
+def test_ci_ends_with_the_gates_code_if_the_tests_pass(ci: Path) -> None:
+    assert run_ci(ci, '[ "$1" = test ] || exit 4').returncode == 4
 
 
 def test_ci_leaves_a_process_alone_whose_number_an_earlier_run_wrote_down(
     ci: Path, bystander: subprocess.Popen[bytes]
 ) -> None:
     (ci / ".fairtrial/dockerd.pid").write_text(str(bystander.pid))
-    assert _fake_justw(ci, "exit 0").returncode == 0
+    assert run_ci(ci, "exit 0").returncode == 0
     assert bystander.poll() is None

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from runner.cheats import cheats
 from runner.judges.checklist import Checklist
-from runner.proofs import cheats, prove
+from runner.proofs import prove
 from runner.records import Rubric, Scenario
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
 

@@ -78,7 +78,8 @@ def test_the_same_figures_give_the_same_interval_each_time() -> None:
 
 
 def test_two_figures_give_an_interval_that_reaches_both() -> None:
-    # Resampled means of {0, 1} are 0, ½ and 1 with ¼, ½, ¼; the expanded tail (0.01 % at n = 2) lies in the outer ones.
+    # Resampled means of {0, 1} are 0, ½ and 1 with ¼, ½, ¼; the expanded tail (0.01 % at n = 2)
+    # lies in the outer ones.
     assert stats.bootstrap_interval([0.0, 1.0]) == stats.Interval(low=0.0, high=1.0)
 
 
@@ -96,7 +97,7 @@ def test_ninety_five_percent_intervals_hold_the_truth_about_that_often_at_the_le
 
     draws = np.random.Generator(np.random.PCG64(7)).normal(0, 1, size=(600, stats.MIN_SCENARIOS))
     held = sum(
-        stats.bootstrap_interval(row, resamples=1000, seed=seed).holds(0)
+        stats.bootstrap_interval(row, resamples=1000, seed=seed).contains(0)
         for seed, row in enumerate(draws)
     )
     assert 0.91 < held / 600 < 0.97
@@ -110,7 +111,8 @@ def test_the_least_number_of_scenarios_is_where_the_sign_test_can_first_speak() 
 
 
 def test_the_spread_of_duplicates_is_pooled_within_groups() -> None:
-    # Deviations: ±0.1 and ±0.1 about 0.3; ±0.2 about 0.7: squares 0.02 + 0.08, freedom 1 + 1 -> sd √0.05.
+    # Deviations: ±0.1 and ±0.1 about 0.3; ±0.2 about 0.7: squares 0.02 + 0.08, freedom 1 + 1,
+    # so the sd is √0.05.
     found = stats.repeatability([[0.2, 0.4], [0.5, 0.9], [0.123]])
     assert found is not None
     assert found.sd == pytest.approx(math.sqrt(0.05))

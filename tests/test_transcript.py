@@ -216,7 +216,7 @@ def test_a_keyword_in_a_tool_call_scores_nothing() -> None:
     card = score_cell(
         events, SCENARIO, RUBRIC, cell_id="c", server="codegraph", files=TREE, judge=None
     )
-    assert card.fairness.keyword_coverage.model_dump()["value"] == 0.0
+    assert card.fairness.parts["keyword_coverage"].model_dump()["value"] == 0.0
     assert card.fairness.citations == ()
 
 

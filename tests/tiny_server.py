@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import docker
-
 from runner.records import Canary, McpCall, ServerSpec, parse_yaml
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import Engine
 from runner.volumes import ServerVolume, ensure_volume, volume_name
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,7 +96,7 @@ def tiny_folder(folder: Path) -> Folder:
 class Checkout:
     """Where install volumes are built, and looked into."""
 
-    engine: docker.DockerClient
+    engine: Engine
     base: BaseImage
     env: BuilderEnv
 

@@ -1,12 +1,15 @@
-"""The gate: anchors are unchanged, and today's rubrics and judge still rank them as the hand grades do (DESIGN.md, The gate).
+"""The gate: anchors are unchanged, and the judge still ranks them as the hand grades do.
 
-An anchor is a frozen transcript of a held-out scenario with a grade, by hand, for each step and criterion. Each way to move the goal
-posts ends here:
+An anchor is a frozen transcript of a held-out scenario with a grade, by hand, for each step and
+criterion (DESIGN.md, The gate). Each way to move the goal posts ends here:
 
-    frozen.py      every file under scenarios/ by digest; what is changed, missing, added, or a link
-    chain.py       locks/anchors.lock and the generations before it
-    material.py    transcripts and grades -> answers with gold
-    verdicts.py    what the judge says of them: judged now, or stored and proven to be what was accepted
-    agreement.py   Spearman's rho, its interval, and who disagrees most
-    gate.py        the verbs: verify, propose, accept, regrade
+    frozen.py       every file under scenarios/ by digest; what is changed, missing or added
+    chain.py        locks/anchors.lock and the generations before it
+    changes.py      what differs from the lock in force, and which verb may take it
+    material.py     transcripts and grades -> answers with gold
+    verdicts.py     what the judge says of them: judged now, or stored as accepted
+    agreement.py    Spearman's rho, its interval, and who disagrees most
+    examination.py  all of these together: the gate's verdict
+    gate.py         the verbs: verify, propose, accept, regrade
+    in_use.py       is a run's result judged by what the gate vouches for?
 """

@@ -1,4 +1,4 @@
-"""Does a judge rank the anchors as the hand grades do? Spearman's rho, its interval, and the pairs that disagree most."""
+"""Does a judge rank the anchors as the hand grades do? Rho, its interval, the worst pairs."""
 
 from __future__ import annotations
 
@@ -17,99 +17,137 @@ if TYPE_CHECKING:
 RESAMPLES = 10_000
 SEED = 20_240_229
 MIN_GROUPS = 12
-"""An interval over fewer hardly moves: five items in perfect order give [1.00, 1.00], which says nothing."""
+"""An interval over fewer hardly moves: five items in perfect order give [1.00, 1.00]."""
 DECIMALS = 9
-"""Scores are ranked after rounding: sums of equal parts in another order differ in the 16th place, and would rank."""
+"""Scores are ranked after rounding: sums of equal parts in another order differ in the 16th place,
+and would rank."""
+ROUNDING = 1e-9
+"""What such an error of addition may amount to, wherever a sum is compared."""
 
 
 def correlate(
     gold: Sequence[float], judged: Sequence[float], groups: Sequence[int] | None = None
 ) -> Correlation:
-    """Spearman's rho with average ranks for ties, and a 95 % percentile interval of a seeded bootstrap over groups.
+    """Spearman's rho with average ranks for ties, and a 95 % bootstrap interval over groups.
 
-    `groups`: which transcript each item is of, from 0; by default each is its own. Items of one transcript are drawn together, since they
-    are not independent evidence; below 12 there is no interval. Resamples without any spread have no rho and are left out.
+    `groups`: which transcript each item is of, from 0; by default each is its own. Items of one
+    transcript are drawn together, since they are not independent evidence. The interval is the
+    percentile interval of seeded resamples; there is none over fewer than 12 groups.
     """
     import numpy as np  # noqa: PLC0415 - `--help` would wait for it
-    from scipy.stats import spearmanr  # noqa: PLC0415 - see above
 
-    x, y = (
-        np.array([round(value, DECIMALS) for value in values], dtype=np.float64)
-        for values in (gold, judged)
-    )
-    n, ties_gold, ties_judged = len(x), _ties(x.tolist()), _ties(y.tolist())
-    constant = [
-        name
-        for name, values in (("hand grades", x), ("judged scores", y))
-        if n and (values == values[0]).all()
-    ]
-    reason = f"the {' and the '.join(constant)} are all the same" if constant else ""
-    if n < 2 or reason:
+    x, y = _rounded(gold), _rounded(judged)
+    n, ties_gold, ties_judged = len(x), _ties(x), _ties(y)
+    if reason := _why_no_rho(x, y):
         return Correlation(
-            rho=None,
-            n=n,
-            ties_gold=ties_gold,
-            ties_judged=ties_judged,
-            reason=reason or "fewer than two items",
+            rho=None, n=n, ties_gold=ties_gold, ties_judged=ties_judged, reason=reason
         )
-    low, high = _interval(x, y, np.asarray(range(n) if groups is None else groups))
-    rho = max(-1.0, min(1.0, float(spearmanr(x, y).statistic)))
+    if groups is None:
+        groups = range(n)
+    low, high = _interval(x, y, np.asarray(groups))
     return Correlation(
-        rho=rho, low=low, high=high, n=n, ties_gold=ties_gold, ties_judged=ties_judged
+        rho=_rho(x, y), low=low, high=high, n=n, ties_gold=ties_gold, ties_judged=ties_judged
     )
 
 
-def _ties(values: Sequence[float]) -> int:
-    return sum(count for count in Counter(values).values() if count > 1)
+def _rounded(values: Sequence[float]) -> NDArray[np.float64]:
+    import numpy as np  # noqa: PLC0415 - see correlate
+
+    return np.array([round(value, DECIMALS) for value in values], dtype=np.float64)
+
+
+def _rho(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    from scipy.stats import spearmanr  # noqa: PLC0415 - see correlate
+
+    # Perfect order can come out as 1.0000000000000002, which no lock would take.
+    return max(-1.0, min(1.0, float(spearmanr(x, y).statistic)))
+
+
+def _why_no_rho(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+    """Empty if there is one."""
+    constant = []
+    if _is_constant(x):
+        constant.append("hand grades")
+    if _is_constant(y):
+        constant.append("judged scores")
+    if constant:
+        return f"the {' and the '.join(constant)} are all the same"
+    if len(x) < 2:
+        return "fewer than two items"
+    return ""
+
+
+def _is_constant(values: NDArray[np.float64]) -> bool:
+    return len(values) > 0 and bool((values == values[0]).all())
+
+
+def _ties(values: NDArray[np.float64]) -> int:
+    """Items that share their value with another."""
+    return sum(count for count in Counter(values.tolist()).values() if count > 1)
 
 
 def _interval(
     x: NDArray[np.float64], y: NDArray[np.float64], groups: NDArray[np.intp]
 ) -> tuple[float | None, float | None]:
+    """`groups`: of each item, from 0."""
     import numpy as np  # noqa: PLC0415 - see correlate
 
     count = int(groups.max()) + 1
     if count < MIN_GROUPS:
         return None, None
-    drawn = (
-        np.random.default_rng(SEED)
-        .multinomial(count, [1 / count] * count, size=RESAMPLES)
-        .astype(np.float64)
-    )
-    rhos = resampled_rhos(x, y, drawn[:, groups])
-    rhos = rhos[np.isfinite(rhos)]
-    low, high = np.percentile(rhos, [2.5, 97.5])
+    evenly = [1 / count] * count
+    drawn = np.random.default_rng(SEED).multinomial(count, evenly, size=RESAMPLES)
+    rhos = resampled_rhos(x, y, drawn.astype(np.float64)[:, groups])
+    # A resample that drew one value only has no rho; it says nothing about the spread of the rest.
+    low, high = np.percentile(rhos[np.isfinite(rhos)], [2.5, 97.5])
     return float(low), float(high)
 
 
 def resampled_rhos(
     x: NDArray[np.float64], y: NDArray[np.float64], times: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Spearman's rho of each resample at once; `times`: resample × item, how often it was drawn. NaN where one has no spread.
+    """Spearman's rho of each resample at once: Pearson's correlation of the average ranks.
 
-    An item's average rank in a resample is (how many drawn lie below it) + half of (how many drawn equal it) + 0.5.
+    `times`: resample × item, how often it was drawn. NaN for a resample without any spread.
     """
     import numpy as np  # noqa: PLC0415 - see correlate
 
-    def centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        below = np.sign(values[None, :] - values[:, None]) / 2 + 0.5
-        ranks = times @ below
-        return np.asarray(
-            ranks - (times * ranks).sum(axis=1, keepdims=True) / times.sum(axis=1, keepdims=True)
-        )
-
-    a, b = centred_ranks(x), centred_ranks(y)
+    a, b = _centred_ranks(x, times), _centred_ranks(y, times)
     spread = np.sqrt((times * a * a).sum(axis=1) * (times * b * b).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(spread > 1e-9, (times * a * b).sum(axis=1) / spread, math.nan))
+        rhos = (times * a * b).sum(axis=1) / spread
+    return np.asarray(np.where(spread > ROUNDING, rhos, math.nan))
+
+
+def _centred_ranks(values: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Resample × item: each item's average rank among those drawn, less the mean of all ranks.
+
+    The rank is (how many drawn lie below) + half of (how many drawn equal it) + 0.5; the last
+    falls away with the mean.
+    """
+    import numpy as np  # noqa: PLC0415 - see correlate
+
+    # Item × item: 1 if the row's lies below the column's, 0.5 if they are equal, else 0.
+    below = np.sign(values[None, :] - values[:, None]) / 2 + 0.5
+    ranks = times @ below
+    mean = (times * ranks).sum(axis=1, keepdims=True) / times.sum(axis=1, keepdims=True)
+    return np.asarray(ranks - mean)
 
 
 def disagreements(scores: Sequence[AnchorScore], most: int = 3) -> tuple[Disagreement, ...]:
-    """Pairs that the judge ranks the other way round, those furthest apart (hand grades and judged scores together) first."""
-    found = []
+    """Pairs that the judge ranks the other way round, those furthest apart first."""
+    pairs = []
     for one, other in itertools.combinations(scores, 2):
-        better, worse = (one, other) if one.gold > other.gold else (other, one)
+        better, worse = one, other
+        if one.gold <= other.gold:
+            better, worse = other, one
+        # Equal grades rank nobody: whatever the judge says of such a pair is no disagreement.
         if better.gold > worse.gold and better.judged < worse.judged:
-            found.append((better.gold - worse.gold + worse.judged - better.judged, better, worse))
-    found.sort(key=lambda item: (-item[0], item[1].transcript, item[2].transcript))
-    return tuple(Disagreement(better=better, worse=worse) for _, better, worse in found[:most])
+            pairs.append(Disagreement(better=better, worse=worse))
+    pairs.sort(key=lambda pair: (-_distance(pair), pair.better.transcript, pair.worse.transcript))
+    return tuple(pairs[:most])
+
+
+def _distance(pair: Disagreement) -> float:
+    """How far the pair lies apart, hand grades and judged scores together."""
+    return pair.better.gold - pair.worse.gold + pair.worse.judged - pair.better.judged

@@ -1,158 +1,199 @@
 """locks/anchors.lock and the chain of generations behind it.
 
     locks/anchors.lock              the generation in force, canonical JSON
-    locks/anchors/<generation>.lock every generation there has been; the last equals anchors.lock byte for byte
+    locks/anchors/<generation>.lock every generation; the last equals anchors.lock byte for byte
 
-Each generation holds the digest of the one before it. Somebody who rewrites every file of the chain at once is seen by git: a committed
-generation is only ever added, never changed.
+Each generation holds the digest of the one before it. Somebody who rewrites every file of the chain
+at once is caught by git: a committed generation is only ever added, never changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from runner.anchors.frozen import digest_of_bytes, digest_of_file, digest_tree
-from runner.errors import AnchorsDrifted, CatalogError, Drift
-from runner.records import AnchorsLock, canonical_json, parse_json
+from runner.anchors.frozen import canonical_text, digest_of_bytes, digest_of_file, digest_tree
+from runner.errors import AnchorsDrifted, CatalogError, Drift, SourceError
+from runner.records import AnchorsLock, parse_json
+from runner.repository import git_of_checkout, run_git
 from runner.store import write_whole
+
+if TYPE_CHECKING:  # slow to import, and only a checkout with a repository needs it
+    from git import Git
 
 LOCK = "locks/anchors.lock"
 GENERATIONS = "locks/anchors"
-RESTORE = "`git log -p -- locks/anchors locks/anchors.lock` shows who changed it; take the committed files back"
-NO_LOCK = 'grade the held-out transcripts, then `fairtrial anchors accept --reason "first generation"`; or go on with --ungated'
+RESTORE = (
+    "`git log -p -- locks/anchors locks/anchors.lock` shows who changed it; "
+    "take the committed files back"
+)
+NO_LOCK = (
+    'grade the held-out transcripts, then `fairtrial anchors accept --reason "first generation"`; '
+    "or go on with --ungated"
+)
 
 
 def exists(root: Path) -> bool:
-    return (
-        (root / LOCK).exists() or (root / LOCK).is_symlink() or any((root / GENERATIONS).glob("*"))
-    )
+    """True for any trace of a lock: a chain that lost its head is no fresh start."""
+    head = root / LOCK
+    return head.exists() or head.is_symlink() or any((root / GENERATIONS).glob("*"))
 
 
 def read_chain(root: Path) -> list[AnchorsLock]:
-    """Every generation, oldest first; the last is in force. Raises AnchorsDrifted where one is missing, changed or out of line."""
+    """Every generation, oldest first; the last is in force.
+
+    Raises AnchorsDrifted if one is missing, changed or out of line.
+    """
     if not exists(root):
         raise AnchorsDrifted([Drift(where=LOCK, what="there is none")], hint=NO_LOCK)
-    drifts = list(_shape(root))
-    generations: list[AnchorsLock] = []
-    if not drifts:
-        drifts = list(_walk(root, generations)) or list(_rewritten(root))
-    if drifts:
-        raise AnchorsDrifted(drifts, hint=RESTORE)
+    # In this order: files that are not there cannot be linked, nor broken links be asked of git.
+    _refuse(_misshapen(root))
+    generations, drifts = _follow(root)
+    _refuse(drifts)
+    _refuse(_rewritten(root))
     return generations
+
+
+def _refuse(drifts: Iterable[Drift]) -> None:
+    if listed := list(drifts):
+        raise AnchorsDrifted(listed, hint=RESTORE)
 
 
 def digest_of_lock(lock: AnchorsLock) -> str:
     """Of the file's bytes."""
-    return digest_of_bytes(_text(lock).encode())
+    return digest_of_bytes(canonical_text(lock).encode())
 
 
 def write_generation(root: Path, lock: AnchorsLock) -> None:
-    write_whole(root / _generation(lock.generation), _text(lock))
-    write_whole(root / LOCK, _text(lock))
-
-
-def _text(lock: AnchorsLock) -> str:
-    return canonical_json(lock.model_dump(mode="json")) + "\n"
+    # The head last: killed in between, the chain is refused, and not read without its newest.
+    write_whole(root / _generation(lock.generation), canonical_text(lock))
+    write_whole(root / LOCK, canonical_text(lock))
 
 
 def _generation(number: int) -> str:
     return f"{GENERATIONS}/{number}.lock"
 
 
-def _shape(root: Path) -> Iterator[Drift]:
-    """Plain files, numbered from 1 without a gap, the last one in force."""
-    found, drifts = digest_tree(root, GENERATIONS)
+# --- its files ------------------------------------------------------------------------------
+
+
+def _misshapen(root: Path) -> Iterator[Drift]:
+    """What keeps the files from being plain ones, numbered from 1 without a gap."""
+    files, drifts = digest_tree(root, GENERATIONS)
     yield from drifts
     head = root / LOCK
     if head.is_symlink() or not head.is_file():
         yield Drift(where=LOCK, what="is missing, or is no plain file")
         return
-    expected = [_generation(number) for number in range(1, len(found) + 1)]
-    for name in sorted({*expected, *found}):
-        if name not in found or name not in expected:
-            yield Drift(
-                where=name,
-                what="is missing from the chain" if name in expected else "is no part of the chain",
-            )
-    if not found:
+    expected = [_generation(number) for number in range(1, len(files) + 1)]
+    yield from _gaps(expected, files)
+    if not files:
         yield Drift(where=_generation(1), what="is missing from the chain")
-    elif not drifts and expected[-1] in found and found[expected[-1]] != digest_of_file(head):
-        yield Drift(
-            where=LOCK,
-            what=f"is not {expected[-1]}",
-            expected=found[expected[-1]],
-            found=digest_of_file(head),
-        )
+    elif not drifts and expected[-1] in files:
+        yield from _other_head(head, expected[-1], files[expected[-1]])
 
 
-def _walk(root: Path, generations: list[AnchorsLock]) -> Iterator[Drift]:
-    """Fills `generations`; a drift where a link of the chain does not hold."""
+def _gaps(expected: Iterable[str], files: Iterable[str]) -> Iterator[Drift]:
+    missing, extra = {*expected} - {*files}, {*files} - {*expected}
+    for name in sorted(missing | extra):
+        what = "is no part of the chain"
+        if name in missing:
+            what = "is missing from the chain"
+        yield Drift(where=name, what=what)
+
+
+def _other_head(head: Path, newest: str, digest: str) -> Iterator[Drift]:
+    # Putting generation 1 back as the head would undo what generation 2 locked.
+    found = digest_of_file(head)
+    if found != digest:
+        yield Drift(where=LOCK, what=f"is not {newest}", expected=digest, found=found)
+
+
+# --- its links ------------------------------------------------------------------------------
+
+
+def _follow(root: Path) -> tuple[list[AnchorsLock], list[Drift]]:
+    """Every generation up to one that cannot be read, and a drift for each broken link."""
+    generations: list[AnchorsLock] = []
+    drifts: list[Drift] = []
     previous: str | None = None
-    for number in range(1, len(list((root / GENERATIONS).glob("*.lock"))) + 1):
-        name = _generation(number)
+    for number, name in enumerate(_generation_names(root), start=1):
         data = (root / name).read_bytes()
         try:
             lock = parse_json(data, AnchorsLock, where=name)
         except CatalogError as error:
-            yield Drift(where=name, what=f"is no generation: {error.problems[0].message}")
-            return
-        if digest_of_lock(lock) != digest_of_bytes(data):
-            # Spaces, or a key given twice: two readers could see two locks.
-            yield Drift(
-                where=name,
-                what="is not canonical JSON",
-                expected=digest_of_lock(lock),
-                found=digest_of_bytes(data),
-            )
-        if lock.generation != number or lock.previous != previous:
-            what = f"calls itself generation {lock.generation}; the digest of the one before it does not hold"
-            yield Drift(where=name, what=what, expected=previous or "", found=lock.previous or "")
-        if generations and lock.kind == "accept" and lock.chain != generations[-1].chain:
-            yield Drift(
-                where=name, what="names another start of its chain than the generation before it"
-            )
-        if (
-            generations
-            and lock.kind == "accept"
-            and lock.gold_weights != generations[-1].gold_weights
-        ):
-            yield Drift(
-                where=name,
-                what="weighs the gold otherwise than the generation before it; only a regrade may",
-            )
+            what = f"is no generation: {error.problems[0].message}"
+            drifts.append(Drift(where=name, what=what))
+            break
+        drifts += _not_canonical(name, data, lock)
+        drifts += _out_of_line(name, number, lock, previous)
+        drifts += _moved_grades(name, lock, generations)
         generations.append(lock)
         previous = digest_of_bytes(data)
+    return generations, drifts
+
+
+def _generation_names(root: Path) -> list[str]:
+    """From the first on, as many as there are files."""
+    count = len(list((root / GENERATIONS).glob("*.lock")))
+    return [_generation(number) for number in range(1, count + 1)]
+
+
+def _not_canonical(name: str, data: bytes, lock: AnchorsLock) -> Iterator[Drift]:
+    # Spaces, or a key given twice: two readers could see two locks.
+    expected, found = digest_of_lock(lock), digest_of_bytes(data)
+    if expected != found:
+        yield Drift(where=name, what="is not canonical JSON", expected=expected, found=found)
+
+
+def _out_of_line(
+    name: str, number: int, lock: AnchorsLock, previous: str | None
+) -> Iterator[Drift]:
+    if lock.generation != number or lock.previous != previous:
+        what = (
+            f"calls itself generation {lock.generation}; "
+            "the digest of the one before it does not hold"
+        )
+        yield Drift(where=name, what=what, expected=previous or "", found=lock.previous or "")
+
+
+def _moved_grades(name: str, lock: AnchorsLock, earlier: Sequence[AnchorsLock]) -> Iterator[Drift]:
+    """What an accepted generation may not change; only a regrade may, which every report shows."""
+    if not earlier or lock.kind != "accept":
+        return
+    before = earlier[-1]
+    if lock.chain != before.chain:
+        what = "names another start of its chain than the generation before it"
+        yield Drift(where=name, what=what)
+    if lock.gold_weights != before.gold_weights:
+        what = "weighs the gold differently from the one before it; only a regrade may"
+        yield Drift(where=name, what=what)
+
+
+# --- its history ----------------------------------------------------------------------------
 
 
 def _rewritten(root: Path) -> Iterator[Drift]:
-    """Generations that git saw change on the main line, or since. Nothing where this is no git checkout: the chain's links are all then.
-
-    First parents alone: two branches may each accept a generation 2, and the one merged last has to number its own anew.
-    """
+    """Generations that git saw change; nothing without git, where the links are all there is."""
     if not (root / ".git").exists():
         return
-    from git import Git, GitCommandError  # noqa: PLC0415 - gitpython looks for git when it is imported
-
+    git = git_of_checkout(root)
     options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
-    questions = (
-        ["log", "--first-parent", "-m", "--format=", *options, "HEAD"],
-        ["diff", *options, "HEAD"],
-    )
-    own = {
-        "GIT_DIR": str(root / ".git"),
-        "GIT_WORK_TREE": str(root),
-    }  # or a variable left by a hook would name another repository
-    changed: set[str] = set()
-    for question in questions:
-        try:
-            said = Git(str(root)).execute(
-                ["git", "--no-replace-objects", *question, "--", GENERATIONS], env=own
-            )
-        except GitCommandError:
-            return  # no commit yet, or a checkout that git does not trust
-        changed.update(str(said).split("\n") if said else ())
-    for name in sorted(changed - {""}):
-        yield Drift(
-            where=name, what="was changed after it was committed; a generation is only ever added"
-        )
+    try:
+        # First parents alone: two branches may each accept a generation 2, and the one merged last
+        # has to number its own anew.
+        committed = _names(git, "log", "--first-parent", "-m", "--format=", *options)
+        since = _names(git, "diff", *options)
+    except SourceError:
+        return  # no commit yet, or a repository that git cannot read
+    for name in sorted(committed | since):
+        what = "was changed after it was committed; a generation is only ever added"
+        yield Drift(where=name, what=what)
+
+
+def _names(git: Git, *question: str) -> set[str]:
+    """Files of the chain that a git command lists."""
+    # A replace ref (`git replace`) would show a forged history in place of the committed one.
+    asked = ("--no-replace-objects", *question, "HEAD", "--", GENERATIONS)
+    return set(run_git(git, *asked).split("\n")) - {""}

@@ -1,4 +1,7 @@
-"""Every file under scenarios/ by digest. Digests are of bytes, never of a parsed form: what YAML or JSON makes of them cannot hide."""
+"""Every file under scenarios/ by digest.
+
+Digests are of bytes, never of a parsed form: two spellings that YAML reads alike cannot hide.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from pathlib import Path
 
 from runner.catalog import HELD_OUT
 from runner.errors import Drift
-from runner.scoring import adoption, fairness, keywords
+from runner.records import Record, canonical_json
+from runner.scoring import ADOPTION, FAIRNESS, keywords
 
 SCENARIOS = "scenarios"
 ANCHORS = f"{SCENARIOS}/{HELD_OUT}/"
@@ -26,23 +30,35 @@ def digest_of_file(path: Path) -> str:
     return digest_of_bytes(path.read_bytes())
 
 
-def digest_tree(root: Path, top: str = SCENARIOS) -> tuple[dict[str, str], list[Drift]]:
-    """Path from `root` -> digest of every file under `top`, and a drift for whatever is no plain file.
+def canonical_text(record: Record) -> str:
+    """A record as a file under locks/ holds it: one line of canonical JSON."""
+    return canonical_json(record.model_dump(mode="json")) + "\n"
 
-    A link is never followed: it could show one text to a reader of the lock and another to the judge.
-    """
+
+def digest_tree(root: Path, top: str = SCENARIOS) -> tuple[dict[str, str], list[Drift]]:
+    """Path from `root` -> digest of each file under `top`; a drift for what is no plain file."""
     files: dict[str, str] = {}
     drifts: list[Drift] = []
     for path in _entries(root / top):
         name = path.relative_to(root).as_posix()
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            drifts.append(Drift(where=name, what="is a symbolic link"))
-        elif stat.S_ISREG(mode) and path.lstat().st_size <= MAX_FILE_BYTES:
+        if what := _why_not_plain(path):
+            drifts.append(Drift(where=name, what=what))
+        elif not path.is_dir():
             files[name] = digest_of_file(path)
-        elif not stat.S_ISDIR(mode):
-            drifts.append(Drift(where=name, what="is no plain file, or is larger than 64 MB"))
     return files, drifts
+
+
+def _why_not_plain(path: Path) -> str:
+    """Empty for a folder and for a plain file."""
+    status = path.lstat()
+    # A link could show one text to a reader of the lock and another to the judge.
+    if stat.S_ISLNK(status.st_mode):
+        return "is a symbolic link"
+    # A pipe would be read for ever, and a file of some gigabytes would take the memory.
+    is_small_file = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES
+    if not is_small_file and not stat.S_ISDIR(status.st_mode):
+        return "is no plain file, or is larger than 64 MB"
+    return ""
 
 
 def _entries(top: Path) -> Iterator[Path]:
@@ -55,47 +71,57 @@ def _entries(top: Path) -> Iterator[Path]:
 
 
 def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Drift]:
-    """What is changed, missing or extra. A file under a new name is said to be renamed."""
-    missing = {name: digest for name, digest in expected.items() if name not in found}
-    extra = {name: digest for name, digest in found.items() if name not in expected}
-    drifts = [
-        Drift(where=name, what="changed", expected=digest, found=found[name])
-        for name, digest in expected.items()
-        if name in found and found[name] != digest
-    ]
-    for name, digest in missing.items():
-        now = next((other for other, same in extra.items() if same == digest), None)
-        drifts.append(
-            Drift(
-                where=name,
-                what=f"is missing; {now} holds its text" if now else "is missing",
-                expected=digest,
-            )
-        )
-    drifts += [
-        Drift(where=name, what="is not in the lock", found=digest) for name, digest in extra.items()
-    ]
+    """What is changed, missing or extra, sorted by path."""
+    drifts = [*_changed_or_missing(expected, found)]
+    for name, digest in _extra(expected, found).items():
+        drifts.append(Drift(where=name, what="is not in the lock", found=digest))
     return sorted(drifts, key=lambda drift: drift.where)
 
 
+def _changed_or_missing(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Drift]:
+    extra = _extra(expected, found)
+    for name, digest in expected.items():
+        if name not in found:
+            yield Drift(where=name, what=_missing(digest, extra), expected=digest)
+        elif found[name] != digest:
+            yield Drift(where=name, what="changed", expected=digest, found=found[name])
+
+
+def _extra(expected: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+    return {name: digest for name, digest in found.items() if name not in expected}
+
+
+def _missing(digest: str, extra: Mapping[str, str]) -> str:
+    # After `mv right.jsonl best.jsonl` two unrelated lines would send the reader to git.
+    for name, other in extra.items():
+        if other == digest:
+            return f"is missing; {name} holds its text"
+    return "is missing"
+
+
 def scenario_of(path: str) -> str:
-    """`scenarios/<suite>/<id>/` of a file; the file itself where it lies in no scenario's folder."""
+    """`scenarios/<suite>/<id>/` of a file; the file itself if it lies in no scenario's folder."""
     parts = path.split("/")
-    return "/".join(parts[:3]) + "/" if len(parts) > 3 else path
+    if len(parts) <= 3:
+        return path
+    return "/".join(parts[:3]) + "/"
 
 
 def is_frozen(path: str) -> bool:
-    """What only `regrade` may change: a held-out scenario, its transcripts and its grades. A rubric and a reference are `accept`'s."""
+    """True for what only `regrade` may change: a held-out scenario, its transcripts and grades."""
+    if not path.startswith(ANCHORS):
+        return False
     inside = path.removeprefix(scenario_of(path))
-    return path.startswith(ANCHORS) and not (
-        inside == "rubric.yaml" or inside.startswith("reference/")
-    )
+    return inside != "rubric.yaml" and not inside.startswith("reference/")
 
 
 def scoring_in_use() -> dict[str, float | str]:
     """The weights of both scores, and the version of what a check means."""
-    weights: dict[str, float | str] = {
-        f"fairness.{name}": weight for name, weight in fairness.WEIGHTS.items()
+    scoring: dict[str, float | str] = {
+        "check_semantics": keywords.SEMANTICS,
+        "bonus_weight": keywords.BONUS_WEIGHT,
     }
-    weights |= {f"adoption.{name}": weight for name, weight in adoption.WEIGHTS.items()}
-    return weights | {"check_semantics": keywords.SEMANTICS, "bonus_weight": keywords.BONUS_WEIGHT}
+    for half, parts in (("fairness", FAIRNESS), ("adoption", ADOPTION)):
+        for name, part in parts.items():
+            scoring[f"{half}.{name}"] = part.weight
+    return scoring

@@ -1,16 +1,17 @@
-"""Is a run's result judged by what the gate vouches for? A report shows scorecards that were written before it."""
+"""Is a run's result judged by what the gate vouches for? Scorecards are older than the report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runner.anchors.material import must_find
 from runner.anchors.verdicts import adds_up
-from runner.catalog import Catalog, pick
+from runner.catalog import Catalog, LoadedScenario, pick
 from runner.errors import Drift
 from runner.judges.checklist import verdict_inputs
 from runner.protocols import Judge
-from runner.records import Scored, Verdict
-from runner.store import RunStore
+from runner.records import Fairness, Rubric, Scored, Verdict
+from runner.store import EndedAttempt, RunStore
 from runner.transcript import iter_transcript, split
 
 SCORE_AGAIN = (
@@ -18,34 +19,29 @@ SCORE_AGAIN = (
 )
 
 
-def judged_otherwise(store: RunStore, catalog: Catalog, judge: Judge) -> Iterator[Drift]:
-    """Scorecards whose verdict is not of this judge, today's rubric and the cell's own transcript.
+def judged_differently(store: RunStore, catalog: Catalog, judge: Judge) -> Iterator[Drift]:
+    """Scorecards whose verdict is not of this judge, today's rubric and the cell's transcript.
 
-    Without this, scoring under an edited rubric and putting the rubric back would carry its figures through the gate.
+    Without this, scoring under an edited rubric and putting the rubric back would carry its figures
+    through the gate.
     """
     for item in store.load().cells:
         counted = store.counted_attempt(item.cell.id)
-        fairness = item.scorecard.fairness if item.scorecard else None
-        if (
-            counted is None
-            or fairness is None
-            or fairness.verdict is None
-            or not counted.result.outcome.is_measurement
-        ):
+        if item.scorecard is None or counted is None or not counted.result.outcome.is_measurement:
+            continue
+        fairness = item.scorecard.fairness
+        if fairness.verdict is None:
             continue
         loaded = pick(catalog.scenarios, item.cell.scenario, "scenario")
-        answer, _, _ = split(iter_transcript(counted.transcript), loaded.scenario)
-        inputs = verdict_inputs(
-            loaded.rubric, answer.steps, [step.must_cite for step in loaded.scenario.steps]
-        )
         where = f"cells/{item.cell.id}/scorecard.json"
-        yield from _differs(where, fairness.verdict, judge, inputs)
-        quality = fairness.llm_quality.value if isinstance(fairness.llm_quality, Scored) else None
-        if quality != fairness.verdict.quality or not adds_up(fairness.verdict, loaded.rubric):
-            yield Drift(
-                where=where,
-                what="its quality is not what its verdict's criteria and the rubric's weights make",
-            )
+        yield from _differs(where, fairness.verdict, judge, _inputs(loaded, counted))
+        yield from _lifted(where, fairness, fairness.verdict, loaded.rubric)
+
+
+def _inputs(loaded: LoadedScenario, attempt: EndedAttempt) -> str:
+    """What a verdict would be on today, as a digest."""
+    answer, _, _ = split(iter_transcript(attempt.transcript), loaded.scenario)
+    return verdict_inputs(loaded.rubric, answer.steps, must_find(loaded.scenario))
 
 
 def _differs(where: str, verdict: Verdict, judge: Judge, inputs: str) -> Iterator[Drift]:
@@ -63,3 +59,12 @@ def _differs(where: str, verdict: Verdict, judge: Judge, inputs: str) -> Iterato
             expected=inputs,
             found=verdict.inputs,
         )
+
+
+def _lifted(where: str, fairness: Fairness, verdict: Verdict, rubric: Rubric) -> Iterator[Drift]:
+    """A quality that was written by hand, in the scorecard or in its verdict."""
+    quality = fairness.parts.get("llm_quality")
+    is_the_verdicts = isinstance(quality, Scored) and quality.value == verdict.quality
+    if not is_the_verdicts or not adds_up(verdict, rubric):
+        what = "its quality is not what its verdict's criteria and the rubric's weights make"
+        yield Drift(where=where, what=what)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from runner.anchors.frozen import MAX_FILE_BYTES
 from runner.catalog import HELD_OUT, Catalog, LoadedScenario
 from runner.errors import CatalogError, Problem
-from runner.records import AnswerStep, GoldScores, GoldTranscript, MustCite, Rubric, parse_json
+from runner.records import (
+    AnswerStep,
+    GoldScores,
+    GoldStep,
+    GoldTranscript,
+    MustCite,
+    Rubric,
+    Scenario,
+    load_json,
+    parse_json,
+    read_text,
+)
 from runner.transcript import iter_transcript, split
 
 GOLD = "gold_scores.json"
@@ -43,10 +53,16 @@ class Anchor:
 
 
 def rubric_weights(rubric: Rubric) -> dict[str, dict[str, float]]:
-    return {
-        step.name: {name: criterion.weight for name, criterion in step.criteria.items()}
-        for step in rubric.steps
-    }
+    """Step -> criterion -> weight."""
+    weights: dict[str, dict[str, float]] = {}
+    for step in rubric.steps:
+        weights[step.name] = {name: criterion.weight for name, criterion in step.criteria.items()}
+    return weights
+
+
+def must_find(scenario: Scenario) -> tuple[tuple[MustCite, ...], ...]:
+    """The places that each step asks for."""
+    return tuple(step.must_cite for step in scenario.steps)
 
 
 def held_out(catalog: Catalog) -> list[LoadedScenario]:
@@ -64,100 +80,103 @@ def held_out(catalog: Catalog) -> list[LoadedScenario]:
     return loaded
 
 
-def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -> list[Anchor]:
-    """Every anchor, sorted. `gold_weights`: as the lock holds them; None takes today's rubrics', which only new grades may.
+# --- anchors --------------------------------------------------------------------------------
 
-    Raises CatalogError with every problem of every gold file.
+
+def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -> list[Anchor]:
+    """Every anchor, sorted. Raises CatalogError with every problem of every gold file.
+
+    `gold_weights`: as the lock holds them. None takes today's rubrics', which only new grades may:
+    the rubric's editor would otherwise move the gold as well.
     """
     anchors: list[Anchor] = []
     problems: list[Problem] = []
     for loaded in held_out(catalog):
-        weights = (
-            rubric_weights(loaded.rubric)
-            if gold_weights is None
-            else gold_weights.get(loaded.scenario.id, {})
-        )
+        weights: Weights = rubric_weights(loaded.rubric)
+        if gold_weights is not None:
+            weights = gold_weights.get(loaded.scenario.id, {})
         try:
             anchors += _anchors_of(loaded, weights)
         except CatalogError as error:
             problems += error.problems
     if problems:
-        raise CatalogError(
-            problems,
-            hint="a grade is a number from 0 to 1 for every criterion of every step of every transcript",
+        hint = (
+            "a grade is a number from 0 to 1 for every criterion of every step of every transcript"
         )
+        raise CatalogError(problems, hint=hint)
     return anchors
 
 
 def _anchors_of(loaded: LoadedScenario, weights: Weights) -> Iterator[Anchor]:
     where = f"scenarios/{HELD_OUT}/{loaded.scenario.id}/{GOLD}"
     gold = read_gold(loaded.folder / GOLD, where)
-    problems = [
-        Problem(where=where, message=message) for message in _misfits(gold, loaded, weights)
-    ]
-    if problems:
-        raise CatalogError(problems)
+    if messages := list(_misfits(gold, loaded, weights)):
+        raise CatalogError([Problem(where=where, message=message) for message in messages])
     for graded in sorted(gold.transcripts, key=lambda graded: graded.transcript):
-        answer, _, _ = split(
-            iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript), loaded.scenario
-        )
-        yield Anchor(
-            scenario=loaded.scenario.id,
-            transcript=graded.transcript,
-            rubric=loaded.rubric,
-            answer=answer.steps,
-            must_find=tuple(step.must_cite for step in loaded.scenario.steps),
-            gold_steps=gold_steps(graded, weights),
-        )
+        yield _anchor(loaded, graded, weights)
+
+
+def _anchor(loaded: LoadedScenario, graded: GoldTranscript, weights: Weights) -> Anchor:
+    events = iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript)
+    answer, _, _ = split(events, loaded.scenario)
+    return Anchor(
+        scenario=loaded.scenario.id,
+        transcript=graded.transcript,
+        rubric=loaded.rubric,
+        answer=answer.steps,
+        must_find=must_find(loaded.scenario),
+        gold_steps=gold_steps(graded, weights),
+    )
 
 
 def gold_steps(graded: GoldTranscript, weights: Weights) -> tuple[float, ...]:
-    """Σ weight × grade of each step, as a judge's quality is made."""
-    return tuple(
-        min(
-            1.0,
-            math.fsum(
-                weights[step.name][name] * criterion.score
-                for name, criterion in step.criteria.items()
-            ),
-        )
-        for step in graded.steps
-    )
+    """Of each step Σ weight × grade, as a judge's quality is made."""
+    return tuple(_weighed(step, weights[step.name]) for step in graded.steps)
+
+
+def _weighed(step: GoldStep, weights: Mapping[str, float]) -> float:
+    # Added plainly, 0.6 + 0.3 + 0.1 is 0.9999999999999999: a tie would be broken by nothing.
+    total = math.fsum(weights[name] * criterion.score for name, criterion in step.criteria.items())
+    return min(1.0, total)
+
+
+# --- hand grades ----------------------------------------------------------------------------
 
 
 def read_gold(path: Path, where: str) -> GoldScores:
     """Raises CatalogError; a grade of NaN, and a key given twice, are errors."""
+    text = read_text(path, where=where, limit_bytes=MAX_FILE_BYTES)
     try:
-        text = path.read_text(encoding="utf-8")
-        json.loads(text, object_pairs_hook=_once)
-    except OSError as error:
-        raise CatalogError(
-            [Problem(where=where, message=f"cannot be read: {error.strerror}")]
-        ) from error
+        load_json(text)  # for its refusal: pydantic takes the last of two equal keys
     except ValueError as error:
         raise CatalogError([Problem(where=where, message=f"not usable JSON: {error}")]) from error
     return parse_json(text, GoldScores, where=where)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A key given twice would let a reader see one grade and the gate another."""
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) != len(keys):
-        raise ValueError(f"a key is given twice among {keys}")
-    return dict(pairs)
-
-
 def _misfits(gold: GoldScores, loaded: LoadedScenario, weights: Weights) -> Iterator[str]:
-    """What of the grades does not fit the scenario, its transcripts, or the weights they are summed with."""
+    """What of the grades does not fit the scenario, its transcripts, or the weights."""
     if gold.scenario != loaded.scenario.id:
         yield f"grades {gold.scenario!r}, but lies in {loaded.scenario.id!r}"
-    folder = loaded.folder / TRANSCRIPTS
-    there = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     graded = sorted(item.transcript for item in gold.transcripts)
-    if there != graded:
-        yield f"grades {graded}, but {TRANSCRIPTS}/ holds {there}"
+    files = _transcript_names(loaded.folder / TRANSCRIPTS)
+    # Without this the worst anchor could be left ungraded, or a good one graded twice.
+    if graded != files:
+        yield f"grades {graded}, but {TRANSCRIPTS}/ holds {files}"
     expected = {step.name: sorted(weights.get(step.name, {})) for step in loaded.scenario.steps}
     for item in gold.transcripts:
-        found = {step.name: sorted(step.criteria) for step in item.steps}
-        if list(found.items()) != list(expected.items()) or len(item.steps) != len(expected):
-            yield f"{item.transcript}: grades {found}, expected {expected}, in that order"
+        yield from _misfit_steps(item, expected)
+
+
+def _misfit_steps(item: GoldTranscript, expected: Mapping[str, list[str]]) -> Iterator[str]:
+    """`expected`: step -> its criteria, sorted; steps in the scenario's order."""
+    found = {step.name: sorted(step.criteria) for step in item.steps}
+    in_order = list(found) == list(expected)
+    twice = len(item.steps) != len(found)
+    if found != expected or not in_order or twice:
+        yield f"{item.transcript}: grades {found}, expected {expected}, in that order"
+
+
+def _transcript_names(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir())

@@ -1,113 +1,150 @@
-"""What a judge says of every anchor: judged now, or stored under locks/verdicts/ and proven to be what was accepted."""
+"""What a judge says of every anchor: judged now, or stored under locks/verdicts/ as accepted."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from runner.anchors.frozen import digest_of_bytes
+from runner.anchors.agreement import ROUNDING
+from runner.anchors.frozen import canonical_text, digest_of_bytes
 from runner.anchors.material import Anchor
 from runner.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
 from runner.judges.checklist import verdict_inputs
 from runner.protocols import Judge
-from runner.records import Rubric, Verdict, canonical_json, digest_of, parse_json
+from runner.records import Rubric, RubricStep, StepVerdict, Verdict, digest_of, parse_json
 from runner.store import write_whole
 
 VERDICTS = "locks/verdicts"
-_EXACT = 1e-9
 
 
 def key_of(judge: Judge, anchor: Anchor) -> str:
-    """Digest of all that could change a verdict: judge, rubric, prompts, answer and must-find set."""
-    return digest_of(
-        [judge.name, judge.identity, verdict_inputs(anchor.rubric, anchor.answer, anchor.must_find)]
-    )
+    """Digest of all that could change a verdict: judge, rubric, prompts, answer, must-find set."""
+    return digest_of([judge.name, judge.identity, _inputs(anchor)])
 
 
-def text_of(verdict: Verdict) -> str:
-    return canonical_json(verdict.model_dump(mode="json")) + "\n"
+def _inputs(anchor: Anchor) -> str:
+    return verdict_inputs(anchor.rubric, anchor.answer, anchor.must_find)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """One anchor's place under locks/verdicts/."""
+
+    path: Path
+    accepted: str | None
+    """Digest of the file as the lock holds it; None if no generation does."""
+
+    @property
+    def where(self) -> str:
+        return f"{VERDICTS}/{self.path.name}"
+
+
+def _entry(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]) -> _Entry:
+    key = key_of(judge, anchor)
+    return _Entry(path=root / VERDICTS / f"{key}.json", accepted=locked.get(key))
+
+
+# --- a verdict for every anchor -------------------------------------------------------------
 
 
 def verdicts_of(
     root: Path, judge: Judge, anchors: Sequence[Anchor], locked: Mapping[str, str]
 ) -> list[Verdict]:
-    """One verdict an anchor. `locked`: verdict's key -> digest of its file, as accepted; a stored verdict counts only where that holds.
+    """One verdict per anchor. `locked`: a verdict's key -> digest of its file, as accepted.
 
-    A deterministic judge is asked again every time, and has to say what was accepted. Raises AnchorsDrifted where a stored verdict is not
-    what the lock says, NoVerdict naming every anchor that has none while its judge is out of reach.
+    A stored verdict counts only if its digest is the accepted one. A deterministic judge is asked
+    again every time, and has to say what was accepted. Raises AnchorsDrifted if a stored verdict is
+    not what the lock says; NoVerdict naming every anchor without one if the judge is out of reach.
     """
-    drifts = [drift for anchor in anchors for drift in _edited(root, judge, anchor, locked)]
-    if drifts:
-        raise AnchorsDrifted(
-            drifts,
-            hint="take the committed files back, or delete them: a verdict comes from its judge alone",
-        )
+    entries = [_entry(root, judge, anchor, locked) for anchor in anchors]
+    _refuse_edited(anchors, entries)
     verdicts: list[Verdict] = []
     missing: list[str] = []
-    for anchor in anchors:
+    for anchor, entry in zip(anchors, entries, strict=True):
         try:
-            verdicts.append(_verdict(root, judge, anchor, locked))
+            verdicts.append(_verdict(judge, anchor, entry))
         except NoVerdict as error:
             missing.append(f"  {anchor.name}: {error.what}")
     if missing:
-        what = (
-            f"{len(missing)} of {len(anchors)} anchors have no verdict of {judge.name}\n"
-            + "\n".join(missing)
-        )
+        heading = f"{len(missing)} of {len(anchors)} anchors have no verdict of {judge.name}"
         raise NoVerdict(
-            what,
-            hint="make the judge reachable, or choose another with --judge; --ungated goes on without",
+            "\n".join([heading, *missing]),
+            hint=(
+                "make the judge reachable, or choose another with --judge; "
+                "--ungated goes on without"
+            ),
         )
     return verdicts
 
 
-def _edited(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]) -> Iterator[Drift]:
-    key = key_of(judge, anchor)
-    path = root / VERDICTS / f"{key}.json"
-    where = f"{VERDICTS}/{path.name}"
-    if path.is_symlink():
-        yield Drift(where=where, what="is a symbolic link")
-    elif path.is_file() and key in locked and digest_of_bytes(path.read_bytes()) != locked[key]:
-        what = f"is not the verdict on {anchor.name} that was accepted"
-        yield Drift(
-            where=where, what=what, expected=locked[key], found=digest_of_bytes(path.read_bytes())
-        )
-
-
-def _verdict(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]) -> Verdict:
-    key = key_of(judge, anchor)
-    path = root / VERDICTS / f"{key}.json"
-    if key in locked and path.is_file() and not judge.deterministic:
-        return _checked(_parsed(path), judge, anchor)
-    verdict = _checked(judge.judge(anchor.rubric, anchor.answer, anchor.must_find), judge, anchor)
-    found = digest_of_bytes(text_of(verdict).encode())
-    if judge.deterministic and found != locked.get(key, found):
-        drift = Drift(
-            where=anchor.name,
-            what=f"{judge.name} no longer says what was accepted",
-            expected=locked[key],
-            found=found,
-        )
+def _refuse_edited(anchors: Sequence[Anchor], entries: Sequence[_Entry]) -> None:
+    drifts: list[Drift] = []
+    for anchor, entry in zip(anchors, entries, strict=True):
+        drifts += _edited(anchor, entry)
+    if drifts:
         raise AnchorsDrifted(
-            [drift],
-            hint="its identity should have changed with it; a judge that varies is not deterministic",
+            drifts,
+            hint=(
+                "take the committed files back, or delete them: "
+                "a verdict comes from its judge alone"
+            ),
         )
+
+
+def _edited(anchor: Anchor, entry: _Entry) -> Iterator[Drift]:
+    # A link could show one verdict to a reader and another to the gate.
+    if entry.path.is_symlink():
+        yield Drift(where=entry.where, what="is a symbolic link")
+        return
+    if entry.accepted is None or not entry.path.is_file():
+        return
+    found = digest_of_bytes(entry.path.read_bytes())
+    if found != entry.accepted:
+        what = f"is not the verdict on {anchor.name} that was accepted"
+        yield Drift(where=entry.where, what=what, expected=entry.accepted, found=found)
+
+
+def _verdict(judge: Judge, anchor: Anchor, entry: _Entry) -> Verdict:
+    if entry.accepted is not None and entry.path.is_file() and not judge.deterministic:
+        return _checked(_stored(entry), judge, anchor)
+    verdict = _checked(judge.judge(anchor.rubric, anchor.answer, anchor.must_find), judge, anchor)
+    if judge.deterministic and entry.accepted is not None:
+        _refuse_another(verdict, judge, anchor, entry.accepted)
     return verdict
 
 
-def _parsed(path: Path) -> Verdict:
+def _refuse_another(verdict: Verdict, judge: Judge, anchor: Anchor, accepted: str) -> None:
+    """A judge whose words changed while its identity did not may say anything tomorrow."""
+    found = digest_of_bytes(canonical_text(verdict).encode())
+    if found == accepted:
+        return
+    what = f"{judge.name} no longer says what was accepted"
+    drift = Drift(where=anchor.name, what=what, expected=accepted, found=found)
+    raise AnchorsDrifted(
+        [drift],
+        hint="its identity should have changed with it; a judge that varies is not deterministic",
+    )
+
+
+def _stored(entry: _Entry) -> Verdict:
     try:
-        return parse_json(path.read_bytes(), Verdict, where=f"{VERDICTS}/{path.name}")
+        return parse_json(entry.path.read_bytes(), Verdict, where=entry.where)
     except CatalogError as error:
-        drift = Drift(where=f"{VERDICTS}/{path.name}", what="is no verdict")
-        raise AnchorsDrifted([drift], hint="take the committed file back, or delete it") from error
+        raise AnchorsDrifted(
+            [Drift(where=entry.where, what="is no verdict")],
+            hint="take the committed file back, or delete it",
+        ) from error
+
+
+# --- is it believed? ------------------------------------------------------------------------
 
 
 def _checked(verdict: Verdict, judge: Judge, anchor: Anchor) -> Verdict:
-    """Only a verdict of this judge on this very answer, whose sums hold, counts. Raises NoVerdict."""
-    inputs = verdict_inputs(anchor.rubric, anchor.answer, anchor.must_find)
-    if (verdict.judge, verdict.identity, verdict.inputs) != (judge.name, judge.identity, inputs):
+    """Only a verdict of this judge on this very answer, with sums that hold. Raises NoVerdict."""
+    asked = (judge.name, judge.identity, _inputs(anchor))
+    if (verdict.judge, verdict.identity, verdict.inputs) != asked:
         raise NoVerdict("the verdict is of another judge, rubric or answer")
     if not adds_up(verdict, anchor.rubric):
         raise NoVerdict(
@@ -120,34 +157,36 @@ def adds_up(verdict: Verdict, rubric: Rubric) -> bool:
     """Each step is Σ weight × score of the rubric's criteria, the whole the mean of the steps."""
     if [step.name for step in verdict.steps] != [step.name for step in rubric.steps]:
         return False
-    for said, asked in zip(verdict.steps, rubric.steps, strict=True):
-        if said.criteria.keys() != asked.criteria.keys():
+    for judged, asked in zip(verdict.steps, rubric.steps, strict=True):
+        if not _step_adds_up(judged, asked):
             return False
-        total = math.fsum(
-            asked.criteria[name].weight * criterion.score
-            for name, criterion in said.criteria.items()
-        )
-        if abs(said.quality - min(1.0, total)) > _EXACT:
-            return False
-    return (
-        abs(
-            verdict.quality - math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)
-        )
-        <= _EXACT
-    )
+    mean = math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)
+    return abs(verdict.quality - mean) <= ROUNDING
+
+
+def _step_adds_up(judged: StepVerdict, asked: RubricStep) -> bool:
+    # A criterion left out, or one made up, would shift weight to the others.
+    if judged.criteria.keys() != asked.criteria.keys():
+        return False
+    weighed = [
+        asked.criteria[name].weight * criterion.score for name, criterion in judged.criteria.items()
+    ]
+    return abs(judged.quality - min(1.0, math.fsum(weighed))) <= ROUNDING
+
+
+# --- storing them ---------------------------------------------------------------------------
 
 
 def write_verdicts(
     root: Path, judge: Judge, anchors: Sequence[Anchor], verdicts: Sequence[Verdict]
 ) -> dict[str, str]:
-    """Store them; key -> digest of the file, as the lock holds them."""
-    texts = {
-        key_of(judge, anchor): text_of(verdict)
-        for anchor, verdict in zip(anchors, verdicts, strict=True)
-    }
-    for key, text in texts.items():
+    """Store them; returns key -> digest of the file, as the lock holds them."""
+    digests: dict[str, str] = {}
+    for anchor, verdict in zip(anchors, verdicts, strict=True):
+        key, text = key_of(judge, anchor), canonical_text(verdict)
         write_whole(root / VERDICTS / f"{key}.json", text)
-    return {key: digest_of_bytes(text.encode()) for key, text in texts.items()}
+        digests[key] = digest_of_bytes(text.encode())
+    return digests
 
 
 def forget_verdicts(root: Path, keep: set[str]) -> None:

@@ -26,7 +26,7 @@ from runner.sandbox.places import SERVER, STATE, WORKSPACE
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.servers import open_server, prove
+from runner.servers import open_server, require_canary
 
 if TYPE_CHECKING:
     from runner.run import Attempt
@@ -98,7 +98,7 @@ async def _mounted_server(
             measured.initialize_sec = ready.session.initialize_sec
             measured.warm_up_sec = ready.warm_up_sec
             repository = attempt.scenario.scenario.repository.label
-            canary = await prove(ready.session, spec, repository)
+            canary = await require_canary(ready.session, spec, repository)
             measured.canary_sec = canary.wall_sec
             measured.state_mb = await _state_mb(container)
             yield ready.session
@@ -199,7 +199,7 @@ def _fingerprint(
 def _tools_seen(session: ServerSession | None) -> ToolsSeen | None:
     if session is None:
         return None
-    return session.seen
+    return session.tools_seen
 
 
 def _server_version(spec: ServerSpec | None) -> str:

@@ -1,4 +1,4 @@
-"""What `fairtrial ground` does with one file, as a pure function: cli.py reads the options and prints."""
+"""What `fairtrial ground` does with one file; cli.py reads the options and prints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from runner.grounding.verify import Grounding, ground
 from runner.importers.claude_code import read_text
 from runner.protocols import Files
+from runner.records import Record
 
 _SUMMARY_KEYS = (
     "total",
@@ -41,26 +42,27 @@ def ground_file(
     cache_dir: Path | None = None,
     repo_urls: Sequence[str] = (),
 ) -> tuple[dict[str, Any], Grounding]:
-    """The JSON object that `--json` prints for a text or transcript, and the grounding it says.
+    """The JSON object that `--json` prints for a text or transcript, and its grounding.
 
-    Raises FairtrialError where the file cannot be read.
+    Raises FairtrialError if the file cannot be read.
     """
     read = read_text(path)
-    grounding = ground(
-        read.texts, files, roots=(*roots, *read.roots), cache_dir=cache_dir, repo_urls=repo_urls
-    )
+    # A transcript names the folder its agent worked in; the user may name others.
+    all_roots = (*roots, *read.roots)
+    grounding = ground(read.texts, files, roots=all_roots, cache_dir=cache_dir, repo_urls=repo_urls)
     return as_json(str(path), files.commit, grounding), grounding
 
 
 def as_json(file: str, commit: str, grounding: Grounding) -> dict[str, Any]:
-    """Exactly the keys that are promised; the other parts of the record stay in it."""
-    summary, citations = (
-        grounding.summary.model_dump(mode="json"),
-        [c.model_dump(mode="json") for c in grounding.citations],
-    )
+    """Exactly the keys that are promised; the other parts of the records stay in them."""
     return {
         "file": file,
         "commit": commit,
-        "summary": {key: summary[key] for key in _SUMMARY_KEYS},
-        "citations": [{key: citation[key] for key in _CITATION_KEYS} for citation in citations],
+        "summary": _some_fields(grounding.summary, _SUMMARY_KEYS),
+        "citations": [_some_fields(c, _CITATION_KEYS) for c in grounding.citations],
     }
+
+
+def _some_fields(record: Record, keys: Sequence[str]) -> dict[str, Any]:
+    fields = record.model_dump(mode="json")
+    return {key: fields[key] for key in keys}

@@ -1,224 +1,301 @@
 """Text -> the citations it makes, as written. What they are worth is verify.py's business.
 
-A document is cut into chunks (heading, list item, paragraph, table, fence, JSON), and each chunk is read for three things: paths, lines,
-and the symbol that the same sentence or cell names (inline.py). Lines with no path of their own belong to the nearest path before them in
-their chunk, else to the item, lead-in or heading above it, else to the file named last in the section.
-
-Every pattern is linear: a repeat is bounded or possessive, and none can start inside its own match.
+A document is cut into chunks (heading, list item, paragraph, table, fence, JSON), and each chunk is
+read for three things (inline.py): paths, lines, and the symbol that the same sentence or cell names.
+Lines with no path of their own belong to the nearest path before them in their chunk, else to the
+item, lead-in or heading above it, else to the file named last in the section.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import MOST_CANDIDATES, Mention, Reading, read_chunk
-from runner.grounding.structured import is_rule, paths_in, read_json, read_table
+from runner.grounding.inline import MOST_CANDIDATES, Reading, paths_in, read_chunk
+from runner.grounding.json_answers import read_json
+from runner.grounding.mentions import Mention
+from runner.grounding.tables import is_rule, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^`\n]*)\Z")
+_FENCE = re.compile(r"[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)\Z")
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S")
-_ITEM = re.compile(r"([ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_JSON_START = re.compile(r"\s*(?:\[\s*)?\{\s*[\"}]|\s*\[\s*[\"\[]")
-_CURSOR_FENCE = re.compile(r"(\d{1,7}):(\d{1,7}):(\S.*)\Z")
+_ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")  # - x, 1. x, 2) x
+_JSON_START = re.compile(
+    r"""
+    \s*(?:\[\s*)?\{\s*[\"}]  # {"file": …}, [{"file": …}], {}
+  | \s*\[\s*[\"\[]           # ["src/app.py:3"], [[…]]
+    """,
+    re.X,
+)
+_CURSOR_FENCE = re.compile(r"(?P<start>\d{1,7}):(?P<end>\d{1,7}):(?P<path>\S.*)\Z")  # 42:60:app.py
 _NUMBERED = re.compile(
-    r"[ \t>]*[-*+•][ \t]+[`*_]{0,3}(\d{1,7}(?:[-–]L?\d{1,7})?)[`*_]{0,3}(?::|\s[—–-])\s"
+    r"""
+    [ \t>]*[-*+•][ \t]+ [`*_]{0,3}                        # - **
+    (?P<lines>\d{1,7}(?:[-–]L?\d{1,7})?) [`*_]{0,3}       # 42-60**
+    (?: : | \s[—–-] ) \s                                  # `:` or a dash
+    """,
+    re.X,
 )
 _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
 
 def extract(text: str, index: PathIndex) -> list[Mention]:
-    """Every citation of a text, in order, repeats included; a file named without a line has start None."""
+    """Every citation of a text, in order, repeats included.
+
+    A file named without a line has start None.
+    """
     if _JSON_START.match(text):
-        whole = read_json(text, index)
-        if whole is not None:
-            return whole
+        mentions = read_json(text, index)
+        if mentions is not None:
+            return mentions
     return _Document(text, index).read()
 
 
-@dataclass(kw_only=True)
+class _ListItem(NamedTuple):
+    indent: int
+    file: str | None
+    """The first it names."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Scope:
     """Which file lines without one belong to."""
 
     heading: str | None = None
     lead: str | None = None
     """Of the paragraph that ends in a colon, until the next paragraph."""
-    items: list[tuple[int, str | None]] = field(default_factory=list)
-    """Indent and first file of each enclosing list item."""
+    items: tuple[_ListItem, ...] = ()
+    """The enclosing list items, outermost first."""
     last: str | None = None
 
     def inherited(self, indent: int) -> str | None:
-        above = next(
-            (file for depth, file in reversed(self.items) if depth < indent and file), None
-        )
-        return above or self.lead or self.heading or self.last
+        """The file that a chunk at this indent inherits."""
+        for item in reversed(self.items):
+            if item.indent < indent and item.file:
+                return item.file
+        return self.lead or self.heading or self.last
+
+    def within(self, indent: int) -> _Scope:
+        """The scope without the items that a chunk at this indent ends."""
+        enclosing = tuple(item for item in self.items if item.indent < indent)
+        return replace(self, items=enclosing)
 
 
 class _Document:
+    """Reads a text chunk by chunk: one method for each kind, which moves `at` past it."""
+
     def __init__(self, text: str, index: PathIndex) -> None:
         self.lines = text.split("\n")
-        self.index, self.at = index, 0
-        self.scope, self.found = _Scope(), list[Mention]()
+        self.index = index
+        self.at = 0
+        self.scope = _Scope()
+        self.mentions: list[Mention] = []
         self.named: list[str] = []
         """Paths named so far, the latest last."""
 
     def read(self) -> list[Mention]:
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            stripped = line.lstrip(" \t>")
-            if not stripped:
-                self.at += 1
-            elif stripped[0] in "`~" and (fence := _FENCE.match(line)):
-                self._fence(fence)
-            elif stripped[0] == "#" and _HEADING.match(line):
-                self._heading(line)
-            elif "|" in line and self.at + 1 < len(self.lines) and is_rule(self.lines[self.at + 1]):
-                self._table()
-            elif stripped[0] in "{[" and _JSON_START.match(line) and self._bare_json():
-                pass
-            else:
-                self._paragraph(line)
-        return self.found
+        while not self._at_end():
+            self._read_next(self.lines[self.at])
+        return self.mentions
 
-    # one method per kind of chunk; each moves self.at past it
+    def _at_end(self) -> bool:
+        return self.at >= len(self.lines)
+
+    def _read_next(self, line: str) -> None:
+        first = line.lstrip(" \t>")[:1]
+        if not first:
+            self.at += 1
+        elif first in "`~" and (fence := _FENCE.match(line)):
+            self._fence(fence)
+        elif first == "#" and _HEADING.match(line):
+            self._heading(line)
+        elif self._at_table():
+            self._table()
+        elif first not in "{[" or not self._bare_json():
+            self._paragraph(line)
+
+    # headings, tables, JSON
 
     def _heading(self, line: str) -> None:
-        """A heading that names a file owns the lines below it; any other ends the reach of the file before it."""
+        """A heading that names a file owns the lines below it; any other ends that file's reach."""
         reading = self._keep(read_chunk(line, self.index))
-        self.scope = _Scope(
-            heading=reading.first_path, last=self.scope.last if len(self.named) == 1 else None
-        )
+        last = None
+        # An answer about one file needs not name it again below each heading.
+        if len(self.named) == 1:
+            last = self.scope.last
+        self.scope = _Scope(heading=reading.first_path, last=last)
         self.at += 1
+
+    def _at_table(self) -> bool:
+        if "|" not in self.lines[self.at] or self.at + 1 >= len(self.lines):
+            return False
+        return is_rule(self.lines[self.at + 1])
 
     def _table(self) -> None:
         rows = [self.lines[self.at]]
         self.at += 2
-        while (
-            self.at < len(self.lines) and "|" in self.lines[self.at] and self.lines[self.at].strip()
-        ):
+        while not self._at_end() and "|" in self.lines[self.at]:
             rows.append(self.lines[self.at])
             self.at += 1
-        self.found += read_table(rows, self.index, self.scope.inherited(0))
-
-    def _paragraph(self, line: str) -> None:
-        item = _ITEM.match(line)
-        indent = len(item[1].expandtabs(4)) if item else len(line) - len(line.lstrip())
-        chunk = [line]
-        self.at += 1
-        while self.at < len(self.lines) and self._goes_on(self.lines[self.at]):
-            chunk.append(self.lines[self.at])
-            self.at += 1
-        text = "\n".join(chunk)
-        if _PROMPT.match(line):
-            return
-        if item:
-            while self.scope.items and self.scope.items[-1][0] >= indent:
-                self.scope.items.pop()
-        else:
-            self.scope.items = [(depth, file) for depth, file in self.scope.items if depth < indent]
-        inherited = self.scope.inherited(indent)
-        text = (
-            _numbered_as_line(text)
-            if item and (self.scope.heading or self.scope.lead or self.scope.items)
-            else text
-        )
-        reading = self._keep(read_chunk(text, self.index, inherited))
-        if item:
-            self.scope.items.append((indent, reading.first_path))
-        elif not indent:
-            self.scope.lead = (
-                (reading.last_path or inherited) if text.rstrip(" *_").endswith(":") else None
-            )
-
-    def _goes_on(self, line: str) -> bool:
-        stripped = line.lstrip(" \t>")
-        if not stripped or _ITEM.match(line) or _HEADING.match(line) or _PROMPT.match(line):
-            return False
-        if stripped[0] in "`~" and _FENCE.match(line):
-            return False
-        return not (
-            "|" in line and self.at + 1 < len(self.lines) and is_rule(self.lines[self.at + 1])
-        )
+        self.mentions += read_table(rows, self.index, self.scope.inherited(0))
 
     def _bare_json(self) -> bool:
-        """JSON that stands in the text without a fence, up to the first blank line or fence."""
-        end = self.at
-        while (
-            end < len(self.lines) and self.lines[end].strip() and not _FENCE.match(self.lines[end])
-        ):
-            end += 1
-        found = read_json("\n".join(self.lines[self.at : end]), self.index, self.scope.inherited(0))
-        if found is None:
+        """JSON without a fence, up to the first blank line or fence; false if it is none."""
+        if not _JSON_START.match(self.lines[self.at]):
             return False
-        self.found += found
+        end = self.at
+        while end < len(self.lines) and self.lines[end].strip():
+            if _FENCE.match(self.lines[end]):
+                break
+            end += 1
+        text = "\n".join(self.lines[self.at : end])
+        if not self._json(text):
+            return False
         self.at = end
         return True
 
+    def _json(self, text: str) -> bool:
+        """False if the text is no JSON."""
+        mentions = read_json(text, self.index, self.scope.inherited(0))
+        if mentions is None:
+            return False
+        self.mentions += mentions
+        return True
+
+    # paragraphs and list items
+
+    def _paragraph(self, line: str) -> None:
+        item = _ITEM.match(line)
+        text = self._paragraph_text()
+        if _PROMPT.match(line):  # $ grep -n foo src/app.py:42
+            return
+        if item:
+            self._list_item(text, len(item["indent"].expandtabs(4)))
+        else:
+            self._prose(text, len(line) - len(line.lstrip()))
+
+    def _paragraph_text(self) -> str:
+        begin = self.at
+        self.at += 1
+        while not self._at_end() and self._continues(self.lines[self.at]):
+            self.at += 1
+        return "\n".join(self.lines[begin : self.at])
+
+    def _continues(self, line: str) -> bool:
+        first = line.lstrip(" \t>")[:1]
+        if not first or _ITEM.match(line) or _HEADING.match(line) or _PROMPT.match(line):
+            return False
+        if first in "`~" and _FENCE.match(line):
+            return False
+        return not self._at_table()
+
+    def _list_item(self, text: str, indent: int) -> None:
+        self.scope = self.scope.within(indent)
+        inherited = self.scope.inherited(indent)
+        if self.scope.heading or self.scope.lead or self.scope.items:
+            text = _numbered_as_line(text)
+        reading = self._keep(read_chunk(text, self.index, inherited))
+        item = _ListItem(indent, reading.first_path)
+        self.scope = replace(self.scope, items=(*self.scope.items, item))
+
+    def _prose(self, text: str, indent: int) -> None:
+        self.scope = self.scope.within(indent)
+        inherited = self.scope.inherited(indent)
+        reading = self._keep(read_chunk(text, self.index, inherited))
+        if indent:
+            return
+        lead = None
+        if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
+            lead = reading.last_path or inherited
+        self.scope = replace(self.scope, lead=lead)
+
+    # fences
+
     def _fence(self, fence: re.Match[str]) -> None:
-        mark, info = fence[1], fence[2].strip()
+        info = fence["info"].strip()
+        body = self._fence_body(fence["mark"])
+        cursor = _CURSOR_FENCE.match(info)
+        if cursor:
+            place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
+            self._keep(read_chunk(place, self.index, strict=True))
+            return
+        language = re.split(r"[\s:{,]", info.lower(), maxsplit=1)[0]
+        title = info[len(language) :].lstrip(":{, ")
+        if title:  # ```python title="src/app.py:42"
+            self._keep(read_chunk(title, self.index, self.scope.inherited(0)))
+        self._fenced(language, body)
+
+    def _fence_body(self, mark: str) -> list[str]:
         self.at += 1
         begin = self.at
-        while self.at < len(self.lines) and not self._closes(self.lines[self.at], mark):
+        while not self._at_end() and not _closes(self.lines[self.at], mark):
             self.at += 1
         body = self.lines[begin : self.at]
         self.at += 1
-        cursor = _CURSOR_FENCE.match(info)
-        if cursor:
-            self._keep(
-                read_chunk(f"{cursor[3].strip()}:{cursor[1]}-{cursor[2]}", self.index, strict=True)
-            )
-            return
-        word = re.split(r"[\s:{,]", info.lower(), maxsplit=1)[0]
-        if len(info) > len(word):
-            self._keep(
-                read_chunk(info[len(word) :].lstrip(":{, "), self.index, self.scope.inherited(0))
-            )
-        self._fenced(word, body)
+        return body
 
-    def _closes(self, line: str, mark: str) -> bool:
-        stripped = line.strip(" \t>")
-        return len(stripped) >= len(mark) and not stripped.strip(mark[0])
-
-    def _fenced(self, word: str, body: list[str]) -> None:
-        if word in MUTE_FENCES:
+    def _fenced(self, language: str, body: list[str]) -> None:
+        if language in MUTE_FENCES:
             return
         text = "\n".join(body)
-        if word.startswith("json") or (not word and _JSON_START.match(text)):
-            found = read_json(text, self.index, self.scope.inherited(0))
-            if found is not None:
-                self.found += found
+        if language.startswith("json") or (not language and _JSON_START.match(text)):
+            if self._json(text):
                 return
-            word = "text"
-        strict = bool(word) and word not in PROSE_FENCES
-        inherited = None if strict else self.scope.inherited(0)
+            language = "text"  # truncated, or with comments
+        self._fenced_lines(body, strict=bool(language) and language not in PROSE_FENCES)
+
+    def _fenced_lines(self, body: list[str], *, strict: bool) -> None:
+        """`strict` for a code sample: `data[1:42]` must not become a line of the file above."""
+        inherited = None
+        if not strict:
+            inherited = self.scope.inherited(0)
         for line in body:
             if _PROMPT.match(line) or self._foreign_traceback(line):
                 continue
             reading = read_chunk(line, self.index, inherited, strict=strict)
             inherited = reading.last_path or inherited
-            self.found += [m for m in reading.mentions if m.start is not None or not strict]
+            for mention in reading.mentions:
+                if mention.start is not None or not strict:
+                    self.mentions.append(mention)
 
     def _foreign_traceback(self, line: str) -> bool:
+        """`File "/usr/lib/python3.11/json/decoder.py", line 355`: its line is of no file here."""
         frame = _TRACEBACK.match(line)
-        return bool(frame) and not paths_in(frame["path"], self.index) if frame else False
+        return frame is not None and not paths_in(frame["path"], self.index)
+
+    # what was named
 
     def _keep(self, reading: Reading) -> Reading:
-        known = self.named[::-1]
-        self.found += [
-            replace(m, others=tuple(dict.fromkeys((*m.others, *known)))) if m.tied != "own" else m
-            for m in reading.mentions
-        ]
-        paths = list(dict.fromkeys(reading.paths))
-        self.named = [*(path for path in self.named if path not in paths), *paths][
-            -MOST_CANDIDATES:
-        ]
-        self.scope.last = reading.last_path or self.scope.last
+        for mention in reading.mentions:
+            self.mentions.append(self._with_candidates(mention))
+        named = [path for path in self.named if path not in reading.paths]
+        named += dict.fromkeys(reading.paths)
+        # Unbounded, a text of nothing but paths would take quadratic time.
+        self.named = named[-MOST_CANDIDATES:]
+        self.scope = replace(self.scope, last=reading.last_path or self.scope.last)
         return reading
+
+    def _with_candidates(self, mention: Mention) -> Mention:
+        """Lines without a path may belong to any file named before, in this chunk or above."""
+        if mention.tied == "own":
+            return mention
+        others = dict.fromkeys((*mention.others, *reversed(self.named)))
+        return replace(mention, others=tuple(others))
+
+
+def _closes(line: str, mark: str) -> bool:
+    """A fence of ```` is closed by as many backticks or more, and by nothing else."""
+    stripped = line.strip(" \t>")
+    return len(stripped) >= len(mark) and not stripped.strip(mark[0])
 
 
 def _numbered_as_line(text: str) -> str:
     """`- 42-60: parse` under a heading that names the file: the number is a line."""
     numbered = _NUMBERED.match(text)
-    return f"{text[: numbered.start(1)]}L{text[numbered.start(1) :]}" if numbered else text
+    if numbered is None:
+        return text
+    begin = numbered.start("lines")
+    return f"{text[:begin]}L{text[begin:]}"

@@ -1,7 +1,9 @@
-"""Which symbol a sentence names for a citation. Conservative: a symbol read wrongly turns an honest citation into an invention.
+"""Which symbol a sentence names for a citation.
 
-Only the nearest symbol counts, before the citation first, and only where nothing but glue (brackets, dashes, `at`, `defined in`, a kind
-of thing) stands between the two. A code span names a symbol; a bare word does so where no English word looks like it.
+It is conservative: a symbol read wrongly turns an honest citation into an invention. Only the
+nearest symbol counts, before the citation first, and only if nothing but glue (brackets, dashes,
+`at`, `defined in`, a kind of thing) stands between the two. A code span names a symbol; a bare word
+does so if no English word looks like it.
 """
 
 from __future__ import annotations
@@ -9,147 +11,266 @@ from __future__ import annotations
 import bisect
 import re
 from itertools import pairwise
+from typing import NamedTuple
 
 from runner.grounding.words import EXTENSIONS, LITERALS
 
+SEPARATOR = re.compile(r"::|->|[.#$\\]")
+"""Between a qualifier and a name: `Router::new`, `this->next`, `Flask.run`, `Shop#open`, `A\\B`."""
+
 _IDENT = r"[^\W\d]\w*"
+_RECEIVER = rf"(?P<receiver>{_IDENT})"
 _DECLARED = re.compile(
-    r"(?:(?:async|pub(?:\(\w+\))?|export|default|static|abstract|final|override|public|private|protected|internal|inline|virtual|unsafe|extern"
-    r"|open|suspend|data|sealed|readonly|declare)\s+){0,4}"
-    r"(?:def|class|func|fn|fun|function\*?|struct|enum|trait|interface|type|const|let|var|val|static|macro|module|namespace|object|protocol"
-    rf"|extension|record|union|impl|\#define|macro_rules!)\s+(?:\(\s*(?:{_IDENT}\s+)?\*?(?P<receiver>{_IDENT})(?:\[[^\]]*\])?\s*\)\s*)?"
-    rf"(?P<name>[*&]?{_IDENT}(?:(?:::|\.|\#){_IDENT})*[?!]?)"
+    rf"""
+    (?: (?: async | pub(?:\(\w+\))?  # pub(crate) fn
+        | export | default | static | abstract | final | override | public | private | protected
+        | internal | inline | virtual | unsafe | extern | open | suspend | data | sealed | readonly
+        | declare
+        ) \s+
+    ){{0,4}}
+    (?: def | class | func | fn | fun | function\*? | struct | enum | trait | interface | type
+    | const | let | var | val | static | macro | module | namespace | object | protocol | extension
+    | record | union | impl | \#define | macro_rules!
+    ) \s+
+    (?: \( \s* (?:{_IDENT}\s+)? \*?{_RECEIVER} (?:\[[^\]]*\])? \s* \) \s* )?  # (c *Context)
+    (?P<name>[*&]?{_IDENT}(?:(?:::|\.|\#){_IDENT})*[?!]?)                     # Router::new, empty?
+    """,
+    re.X,
 )
 _NAME = re.compile(
-    rf"[&*@#.]{{0,2}}(?:\(\*?(?P<receiver>{_IDENT})\)\.)?(?P<name>{_IDENT}(?:(?:::|->|[.#$\\]){_IDENT})*[?!]?)"
-    r"(?P<call>\(.*\))?(?:\[\])?\.?$",
-    re.S,
+    rf"""
+    [&*@\#.]{{0,2}}                                         # &self, @decorator, .method
+    (?: \(\*?{_RECEIVER}\)\. )?                             # (*Engine).
+    (?P<name>{_IDENT}(?:(?:::|->|[.\#$\\]){_IDENT})*[?!]?)  # Flask.wsgi_app, empty?
+    (?P<call>\(.*\))?                                       # (environ, start)
+    (?:\[\])?                                               # []
+    \.?$                                                    # the sentence's full stop
+    """,
+    re.S | re.X,
 )
-_GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")
+_GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")  # Layer<S>, Vec::<u8>
 _WORD = re.compile(
-    rf"(?<![\w`./\\@$-])(?:\(\*(?P<receiver>{_IDENT})\)\.)?(?P<name>{_IDENT}(?:(?:::|[.#]){_IDENT})*)(?P<call>\(\))?(?![\w`/\\]|[.:#]\w)"
+    rf"""
+    (?<![\w`./\\@$-])
+    (?: \(\*{_RECEIVER}\)\. )?                    # (*Engine).
+    (?P<name>{_IDENT}(?:(?:::|[.\#]){_IDENT})*)   # full_dispatch, Router::new
+    (?P<call>\(\))?                               # wsgi_app()
+    (?![\w`/\\]|[.:\#]\w)                         # not src/, a.py:3
+    """,
+    re.X,
 )
-_GLUE_WORD = (
-    r"the|a|an|is|are|was|at|in|on|from|of|via|see|near|around|inside|within|file|lines?|located|defined|declared|implemented|found|lives"
-    r"|introduced|defines|declares|definition|declaration|implementation|method|function|func|class|property|helper|constant|const|struct"
-    r"|trait|field|decorator|type|macro|enum|interface|attribute|variable|test|module|source|body|signature|impl|async|static|public|private"
-    r"|which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about"
-)
-_GLUE = re.compile(rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I)
+_GLUE_WORD = r"""
+    the|a|an|is|are|was|at|in|on|from|of|via|see|near|around|inside|within|file|lines?|located
+    |defined|declared|implemented|found|lives|introduced|defines|declares
+    |definition|declaration|implementation|method|function|func|class|property|helper
+    |constant|const|struct|trait|field|decorator|type|macro|enum|interface|attribute|variable|test
+    |module|source|body|signature|impl|async|static|public|private
+    |which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about
+"""
+_GLUE = re.compile(rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I | re.X)
+"""`` ` is defined in ` `` between a symbol and its citation, to the citation's beginning."""
 _DENIED = re.compile(
-    r"\b(?:(?:not|never|no|without|unlike|of|from|into|on|to|for|with|like|than|against)(?:\s(?:the|a|an|its|this|each|same))?"
-    r"|(?:in|within|inside)\s(?:the|a|an|its|this|each|same))[\s`*_(]*\Z",
-    re.I,
+    r"""
+    \b(?:
+        (?:not|never|no|without|unlike|of|from|into|on|to|for|with|like|than|against)  # not `foo`
+        (?:\s(?:the|a|an|its|this|each|same))?                                         # unlike the
+    |
+        (?:in|within|inside)\s(?:the|a|an|its|this|each|same)                          # in the
+    )
+    [\s`*_(]*\Z
+    """,
+    re.I | re.X,
 )
 """Before a symbol: it is denied, or it is where the thing is, not the thing."""
-_KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")
-_ELLIPSIS = re.compile(r"(?:/ ?|…|\*|\.\.)_\Z")
+_KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")  # the class Flask
+_ELLIPSIS = re.compile(r"(?:/[ ]?|…|\*|\.\.)_\Z")  # set_up/_down, *_handler: only part of a name
 _AFTER = re.compile(
-    r"[`*_\])]{0,4}[ \t]{0,2}(?:[—–:-]{1,2}|is|defines|declares|=)?[ \t]{0,2}[*_(]{0,3}(?=[`\w(])"
+    r"""
+    [`*_\])]{0,4} [ \t]{0,2}              # `a.py:3`
+    (?:[—–:-]{1,2}|is|defines|declares|=)?  # a.py:3 — `foo`
+    [ \t]{0,2} [*_(]{0,3}                 # a.py:3 (`foo`)
+    (?=[`\w(])
+    """,
+    re.X,
 )
-_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_LOOK_BACK, _LOOK_AHEAD = 240, 160
+"""Characters. Without these bounds, a text of nothing but symbols would take quadratic time."""
+
+
+class Span(NamedTuple):
+    """A code span: from its first backtick to behind its last."""
+
+    begin: int
+    end: int
+
+
+def spans_of(text: str) -> list[Span]:
+    """The code spans of a chunk, in order."""
+    if "`" not in text:
+        return []
+    return [Span(*span.span()) for span in _CODE_SPAN.finditer(text)]
 
 
 def symbol_of(span: str) -> str | None:
-    """The symbol that a code span is, or declares: `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`; None for anything else."""
+    """The symbol that a code span is, or declares; None for anything else.
+
+    `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`.
+    """
     text = span.strip()
     declared = _DECLARED.match(text)
     if declared:
-        return _usable(declared["receiver"], declared["name"], plain=True)
-    for _ in range(3):
+        return _symbol(declared["receiver"], declared["name"], plain=True)
+    for _ in range(3):  # Map<K, Vec<Box<V>>>
         text = _GENERICS.sub("", text)
     whole = _NAME.match(text)
-    return _usable(whole["receiver"], whole["name"], plain=True) if whole else None
-
-
-def _usable(receiver: str | None, name: str, *, plain: bool) -> str | None:
-    name = name.lstrip("*&")
-    last = re.split(r"::|->|[.#$\\]", name)[-1]
-    owned = (
-        last != name and name[:1].isupper()
-    )  # `QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb
-    if (
-        (last.lower() in LITERALS and not owned)
-        or (len(last) < 2 and not receiver)
-        or name.isdigit()
-    ):
+    if whole is None:
         return None
-    if (
-        "." in name
-        and last.lower() in EXTENSIONS
-        and "(" not in name
-        and len(last) <= 4
-        and last.islower()
-    ):
-        return None  # a file name
+    return _symbol(whole["receiver"], whole["name"], plain=True)
+
+
+def _symbol(receiver: str | None, name: str, *, plain: bool) -> str | None:
+    """A name as a symbol; None for a literal, a file's name or, unless `plain` will do, a word."""
+    name = name.lstrip("*&")
+    last = SEPARATOR.split(name)[-1]
+    if name.isdigit() or (len(last) < 2 and not receiver):
+        return None
+    # `QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb.
+    owned = last != name and name[:1].isupper()
+    if last.lower() in LITERALS and not owned:
+        return None
+    if _is_file_name(name, last):
+        return None
     if not plain and not _looks_like_code(name):
         return None
-    return f"{receiver}.{name}" if receiver else name
+    if receiver:
+        return f"{receiver}.{name}"
+    return name
+
+
+def _is_file_name(name: str, last: str) -> bool:
+    """`app.py`, `yarn.lock`; but `Shop.Lock` and `Shop.description` are symbols."""
+    short = len(last) <= 4 and last.islower()
+    return "." in name and short and last in EXTENSIONS
 
 
 def _looks_like_code(name: str) -> bool:
-    """No English word: an inner underscore, an inner capital after a small letter, a qualifier."""
+    """No English word has an inner underscore, a capital after a small letter, or a qualifier."""
     inner = name.strip("_")
     if "_" in inner or name.startswith("__"):
         return True
     if "::" in name or "#" in name:
         return True
-    if "." in name:
+    if "." in name:  # `e.g`, `end.Then`: only a capital or an underscore makes it code
         return any(c.isupper() or c == "_" for c in name)
-    return any(a.islower() and b.isupper() for a, b in pairwise(inner)) and inner not in _PROPER
+    mixed_case = any(a.islower() and b.isupper() for a, b in pairwise(inner))
+    return mixed_case and inner not in _PROPER
 
 
+def is_compound(symbol: str) -> bool:
+    """Several words in one, as no English word has: `open_shop`, `Shop.open`, `openShop`."""
+    return bool(_COMPOUND.search(symbol.strip("_")))
+
+
+_COMPOUND = re.compile(r"[_.#]|::|[a-z][A-Z]")
 _PROPER = frozenset(
-    "GitHub GitLab JavaScript TypeScript GraphQL PyPI MySQL PostgreSQL SQLite MongoDB YouTube OpenAI macOS DevOps".split()
+    """
+    GitHub GitLab JavaScript TypeScript GraphQL PyPI MySQL PostgreSQL SQLite MongoDB YouTube OpenAI
+    macOS DevOps
+    """.split()
 )
 
 
-def spans_of(text: str) -> list[tuple[int, int]]:
-    """Where the code spans of a chunk begin and end, backticks included."""
-    return [(span.start(), span.end()) for span in _SPAN.finditer(text)] if "`" in text else []
+# --- around a citation ----------------------------------------------------------------------
 
 
-def symbol_before(text: str, low: int, at: int, spans: list[tuple[int, int]]) -> str | None:
-    """The symbol that text[low:at] names last, with only glue between it and `at`; `at` may lie inside a code span."""
-    low = max(low, at - 240)
-    place = bisect.bisect_right(spans, (at, -1)) - 1
-    inside = place >= 0 and spans[place][0] < at < spans[place][1]
-    if (
-        inside and not text[spans[place][0] + 1 : at].strip()
-    ):  # the span is the citation's own: what names its symbol stands before it
-        at, place, inside = spans[place][0], place - 1, False
-    begin, end = -1, low
-    symbol: str | None = None
-    if inside:
-        end = low = max(low, spans[place][0] + 1)
-    elif place >= 0 and spans[place][0] >= low:
-        begin, end = spans[place]
-        symbol = symbol_of(text[begin + 1 : end - 1])
-    for word in _WORD.finditer(text, end, at):
-        kind = word["name"][0].isupper() and _KIND.search(
-            text, max(low, word.start() - 12), word.start()
-        )
-        name = _usable(word["receiver"], word["name"], plain=bool(word["call"] or kind))
-        if name and not _ELLIPSIS.search(text[max(0, word.start() - 3) : word.start()] + name[:1]):
-            begin, end, symbol = word.start(), word.end(), name
-    if symbol is None or not _GLUE.match(text[end:at]):
+class _Named(NamedTuple):
+    """What a text names last before a citation, and where."""
+
+    symbol: str | None
+    begin: int
+    end: int
+
+
+def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> str | None:
+    """The symbol that text[low:at] names last, with only glue between it and `at`.
+
+    `at` may lie inside a code span.
+    """
+    low = max(low, at - _LOOK_BACK)
+    span = _span_before(spans, at)
+    if span and at < span.end and not text[span.begin + 1 : at].strip():
+        # `src/app.py:42`: the span is the citation's own; its symbol is named before it.
+        at = span.begin
+        span = _span_before(spans, at)
+    named = _Named(None, -1, low)
+    if span and at < span.end:
+        # `foo src/app.py:42`: only words of the same span.
+        low = max(low, span.begin + 1)
+        named = _Named(None, -1, low)
+    elif span and span.begin >= low:
+        named = _Named(symbol_of(_inside(text, span)), *span)
+    named = _last_word(text, low, at, named)
+    if named.symbol is None or not _GLUE.match(text[named.end : at]):
         return None
-    return None if _DENIED.search(text[max(low, begin - 16) : begin]) else symbol
+    if _DENIED.search(text[max(low, named.begin - 16) : named.begin]):
+        return None
+    return named.symbol
 
 
-def symbol_after(text: str, at: int, high: int, spans: list[tuple[int, int]]) -> str | None:
-    """The symbol that follows directly: a code span, or in the citation's own code span a declaration."""
+def _span_before(spans: list[Span], at: int) -> Span | None:
+    """The last span that begins before `at`."""
+    place = bisect.bisect_left(spans, (at, -1))
+    if place == 0:
+        return None
+    return spans[place - 1]
+
+
+def _inside(text: str, span: Span) -> str:
+    return text[span.begin + 1 : span.end - 1]
+
+
+def _last_word(text: str, low: int, at: int, named: _Named) -> _Named:
+    """The last bare word behind what is named already that is a symbol; else that."""
+    for word in _WORD.finditer(text, named.end, at):
+        begin = word.start()
+        kind = None
+        if word["name"][0].isupper():  # `the class Flask`: else an English word
+            kind = _KIND.search(text, max(low, begin - 12), begin)
+        symbol = _symbol(word["receiver"], word["name"], plain=bool(word["call"] or kind))
+        if symbol and not _ELLIPSIS.search(text[max(0, begin - 3) : begin] + symbol[:1]):
+            named = _Named(symbol, begin, word.end())
+    return named
+
+
+def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> str | None:
+    """The symbol that follows directly: in a code span, or as a word that looks like code.
+
+    In the citation's own code span, only a declaration counts.
+    """
     line_end = text.find("\n", at, high)
-    high = min(high, at + 160) if line_end < 0 else min(line_end, at + 160)
-    place = bisect.bisect_right(spans, (at, -1)) - 1
-    if place >= 0 and spans[place][0] < at < spans[place][1] - 1:
-        rest = text[at : spans[place][1] - 1].strip()
-        return symbol_of(rest) if _DECLARED.match(rest) else None
+    if line_end >= 0:
+        high = line_end
+    high = min(high, at + _LOOK_AHEAD)
+    own = _span_before(spans, at)
+    if own and at < own.end - 1:
+        return _declared_in(text[at : own.end - 1].strip())
     gap = _AFTER.match(text, at, high)
-    after = spans[place + 1] if gap and place + 1 < len(spans) else None
-    if place >= 0 and gap and spans[place][0] >= at:
-        after = spans[place]
-    if gap and after and after[0] == gap.end() and after[1] <= high:
-        return symbol_of(text[after[0] + 1 : after[1] - 1])
-    word = _WORD.match(text, gap.end(), high) if gap else None
-    return _usable(word["receiver"], word["name"], plain=bool(word["call"])) if word else None
+    if gap is None:
+        return None
+    place = bisect.bisect_left(spans, (at, -1))
+    if place < len(spans):
+        following = spans[place]
+        if following.begin == gap.end() and following.end <= high:
+            return symbol_of(_inside(text, following))
+    word = _WORD.match(text, gap.end(), high)
+    if word is None:
+        return None
+    return _symbol(word["receiver"], word["name"], plain=bool(word["call"]))
+
+
+def _declared_in(rest: str) -> str | None:
+    """`src/app.py:42 fn route_layer` names it, `src/app.py:42 returns early` nothing."""
+    if not _DECLARED.match(rest):
+        return None
+    return symbol_of(rest)

@@ -26,7 +26,7 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import Mention
+from runner.grounding.mentions import Mention
 from runner.grounding.symbols import (
     Places,
     SourceFile,

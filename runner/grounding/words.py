@@ -1,4 +1,4 @@
-"""The closed lists extraction leans on. Each holds what agents' answers showed, not everything there is."""
+"""The closed lists that extraction uses. Each holds what agents' answers showed, not everything."""
 
 from __future__ import annotations
 
@@ -6,37 +6,27 @@ import builtins
 
 EXTENSIONS = frozenset(
     """
-    adoc asm astro awk bash bat bazel bzl c cc cfg cjs clj cljs cmake cmd coffee conf cpp cr cs csproj css csv cts cu cuh cxx cy d dart
-    dockerfile eex el elm erb erl ex exs f f90 fish fs fsx gd go gql gradle graphql groovy h haml handlebars hbs heex hh hpp hrl hs htm
-    html hxx idl in inc ini inl ipp ipynb java jinja jinja2 jl js json json5 jsonc jsx kt kts less lhs lisp lock lua m makefile md mdx
-    mjs mk ml mli mm mod mts nim nix njk pas patch php phtml pl plist pm po pp prisma properties proto ps1 pug pxd py pyi pyx qml r rake
-    rb re rei rkt rmd ron rs rst s sass sbt scala scm scss sh sln snap sol sql sum sv svelte svg swift t tcl templ tf tfvars toml ts tsv
-    tsx twig txt v vb vhd vim vue wat xml xsd yaml yml zig zsh
+    adoc asm astro awk bash bat bazel bzl c cc cfg cjs clj cljs cmake cmd coffee conf cpp cr
+    cs csproj css csv cts cu cuh cxx cy d dart dockerfile eex el elm erb erl ex exs f f90 fish
+    fs fsx gd go gql gradle graphql groovy h haml handlebars hbs heex hh hpp hrl hs htm html
+    hxx idl in inc ini inl ipp ipynb java jinja jinja2 jl js json json5 jsonc jsx kt kts less
+    lhs lisp lock lua m makefile md mdx mjs mk ml mli mm mod mts nim nix njk pas patch php
+    phtml pl plist pm po pp prisma properties proto ps1 pug pxd py pyi pyx qml r rake rb re
+    rei rkt rmd ron rs rst s sass sbt scala scm scss sh sln snap sol sql sum sv svelte svg
+    swift t tcl templ tf tfvars toml ts tsv tsx twig txt v vb vhd vim vue wat xml xsd yaml yml
+    zig zsh
     """.split()
 )
-"""Lower case. A path that is not in the tree must end in one of these (or in an extension of the tree) to be a path at all."""
+"""Lower case. A path that is not in the tree is one only if it ends in one of these, or in an
+extension that the tree has."""
 
-NAMES = (
-    "Makefile",
-    "Dockerfile",
-    "Justfile",
-    "justfile",
-    "Rakefile",
-    "Gemfile",
-    "Procfile",
-    "Jenkinsfile",
-    "Vagrantfile",
-    "Brewfile",
-    "Podfile",
-    "Fastfile",
-    "Containerfile",
-    "GNUmakefile",
-    "CODEOWNERS",
-    "LICENSE",
-    "BUILD",
-    "WORKSPACE",
+NAMES = tuple(
+    """
+    Makefile Dockerfile Justfile justfile Rakefile Gemfile Procfile Jenkinsfile Vagrantfile
+    Brewfile Podfile Fastfile Containerfile GNUmakefile CODEOWNERS LICENSE BUILD WORKSPACE
+    """.split()
 )
-"""Files without an extension that are one anywhere."""
+"""Files without an extension that are files in any repository."""
 
 FOREIGN_ROOTS = (
     "/usr/",
@@ -50,13 +40,14 @@ FOREIGN_ROOTS = (
     "/bin/",
     "/sbin/",
     "/var/",
-    "/tmp/",
-    "/root/.",  # noqa: S108 - told apart, never written
+    "/tmp/",  # noqa: S108 - recognised in text, never written to
+    "/root/.",
     "~/",
-    "$",
+    "$",  # $HOME/x.py
 )
-"""Somebody else's files: a traceback's, an installation's."""
+"""Files outside the repository: of a traceback, of an installation."""
 
+# Without these an installed copy of the project, seen in a traceback, would count as its source.
 FOREIGN_PARTS = (
     "site-packages/",
     "dist-packages/",
@@ -72,84 +63,60 @@ SUFFIX_TLDS = frozenset("com org net io dev ai co uk de edu gov app sh rs in me 
 """A first segment such as `example.com` makes the rest a web address or a Go module path."""
 
 MUTE_FENCES = frozenset(
-    "bash sh shell zsh fish console shell-session shellsession terminal powershell ps1 cmd bat diff patch".split()
+    """
+    bash sh shell zsh fish console shell-session shellsession terminal powershell ps1 cmd bat diff
+    patch
+    """.split()
 )
-"""What stands in these is a command, its output or a change: quoted, not claimed."""
+"""These hold a command, its output or a change: quoted, not claimed."""
 
 PROSE_FENCES = frozenset(
     "text txt plain plaintext markdown md ascii tree none mermaid yaml yml".split()
 )
-"""Read as prose, line by line; a fence with no language is too. Any other language is a code sample."""
+"""Read as prose, line by line, as a fence with no language is. Any other language is a code
+sample."""
 
 COMMANDS = frozenset(
     """
-    ack ag awk bash bat bundle cargo cat cd chmod composer cp ctags curl cut deno diff docker dotnet echo fd find gcc gh git go gofmt gradle
-    grep head hg jq java just kubectl less ls make mkdir mv mvn mypy node npm npx nl perl php pip pipx pnpm poetry pytest python python3
-    rg rm ruby ruff sed sh sort sudo svn tail tar tee test touch tox tree tsc uniq uv vi vim wc wget which xargs yarn zsh
+    ack ag awk bash bat bundle cargo cat cd chmod composer cp ctags curl cut deno diff docker
+    dotnet echo fd find gcc gh git go gofmt gradle grep head hg jq java just kubectl less ls
+    make mkdir mv mvn mypy node npm npx nl perl php pip pipx pnpm poetry pytest python python3
+    rg rm ruby ruff sed sh sort sudo svn tail tar tee test touch tox tree tsc uniq uv vi vim
+    wc wget which xargs yarn zsh
     """.split()
 )
-"""A code span that starts with one of these and goes on is a command the agent quotes."""
+"""A code span that starts with one of these and goes on is a quoted command: `grep -n x a.py`."""
 
 HTTP_CODES = frozenset(
-    (
-        200,
-        201,
-        202,
-        204,
-        206,
-        301,
-        302,
-        303,
-        304,
-        307,
-        308,
-        400,
-        401,
-        403,
-        404,
-        405,
-        406,
-        408,
-        409,
-        410,
-        411,
-        412,
-        413,
-        414,
-        415,
-        417,
-        418,
-        422,
-        425,
-        426,
-        428,
-        429,
-        431,
-        451,
-        500,
-        501,
-        502,
-        503,
-        504,
-        505,
+    map(
+        int,
+        """
+        200 201 202 204 206 301 302 303 304 307 308 400 401 403 404 405 406 408 409 410 411 412
+        413 414 415 417 418 422 425 426 428 429 431 451 500 501 502 503 504 505
+        """.split(),
     )
 )
+"""`not found (404)` gives no line."""
 
-BUILTINS = frozenset(
-    {name for name in dir(builtins) if not name.startswith("_")}
-    | set(
-        "Error TypeError RangeError Promise Map Set Array Object String Number Symbol console process Exception RuntimeException panic "
-        "append make recover fmt Vec Option Result Box Arc Rc Some None Ok Err String puts".split()
-    )
+_PYTHON_BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
+_OTHER_BUILTINS = frozenset(
+    """
+    Error TypeError RangeError Promise Map Set Array Object String Number Symbol console
+    process Exception RuntimeException panic append make recover fmt Vec Option Result Box Arc
+    Rc Some None Ok Err String puts
+    """.split()
 )
-"""Names of languages. Where a file defines none of its own, a sentence that names one speaks of the language."""
+BUILTINS = _PYTHON_BUILTINS | _OTHER_BUILTINS
+"""Names that languages define. If the cited file defines none of its own, a sentence that names one
+speaks of the language."""
 
 LITERALS = frozenset(
     """
-    none true false null nil undefined nan self this cls super void int str bool float string bytes dict list tuple set object any
-    get post put delete patch head options trace connect
-    if else for while return def class func fn function import from raise try except finally yield await async const let var pub impl
-    use mod struct enum trait type interface static public private protected in is not and or
+    none true false null nil undefined nan self this cls super void int str bool float string
+    bytes dict list tuple set object any get post put delete patch head options trace connect
+    if else for while return def class func fn function import from raise try except finally
+    yield await async const let var pub impl use mod struct enum trait type interface static
+    public private protected in is not and or
     """.split()
 )
-"""Lower case: never the symbol a citation names."""
+"""Lower case: never the symbol that a citation names (`` `True` (a.py:3) ``, `` `GET` ``)."""

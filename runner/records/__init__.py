@@ -43,7 +43,7 @@ from runner.records.cells import (
     ToolsSeen,
 )
 from runner.records.citations import Citation, GroundingSummary, Resolution, Status
-from runner.records.reading import _UniqueKeyLoader, parse_json, parse_yaml
+from runner.records.reading import load_json, parse_json, parse_yaml, read_text
 from runner.records.repositories import GitSource, NpmSource, PypiSource, RepoPin, Source
 from runner.records.scenarios import (
     Budget,
@@ -163,9 +163,10 @@ __all__ = [
     "Usage",
     "Verdict",
     "WarmUp",
-    "_UniqueKeyLoader",
     "canonical_json",
     "digest_of",
+    "load_json",
     "parse_json",
     "parse_yaml",
+    "read_text",
 ]

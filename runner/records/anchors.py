@@ -49,7 +49,7 @@ class JudgeLock(Record):
     scores: dict[str, Unit]
     """<scenario>/<transcript> -> what the judge gave it."""
     verdicts: dict[Sha256, Sha256]
-    """Name under locks/verdicts/ -> digest of the file: a verdict edited by hand is not the one that was accepted."""
+    """Name under locks/verdicts/ -> digest of the file as accepted: none may be edited by hand."""
 
 
 class Chain(Record):
@@ -62,7 +62,7 @@ class Chain(Record):
 
 
 class AnchorsLock(Record):
-    """locks/anchors.lock, canonical JSON; each generation's copy stays as locks/anchors/<generation>.lock."""
+    """locks/anchors.lock, canonical JSON; a copy stays as locks/anchors/<generation>.lock."""
 
     schema_version: Literal[1] = 1
     generation: Annotated[int, Field(ge=1)]
@@ -71,35 +71,39 @@ class AnchorsLock(Record):
     """UTC, ISO 8601."""
     reason: Annotated[str, Field(min_length=1)]
     previous: Sha256 | None
-    """Digest of the generation before it; None for the first alone. A new chain holds it too, so that no history can be dropped."""
+    """Digest of the generation before it; None for the first alone.
+
+    A new chain holds it too, so that no history can be dropped.
+    """
     chain: Chain
     files: dict[str, Sha256]
-    """Path from the checkout's top -> digest of the bytes with LF line ends: every file of every scenario."""
+    """Every file of every scenario: path from the checkout's top -> digest of its LF bytes."""
     scoring: dict[str, float | str]
     """Weights of both scores, and the version of what checks mean."""
     gold_weights: dict[str, dict[str, dict[str, Unit]]]
-    """Scenario -> step -> criterion -> weight when the grades came in: a rubric's later weights must not move the gold."""
+    """Scenario -> step -> criterion -> weight when the grades came in.
+
+    A rubric's later weights must not move the gold.
+    """
     judges: dict[str, JudgeLock]
 
     @model_validator(mode="after")
     def _chain_holds_together(self) -> Self:
-        starts = self.kind in ("first", "regrade")
-        if (self.kind == "first") != (self.generation == 1) or (self.previous is None) != (
-            self.generation == 1
-        ):
+        is_oldest = self.generation == 1
+        if (self.kind == "first") != is_oldest or (self.previous is None) != is_oldest:
             raise ValueError("generation 1, and it alone, is the first and has none before it")
-        if (
-            starts != (self.chain.started == self.generation)
-            or self.chain.started > self.generation
-        ):
+        starts_a_chain = self.kind in ("first", "regrade")
+        started_here = self.chain.started == self.generation
+        if starts_a_chain != started_here or self.chain.started > self.generation:
             raise ValueError(
-                "a chain starts with the first generation or a regrade, and an accepted one belongs to an earlier start"
+                "a chain starts with the first generation or a regrade, "
+                "and an accepted one belongs to an earlier start"
             )
         return self
 
 
 class Correlation(Record):
-    """Spearman's rho between hand grades and judged scores; `rho` is None where there is none, with the reason."""
+    """Spearman's rho between hand grades and judged scores; None with a reason if there is none."""
 
     rho: float | None
     low: float | None = None
@@ -135,7 +139,7 @@ class GateVerdict(Record):
     judge: str
     identity: Sha256
     generation: Count
-    """0 where there is no lock yet."""
+    """0 if there is no lock yet."""
     transcripts: Correlation
     steps: Correlation
     scenarios: dict[str, Correlation]
@@ -143,7 +147,7 @@ class GateVerdict(Record):
     """The pairs that disagree most, at most three."""
     scores: tuple[AnchorScore, ...]
     refusal: str
-    """Why the gate is closed; empty where it is open."""
+    """Why the gate is closed; empty if it is open."""
     unlocked: tuple[str, ...] = ()
     """Scenarios outside held-out that no generation holds: no gated run can use them."""
 

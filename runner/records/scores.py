@@ -50,15 +50,13 @@ class Verdict(Record):
 
 
 class Fairness(Record):
-    """Was the answer better? 0.10·keyword_coverage + 0.55·llm_quality + 0.15·citation_grounding + 0.20·efficiency (seed 002, step 3)."""
+    """Was the answer better? `score` is the weighted sum of `parts` (DESIGN.md, Scores)."""
 
     score: Score
-    keyword_coverage: Score
-    llm_quality: Score
-    citation_grounding: Score
-    efficiency: Score
+    parts: dict[str, Score]
+    """By their names in `runner.scoring.FAIRNESS`, which holds their weights."""
     must_cite_recall: Score
-    """Which must_cite places were cited. With the grounding rate (precision) it makes citation_grounding, as their harmonic mean."""
+    """The share of must_cite places that were cited; a component of the grounding part."""
     grounding: GroundingSummary
     citations: tuple[Citation, ...] = ()
     """The answer's citations as verified, in its order: a report names the ones that failed, with reasons."""
@@ -67,11 +65,11 @@ class Fairness(Record):
 
 
 class Adoption(Record):
-    """Was the server used well? 0.60·tool_fluency + 0.40·discoverability. For `shell` structurally 0 and shown as a dash."""
+    """Was the server used well? `shell` has no server, so its scores are unscored: a dash in a report."""
 
     score: Score
-    tool_fluency: Score
-    discoverability: Score
+    parts: dict[str, Score]
+    """By their names in `runner.scoring.ADOPTION`, which holds their weights."""
     server_calls: Count
     server_errors: Count
     shell_calls: Count

@@ -11,11 +11,14 @@ from runner.records.base import Count, Name, Record, Seconds, Sha256
 
 class McpCall(Record):
     tool: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = Field(default_factory=dict)
 
 
 class WarmUp(Record):
-    """One step that makes a server ready, run in every cell before the agent: a shell command as `server`, or an MCP call."""
+    """One step that makes a server ready, run in every cell before the agent.
+
+    A shell command as the user `server`, or an MCP call.
+    """
 
     shell: str | None = None
     call: McpCall | None = None
@@ -29,19 +32,29 @@ class WarmUp(Record):
 
 
 class Canary(Record):
-    """Proof of life: offline degradation is silent (isError false, an empty list), so the canary checks content."""
+    """One call whose result must contain a text: proof that the server sees the repository.
+
+    A server that lacks something offline often says nothing of it (isError false, an empty list).
+    """
 
     repository: str
     """Label of the source it is written for, e.g. `pypi:flask==3.1.2`; `*` for any."""
     call: McpCall
     contains: Annotated[str, Field(min_length=1)]
     line: Annotated[int, Field(ge=1)] | None = None
-    """The 1-based line that `contains` shows, in whatever base the server counts: a canary that passes then measures its line base."""
+    """The 1-based line that `contains` shows, in whatever base the server counts.
+
+    A canary that passes then measures the server's line base.
+    """
     timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
 
 
 class ServerSpec(Record):
-    """images/servers/<name>/server.yaml. `{workspace}`, `{install}` and `{state}` are replaced in command, env, files and warm-up."""
+    """images/servers/<name>/server.yaml.
+
+    `{workspace}`, `{install}` and `{state}` are replaced in command, env, files, warm-up and
+    canaries.
+    """
 
     name: Name
     title: str
@@ -52,13 +65,14 @@ class ServerSpec(Record):
     notes: tuple[str, ...] = ()
     """Traps that a reader of the report should know."""
     command: Annotated[tuple[str, ...], Field(min_length=1)]
-    env: dict[str, str] = {}
-    files: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
     """Path under {install} -> text: wrappers and configuration, written at build time."""
-    apt: tuple[str, ...] = ()
-    """Debian packages the base image must already hold; checked, never installed in a cell."""
     private: tuple[str, ...] = ()
-    """Directories in the workspace the server insists on writing; each becomes a private mount (tmpfs, mode 0700)."""
+    """Directories in the workspace that the server insists on writing.
+
+    Each becomes a private mount (tmpfs, mode 0700).
+    """
     warm_up: tuple[WarmUp, ...] = ()
     canaries: Annotated[tuple[Canary, ...], Field(min_length=1)]
     line_base: Annotated[int, Field(ge=0, le=1)]
@@ -68,7 +82,7 @@ class ServerSpec(Record):
 
 
 class ServerCard(Record):
-    """What the doctor found: the server started in the sandbox, without network, on one repository (`fairtrial server check`)."""
+    """What `fairtrial server check` found: the server in a cell, on one repository, no network."""
 
     name: Name
     version: str
@@ -84,7 +98,7 @@ class ServerCard(Record):
     instructions_chars: Count
     initialize_sec: Seconds
     warm_up_sec: Seconds
-    """Indexing, where the server has any."""
+    """Indexing, if the server does any."""
     answer_sec: Seconds
     """The canary's call."""
     peak_memory_mb: float | None
@@ -97,14 +111,17 @@ class ServerCard(Record):
     paths_written: tuple[str, ...]
     """The first of them, sorted."""
     network_attempts: Count
-    """Packets and connections that had no route. One name looked up is two or more; IPv6 may go unseen."""
+    """Packets and connections that had no route.
+
+    One name looked up is two or more; IPv6 may go unseen.
+    """
     stray_lines: Count
     """Lines on stdout that are not JSON-RPC."""
     stray: tuple[str, ...]
     line_base: int
     """As declared."""
     line_base_measured: int | None
-    """None where the canary shows no line, or failed."""
+    """None if the canary shows no line, or failed."""
     repository: str
     canary_passed: bool
     canary_wanted: str

@@ -55,7 +55,7 @@ class ToolResult(Record):
     turn: Count
     call_id: str
     text: str
-    """What the model saw: head and tail where truncated."""
+    """What the model saw: head and tail if truncated."""
     is_error: bool
     size_chars: Count
     """Of the whole result."""
@@ -78,7 +78,7 @@ class Usage(Record):
     """The whole model turn, back-off included."""
     backoff_sec: Seconds = 0.0
     estimated: bool = False
-    """True where the model counts no tokens and they are taken as characters / 4."""
+    """True if the model counts no tokens and they are taken as characters / 4."""
 
 
 class StepEnd(Record):
@@ -89,7 +89,7 @@ class StepEnd(Record):
 
 
 class Note(Record):
-    """Something the harness saw: a restarted shell, a server's stray stdout line, a network attempt."""
+    """An event of the harness: a restarted shell, a stray stdout line, a network attempt."""
 
     type: Literal["note"] = "note"
     text: str
@@ -105,13 +105,17 @@ class AnswerStep(Record):
     name: str
     prompt: str
     text: str
-    """All prose of the step; empty where there was none."""
+    """All prose of the step; empty if there was none."""
     completed: bool
     """The model ended the step itself, with prose."""
 
 
 class Answer(Record):
-    """What fairness scorers see: prose alone. No tool input, no tool output, no arm (seed 002, pitfall 1)."""
+    """What fairness scorers see: prose alone, no tool input, no tool output, no arm.
+
+    An agent that greps for the rubric's keywords would otherwise score for having typed them
+    (DESIGN.md, Scores).
+    """
 
     steps: tuple[AnswerStep, ...]
 

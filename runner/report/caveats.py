@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from runner.models import is_language_model
 from runner.report.records import Report
 from runner.stats import MIN_SCENARIOS
 
 BROKEN_SHARE = 0.05
 """Above this share of broken cells what is left may be an easier run than the one planned."""
 CHANCE_MARGIN = 0.10
-_KINDS_OF_NO_MODEL = ("offline", "replay:")
 
 
 def not_concluded(report: Report) -> tuple[str, ...]:
@@ -19,9 +19,10 @@ def not_concluded(report: Report) -> tuple[str, ...]:
 
 
 def _model(report: Report) -> Iterator[str]:
-    if all(model.startswith(_KINDS_OF_NO_MODEL) for model in report.models):
+    answering = [model for model in report.models if is_language_model(model)]
+    if not answering:
         yield "Whether any server helps an agent: no language model answered. The figures show that the path works, and what servers cost."
-    elif any(model.startswith(_KINDS_OF_NO_MODEL) for model in report.models):
+    elif len(answering) < len(report.models):
         yield "Anything from the arms of offline or replayed models: no language model answered there."
     elif len(report.models) == 1:
         yield f"That another model would gain or lose alike: only {report.models[0]} answered."

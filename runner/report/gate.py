@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runner.anchors.gate import MIN_RHO, Proposal
+from runner.anchors.examination import MIN_RHO
+from runner.anchors.gate import Proposal
 from runner.records import Correlation, Disagreement, GateVerdict
 
 

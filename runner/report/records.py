@@ -11,7 +11,6 @@ from pydantic import Field
 
 from runner.records import Citation, Count, Gate, OutcomeKind, Record
 
-SCHEMA_VERSION = 1
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Judgement = Literal[
     "baseline", "higher", "lower", "no_difference", "too_few", "not_ranked", "not_compared"
@@ -47,10 +46,8 @@ class Tally(Record):
 
 class FairnessFigures(Record):
     score: Figure
-    keyword_coverage: Figure
-    llm_quality: Figure
-    citation_grounding: Figure
-    efficiency: Figure
+    parts: dict[str, Figure]
+    """By name, in the order of `FAIRNESS`."""
     must_cite_recall: Figure
     """Beside the sum, not part of it."""
 
@@ -75,8 +72,8 @@ class AdoptionFigures(Record):
     """Of a server's arm. `shell` has none: it has no server to adopt."""
 
     score: Figure
-    tool_fluency: Figure
-    discoverability: Figure
+    parts: dict[str, Figure]
+    """By name, in the order of `ADOPTION`."""
     server_calls: Count
     server_errors: Count
     shell_calls: Count
@@ -234,13 +231,14 @@ class Repeat(Record):
 
 
 class Report(Record):
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     notices: tuple[str, ...]
     """What a reader must know first, in order."""
     ungated: bool
     gate: Gate | None = None
     """What stood in front of this result; None where nothing did."""
-    offline: bool
+    language_model: bool
+    """Did a language model answer in every cell? Without one an arm ranks nobody."""
     question: str
     run: str
     created_at: str

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runner.records import Gate
 from runner.report.records import Arm, FairnessFigures, Figure, Report, ScenarioReport
+from runner.scoring import ADOPTION, FAIRNESS
+from runner.scoring.weights import Parts, formula
 
 DASH = "—"
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
@@ -108,10 +110,16 @@ class _Notes:
             self.lines.append(line)
         return f"{shown} [{self.lines.index(line) + 1}]"
 
-    def part(self, label: str, name: str, part: Figure, whole: Figure) -> str:
-        """As `figure`, without a mark where the whole's already says which cells are missing."""
-        said = part.value is not None and set(part.reasons) <= set(whole.reasons)
-        return score(part.value) if said else self.figure(label, name, part)
+    def parts(
+        self, label: str, parts: Parts, figures: Mapping[str, Figure], whole: Figure
+    ) -> Iterator[str]:
+        """As `figure`, without a mark if the whole's already says which cells are missing."""
+        for name, part in parts.items():
+            figure = figures[name]
+            if figure.value is not None and set(figure.reasons) <= set(whole.reasons):
+                yield score(figure.value)
+            else:
+                yield self.figure(label, part.label, figure)
 
     def numbered(self) -> tuple[str, ...]:
         return tuple(f"[{number}] {line}" for number, line in enumerate(self.lines, start=1))
@@ -159,22 +167,24 @@ def _outcomes(outcomes: Iterable[tuple[str, int]]) -> str:
 def fairness(report: Report) -> Table:
     shells = {arm.model: arm.fairness.score.value for arm in report.arms if arm.server == "shell"}
     rows = [(clean(arm.label), arm.fairness) for arm in report.arms]
-    notes = (
-        "0.10 keywords + 0.55 quality + 0.15 grounding + 0.20 efficiency; means over scenarios.",
-    )
+    notes = (f"{formula(FAIRNESS)}; means over scenarios.",)
     bars = tuple(_bar(arm.fairness.score, shells.get(arm.model)) for arm in report.arms)
     return _fairness_table("Fairness: was the answer better?", rows, notes, bars)
 
 
-_PARTS = (
-    Column(short="fairness", full="fairness"),
-    Column(short="95 %", full="95 % interval"),
-    Column(short="keyw.", full="keyword coverage"),
-    Column(short="quality", full="judged quality"),
-    Column(short="ground.", full="citation grounding"),
-    Column(short="effic.", full="efficiency"),
-    Column(short="cells", full="cells / planned"),
-)
+def _part_columns(parts: Parts) -> Iterator[Column]:
+    for part in parts.values():
+        yield Column(short=part.short, full=part.heading or part.label)
+
+
+def _fairness_columns() -> tuple[Column, ...]:
+    return (
+        ARM,
+        Column(short="fairness", full="fairness"),
+        Column(short="95 %", full="95 % interval"),
+        *_part_columns(FAIRNESS),
+        Column(short="cells", full="cells / planned"),
+    )
 
 
 def _fairness_table(
@@ -187,7 +197,7 @@ def _fairness_table(
     cells = tuple(_fairness_row(noted, label, figures) for label, figures in rows)
     return Table(
         title=title,
-        columns=(ARM, *_PARTS),
+        columns=_fairness_columns(),
         rows=cells,
         notes=(*notes, *noted.numbered()),
         bars=bars,
@@ -195,18 +205,12 @@ def _fairness_table(
 
 
 def _fairness_row(noted: _Notes, label: str, figures: FairnessFigures) -> tuple[str, ...]:
-    parts = {
-        "keyword coverage": figures.keyword_coverage,
-        "quality": figures.llm_quality,
-        "grounding": figures.citation_grounding,
-        "efficiency": figures.efficiency,
-    }
     whole = figures.score
     return (
         label,
         noted.figure(label, "fairness", whole),
         interval(whole.low, whole.high),
-        *(noted.part(label, name, part, whole) for name, part in parts.items()),
+        *noted.parts(label, FAIRNESS, figures.parts, whole),
         f"{whole.cells}/{whole.planned}",
     )
 
@@ -252,8 +256,7 @@ def adoption(report: Report) -> Table:
         columns=(
             ARM,
             Column(short="adoption", full="adoption"),
-            Column(short="fluency", full="tool fluency"),
-            Column(short="discov.", full="discoverability"),
+            *_part_columns(ADOPTION),
             Column(short="calls", full="server calls"),
             Column(short="errors", full="server errors"),
             Column(short="shell", full="shell calls"),
@@ -261,7 +264,7 @@ def adoption(report: Report) -> Table:
         ),
         rows=tuple(_adoption_row(noted, arm) for arm in report.arms),
         notes=(
-            "0.60 fluency + 0.40 discoverability. The shell arm has no server to adopt.",
+            f"{formula(ADOPTION)}. The shell arm has no server to adopt.",
             *noted.numbered(),
         ),
     )
@@ -270,17 +273,11 @@ def adoption(report: Report) -> Table:
 def _adoption_row(noted: _Notes, arm: Arm) -> tuple[str, ...]:
     used, label = arm.adoption, clean(arm.label)
     if used is None:
-        return (label, *[DASH] * 7)
+        return (label, DASH, *[DASH] * len(ADOPTION), DASH, DASH, DASH, DASH)
     return (
         label,
         noted.figure(label, "adoption", used.score),
-        *(
-            noted.part(label, name, part, used.score)
-            for name, part in (
-                ("fluency", used.tool_fluency),
-                ("discoverability", used.discoverability),
-            )
-        ),
+        *noted.parts(label, ADOPTION, used.parts, used.score),
         count(used.server_calls),
         count(used.server_errors),
         count(used.shell_calls),

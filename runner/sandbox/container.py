@@ -1,14 +1,16 @@
-"""One cell's container: how it is made, its two users, and the held streams that shell commands and MCP messages travel on.
+"""One cell's container: how it is made, its two users, and the streams into it.
 
-Engine round trips of a cell: create, start, remove, and two (create, start) for each held stream. See DESIGN.md, "A cell's container".
+Shell commands and MCP messages travel on streams that stay open. Engine round trips of a cell:
+create, start, remove, and two (create, start) for each stream. See DESIGN.md, "A cell's container".
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -26,24 +28,39 @@ from runner.sandbox.places import (
     SERVER,
     SERVER_UID,
     STATE,
+    TMP,
     WORKSPACE,
 )
-from runner.sandbox.shell import HOST_GRACE_SEC, ShellHost
-from runner.sandbox.stream import HeldStream, upgrade
+from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
+from runner.sandbox.stream import ExecStream, upgrade
 
 ENVIRONMENT = {
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "LANG": "C.UTF-8",
+    # A fresh seed per process would order sets, and with them results, differently in each trial.
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
+    # `git status` would try to refresh the index of a repository that it cannot write.
     "GIT_OPTIONAL_LOCKS": "0",
 }
+_PROCESS: dict[str, Any] = {
+    "user": KEEPER,
+    "environment": ENVIRONMENT,
+    "working_dir": WORKSPACE,
+}
+_PEAK_MEMORY_FILES = (
+    "/sys/fs/cgroup/memory.peak",  # cgroup v2
+    "/sys/fs/cgroup/memory/memory.max_usage_in_bytes",  # cgroup v1
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerSpec:
-    """What a container is made from. The same in both arms of a comparison, save `server_volume` and `private`."""
+    """What a container is made from.
+
+    The arms of a comparison share all of it but `server_volume` and `private`.
+    """
 
     image: str
     """Workspace image id."""
@@ -56,157 +73,102 @@ class ContainerSpec:
     """Directories under /workspace that become the server's own tmpfs."""
 
 
+# --- how it is made -------------------------------------------------------------------------
+
+
 def settings(spec: ContainerSpec) -> dict[str, Any]:
-    """The container's settings as the engine gets them, without what belongs to the server under test."""
-    limits = spec.limits
+    """The settings that every arm shares, without what belongs to the server under test."""
+    return {**_PROCESS, **_confinement(spec.limits)}
+
+
+def settings_digest(spec: ContainerSpec) -> Sha256:
+    """For the fingerprint: two arms with different settings are not a measurement."""
+    return digest_of(settings(spec))
+
+
+def _confinement(limits: Limits) -> dict[str, Any]:
+    """What the container may use and reach, in the terms of the engine's host configuration."""
+    memory = f"{limits.memory_mb}m"
     return {
-        "user": KEEPER,
         "network_mode": "none",
-        # The engine would write the host's own resolvers into the cell; a documentation address has no route, so attempts are counted.
+        # Otherwise the engine writes the host's own resolvers into the cell. A documentation
+        # address has no route, so that each look-up that a server tries is counted.
         "dns": ["192.0.2.1"],
         "read_only": True,
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
+        # Without an init, the orphans of a killed command would stay as zombies and eat pids.
         "init": True,
-        "mem_limit": f"{limits.memory_mb}m",
-        "memswap_limit": f"{limits.memory_mb}m",
+        "mem_limit": memory,
+        # Equal to mem_limit: a cell that swaps would be slow rather than out of memory.
+        "memswap_limit": memory,
         "nano_cpus": int(limits.cpus * 1e9),
         "pids_limit": limits.pids,
-        "environment": ENVIRONMENT,
-        "working_dir": WORKSPACE,
-        "tmpfs": {
-            "/tmp": f"rw,exec,nosuid,nodev,size={limits.tmp_mb}m,mode=1777",  # noqa: S108 - the container's own
-            HOMES[
-                AGENT
-            ]: f"rw,exec,nosuid,nodev,size={limits.tmp_mb}m,mode=0700,uid={AGENT_UID},gid={AGENT_UID}",
-            STATE: _private_tmpfs(limits),
-        },
+        "tmpfs": _writable_places(limits),
     }
 
 
+def _writable_places(limits: Limits) -> dict[str, str]:
+    return {
+        TMP: _tmpfs(limits.tmp_mb, "mode=1777"),
+        HOMES[AGENT]: _tmpfs(limits.tmp_mb, _owned_by(AGENT_UID)),
+        STATE: _private_tmpfs(limits),
+    }
+
+
+def _tmpfs(size_mb: int, access: str) -> str:
+    return f"rw,exec,nosuid,nodev,size={size_mb}m,{access}"
+
+
+def _owned_by(uid: int) -> str:
+    return f"mode=0700,uid={uid},gid={uid}"
+
+
 def _private_tmpfs(limits: Limits) -> str:
-    return (
-        f"rw,exec,nosuid,nodev,size={limits.state_mb}m,mode=0700,uid={SERVER_UID},gid={SERVER_UID}"
+    return _tmpfs(limits.state_mb, _owned_by(SERVER_UID))
+
+
+def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, Any]:
+    """The shared settings, and the server's own mounts on top."""
+    confinement = _confinement(spec.limits)
+    for path in spec.private:
+        confinement["tmpfs"][f"{WORKSPACE}/{path}"] = _private_tmpfs(spec.limits)
+    host: dict[str, Any] = engine.api.create_host_config(
+        mounts=_server_mounts(spec),
+        auto_remove=True,
+        log_config=LogConfig(type="none"),
+        **confinement,
     )
+    return host
 
 
-def settings_digest(spec: ContainerSpec) -> Sha256:
-    """Goes into the fingerprint: two arms with different settings are not a measurement."""
-    return digest_of(settings(spec))
+def _server_mounts(spec: ContainerSpec) -> list[Mount]:
+    if not spec.server_volume:
+        return []
+    # no_copy: the engine would fill an empty volume from the image, and change what was built.
+    return [Mount(INSTALL, spec.server_volume, type="volume", read_only=True, no_copy=True)]
 
 
 def _create(engine: Engine, spec: ContainerSpec) -> str:
-    wanted = settings(spec)
-    api, tmpfs = engine.api, dict(wanted["tmpfs"])
-    tmpfs |= {f"{WORKSPACE}/{path}": _private_tmpfs(spec.limits) for path in spec.private}
-    mounts = (
-        [Mount(INSTALL, spec.server_volume, type="volume", read_only=True, no_copy=True)]
-        if spec.server_volume
-        else []
-    )
-    host = api.create_host_config(
-        tmpfs=tmpfs,
-        mounts=mounts,
-        auto_remove=True,
-        log_config=LogConfig(type="none"),
-        **{
-            key: wanted[key]
-            for key in wanted
-            if key not in ("user", "environment", "working_dir", "tmpfs")
-        },
-    )
-    made = api.create_container(
+    """A container that is not running yet; returns its id."""
+    made = engine.api.create_container(
         spec.image,
         command=["sleep", str(spec.deadline_sec)],
         entrypoint=[],
-        user=wanted["user"],
-        environment=wanted["environment"],
-        working_dir=WORKSPACE,
-        host_config=host,
+        host_config=_host_config(engine, spec),
         labels={LABEL: "cell", **owner_label(), **spec.labels},
         hostname="cell",
+        **_PROCESS,
     )
     return str(made["Id"])
 
 
-class Container:
-    """One cell's container (protocols.Sandbox). Made by `open_container`, gone when that ends."""
-
-    def __init__(self, engine: Engine, spec: ContainerSpec, container_id: str) -> None:
-        self._engine, self.spec, self.id = engine, spec, container_id
-        self._held: list[HeldStream] = []
-        self._hosts = {user: ShellHost(self._host_starter(user)) for user in (AGENT, SERVER)}
-
-    def _host_starter(self, user: str) -> Callable[[], Awaitable[HeldStream]]:
-        source = (
-            resources.files("runner.sandbox").joinpath("shell_host.py").read_text(encoding="utf-8")
-        )
-
-        async def start() -> HeldStream:
-            return await self.exec_stream(["python3", "-I", "-c", source], user=user)
-
-        return start
-
-    async def exec_stream(
-        self,
-        argv: list[str],
-        *,
-        user: str,
-        env: Mapping[str, str] | None = None,
-        on_stderr: Callable[[bytes], None] | None = None,
-    ) -> HeldStream:
-        """Start a process as `user` at the repository root and hold its streams. Raises SandboxError where the engine will not."""
-        environment = {"HOME": HOMES[user], "USER": user, **(env or {})}
-        with engine_faults("cannot start a process in the cell"):
-            made = await asyncio.to_thread(
-                self._engine.api.exec_create,
-                self.id,
-                argv,
-                stdin=True,
-                stdout=True,
-                stderr=True,
-                user=user,
-                environment=environment,
-                workdir=WORKSPACE,
-            )
-            reader, writer = await upgrade(self._engine, made["Id"])
-        self._held.append(HeldStream(reader, writer, on_stderr or (lambda _: None)))
-        return self._held[-1]
-
-    async def shell(self, command: str, *, timeout_sec: float, user: str = AGENT) -> ShellResult:
-        """Run one command at the repository root. Raises SandboxError where the container is gone."""
-        return await self._hosts[user].run(
-            command, timeout_sec=timeout_sec, limit_chars=self.spec.limits.result_chars
-        )
-
-    async def read(self, path: str, *, user: str = AGENT) -> str | None:
-        """The first 64 KiB of a file as `user` sees it, None where it cannot be read. Costs no engine round trip."""
-        answer = await self._hosts[user].ask({"read": path}, HOST_GRACE_SEC)
-        return answer.get("text")
-
-    async def peak_memory_mb(self) -> float | None:
-        """Of the whole container, tmpfs included, from its cgroup (v1 or v2)."""
-        for path in (
-            "/sys/fs/cgroup/memory.peak",
-            "/sys/fs/cgroup/memory/memory.max_usage_in_bytes",
-        ):
-            text = await self.read(path)
-            if text is not None and text.strip().isdigit():
-                return int(text) / 1e6
-        return None
-
-    @property
-    def shell_restarts(self) -> int:
-        return self._hosts[AGENT].restarts
-
-    async def close(self) -> None:
-        for stream in self._held:
-            await stream.close()
-
-
 @asynccontextmanager
 async def open_container(engine: Engine, spec: ContainerSpec) -> AsyncIterator[Container]:
-    """A running container, removed on the way out whatever happened inside. Raises SandboxError where the engine will not make one."""
+    """A running container, removed on the way out whatever happened inside.
+
+    Raises SandboxError if the engine does not make one.
+    """
     container_id = ""
     try:
         with engine_faults("cannot start the cell's container"):
@@ -219,4 +181,105 @@ async def open_container(engine: Engine, spec: ContainerSpec) -> AsyncIterator[C
             await container.close()
     finally:
         if container_id:
-            await asyncio.shield(asyncio.to_thread(remove_container, engine, container_id))
+            await _remove(engine, container_id)
+
+
+async def _remove(engine: Engine, container_id: str) -> None:
+    # Shielded: a cancelled cell (Ctrl-C, a time-out) would leave its container until the deadline.
+    with engine_faults("cannot remove the cell's container"):
+        await asyncio.shield(asyncio.to_thread(remove_container, engine, container_id))
+
+
+# --- what runs inside -----------------------------------------------------------------------
+
+
+class Container:
+    """One cell's container (protocols.Sandbox). Made by `open_container`, gone when that ends."""
+
+    def __init__(self, engine: Engine, spec: ContainerSpec, container_id: str) -> None:
+        self.spec = spec
+        self.id = container_id
+        self._engine = engine
+        self._streams: list[ExecStream] = []
+        self._shells = {
+            AGENT: ShellHost(self._shell_starter(AGENT)),
+            SERVER: ShellHost(self._shell_starter(SERVER)),
+        }
+
+    def _shell_starter(self, user: str) -> ExecStarter:
+        argv = ["python3", "-I", "-c", _shell_host_source()]
+        return partial(self.exec_stream, argv, user=user)
+
+    async def exec_stream(
+        self,
+        argv: list[str],
+        *,
+        user: str,
+        env: Mapping[str, str] | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> ExecStream:
+        """Start a process as `user` at the repository root and keep its streams open.
+
+        Raises SandboxError if the engine does not start it.
+        """
+        environment = {"HOME": HOMES[user], "USER": user, **(env or {})}
+        with engine_faults("cannot start a process in the cell"):
+            exec_id = await asyncio.to_thread(self._create_exec, argv, user, environment)
+            reader, writer = await upgrade(self._engine, exec_id)
+        stream = ExecStream(reader, writer, on_stderr or _ignore)
+        self._streams.append(stream)
+        return stream
+
+    def _create_exec(self, argv: list[str], user: str, environment: Mapping[str, str]) -> str:
+        """A process that is not running yet; returns the id of its exec."""
+        made = self._engine.api.exec_create(
+            self.id,
+            argv,
+            stdin=True,
+            stdout=True,
+            stderr=True,
+            user=user,
+            environment=dict(environment),
+            workdir=WORKSPACE,
+        )
+        return str(made["Id"])
+
+    async def shell(self, command: str, *, timeout_sec: float, user: str = AGENT) -> ShellResult:
+        """Run one command at the repository root. Raises SandboxError if the container is gone."""
+        return await self._shells[user].run(
+            command, timeout_sec=timeout_sec, limit_chars=self.spec.limits.result_chars
+        )
+
+    async def read(self, path: str, *, user: str = AGENT) -> str | None:
+        """The first 64 KiB of a file as `user` sees it, None if it cannot be read.
+
+        Costs no engine round trip.
+        """
+        answer = await self._shells[user].ask({"read": path}, HOST_GRACE_SEC)
+        return answer.get("text")
+
+    async def peak_memory_mb(self) -> float | None:
+        """Of the whole container, tmpfs included. None if its cgroup does not say."""
+        for path in _PEAK_MEMORY_FILES:
+            text = await self.read(path)
+            if text is not None and text.strip().isdigit():
+                return int(text) / 1e6
+        return None
+
+    @property
+    def shell_restarts(self) -> int:
+        """How often the agent's shell was killed and started again."""
+        return self._shells[AGENT].restarts
+
+    async def close(self) -> None:
+        for stream in self._streams:
+            await stream.close()
+
+
+def _shell_host_source() -> str:
+    host = resources.files("runner.sandbox").joinpath("shell_host.py")
+    return host.read_text(encoding="utf-8")
+
+
+def _ignore(_: bytes) -> None:
+    pass

@@ -8,7 +8,13 @@ INSTALL = "/opt/server"
 """The server's install volume, read-only."""
 STATE = "/var/lib/server"
 """The server's own writable directory: its home, its index."""
+TMP = "/tmp"  # noqa: S108 - a path in the container, not on this machine
+"""Both users may write here, and each may read what the other leaves readable."""
 
-AGENT, SERVER, KEEPER = "agent", "server", "nobody"
-AGENT_UID, SERVER_UID = 10001, 10002
+AGENT = "agent"
+SERVER = "server"
+KEEPER = "nobody"
+"""Runs the container's first process, which only waits for the deadline."""
+AGENT_UID = 10001
+SERVER_UID = 10002
 HOMES = {AGENT: "/home/agent", SERVER: STATE}

@@ -1,4 +1,7 @@
-"""A conversation with one server in one cell: initialise, list its tools, call them. Every wait has an end."""
+"""A conversation with one server in one cell: initialise, list its tools, call them.
+
+Every wait has an end.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,14 @@ from runner.records import ToolsSeen, canonical_json, digest_of
 from runner.sandbox.container import Container
 from runner.sandbox.transport import ServerLog, server_streams
 
-TIMED_OUT, LOST = -32001, -32000
 PAGE_LIMIT = 100
+LAST_LINES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class McpResult:
+    """What a tool call gave, as the model reads it."""
+
     text: str
     is_error: bool
     wall_sec: float
@@ -39,90 +44,88 @@ class ServerSession:
         log: ServerLog,
         initialize_sec: float,
     ) -> None:
-        self._client, self.tools, self.log, self.initialize_sec = client, tools, log, initialize_sec
+        self._client = client
+        self.tools = tools
+        self.log = log
+        self.initialize_sec = initialize_sec
 
     @property
     def instructions(self) -> str:
         return self._client.instructions or ""
 
     @property
-    def seen(self) -> ToolsSeen:
-        """What the server told of itself, for the fingerprint."""
-        shown = [
-            {"name": t.name, "description": t.description or "", "inputSchema": t.input_schema}
-            for t in self.tools
-        ]
-        info = self._client.server_info
+    def tools_seen(self) -> ToolsSeen:
+        """What `tools/list` and `initialize` gave, for the fingerprint."""
+        shown = [_as_shown(tool) for tool in self.tools]
         return ToolsSeen(
-            names=tuple(t.name for t in self.tools),
+            names=tuple(tool.name for tool in self.tools),
             digest=digest_of(shown),
             schema_chars=sum(len(canonical_json(tool)) for tool in shown),
             instructions_chars=len(self.instructions),
-            server_info=f"{info.name} {info.version}" if info else "",
+            server_info=self._server_info(),
             protocol=self._client.protocol_version,
         )
+
+    def _server_info(self) -> str:
+        info = self._client.server_info
+        if info is None:
+            return ""
+        return f"{info.name} {info.version}"
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, timeout_sec: float
     ) -> McpResult:
-        """Call one tool. A time-out or a refusal is an error result; raises ServerError where the server is gone."""
+        """Call one tool. A time-out or a refusal is an error result.
+
+        Raises ServerError if the server is gone.
+        """
         started = time.monotonic()
+        is_error = True
         try:
             result = await self._client.call_tool(
                 tool, dict(arguments), read_timeout_seconds=timeout_sec
             )
-            text, is_error = as_text(result), bool(result.is_error)
+            text = as_text(result)
+            is_error = bool(result.is_error)
         except MCPError as error:
-            if error.code == LOST:
-                raise gone(self.log, f"while it answered {tool}") from error
-            timed_out = error.code == TIMED_OUT
-            text, is_error = (
-                f"{tool} gave no answer in {timeout_sec:g} s"
-                if timed_out
-                else f"error {error.code}: {error.message}",
-                True,
-            )
+            if error.code == mcp_types.CONNECTION_CLOSED:
+                raise _gone(self.log, f"while it answered {tool}") from error
+            text = _refusal(error)
+            if error.code == mcp_types.REQUEST_TIMEOUT:
+                text = f"{tool} gave no answer in {timeout_sec:g} s"
         except (ValidationError, RuntimeError) as error:
-            text, is_error = f"the server's result breaks the protocol: {str(error)[:500]}", True
+            # Cut, because pydantic quotes the input: a result of megabytes would be shown whole.
+            text = f"the server's result breaks the protocol: {str(error)[:500]}"
         return McpResult(text=text, is_error=is_error, wall_sec=time.monotonic() - started)
 
 
-def gone(log: ServerLog, when: str) -> ServerError:
-    last = log.stderr.tail.decode(errors="replace").strip().splitlines()[-3:]
-    said = f"; it last said: {' | '.join(last)}" if last else ""
-    return ServerError(
-        f"the server ended {when} ({log.ended or 'connection lost'}){said}",
-        hint="`fairtrial server check` shows more",
-    )
+def _as_shown(tool: mcp_types.Tool) -> dict[str, Any]:
+    """The part of a tool's definition that the model gets."""
+    return {
+        "name": tool.name,
+        "description": tool.description or "",
+        "inputSchema": tool.input_schema,
+    }
 
 
 def as_text(result: mcp_types.CallToolResult) -> str:
-    """A result as the model reads it: its text blocks, and a mark for what is no text."""
-    parts = []
-    for block in result.content:
-        if isinstance(block, mcp_types.TextContent):
-            parts.append(block.text)
-        elif isinstance(block, mcp_types.EmbeddedResource) and isinstance(
-            block.resource, mcp_types.TextResourceContents
-        ):
-            parts.append(block.resource.text)
-        else:
-            parts.append(f"[{block.type}]")
-    if not parts and result.structured_content is not None:
-        parts.append(canonical_json(result.structured_content))
-    return "\n".join(parts)
+    """A result as the model reads it: its text blocks, and a mark for each other block."""
+    if not result.content and result.structured_content is not None:
+        return canonical_json(result.structured_content)
+    return "\n".join(_block_text(block) for block in result.content)
 
 
-async def _list_tools(client: mcp.Client) -> tuple[mcp_types.Tool, ...]:
-    tools: list[mcp_types.Tool] = []
-    cursor: str | None = None
-    for _ in range(PAGE_LIMIT):
-        page = await client.list_tools(cursor=cursor)
-        tools += page.tools
-        cursor = page.next_cursor
-        if cursor is None:
-            return tuple(tools)
-    raise ServerError(f"tools/list has more than {PAGE_LIMIT} pages")
+def _block_text(block: mcp_types.ContentBlock) -> str:
+    if isinstance(block, mcp_types.TextContent):
+        return block.text
+    if isinstance(block, mcp_types.EmbeddedResource):
+        resource = block.resource
+        if isinstance(resource, mcp_types.TextResourceContents):
+            return resource.text
+    return f"[{block.type}]"  # e.g. [image]
+
+
+# --- starting one ---------------------------------------------------------------------------
 
 
 @asynccontextmanager
@@ -134,44 +137,88 @@ async def open_session(
     *,
     initialize_timeout_sec: float,
 ) -> AsyncIterator[ServerSession]:
-    """Start the server in the container and initialise it. Raises ServerError where it dies, or never answers."""
+    """Start the server in the container and initialise it.
+
+    Raises ServerError if it ends, refuses, or does not answer in time.
+    """
     started = time.monotonic()
-    # "legacy": a server that ignores unknown methods would cost its arm ten seconds for the newer handshake's probe.
     client = mcp.Client(
         server_streams(container, argv, env, log),
+        # A server that ignores unknown methods would cost its arm ten seconds for the probe that
+        # the newer handshake begins with.
         mode="legacy",
         cache=None,
         read_timeout_seconds=initialize_timeout_sec,
     )
-    entered = False
+    initialised = False
     try:
         async with client:
             tools = await _list_tools(client)
-            entered = True
+            initialised = True
             yield ServerSession(client, tools, log, time.monotonic() - started)
     except (MCPError, ExceptionGroup) as error:
-        cause = _first(error)
-        if isinstance(cause, MCPError) and not entered:
+        cause = _innermost(error)
+        if isinstance(cause, MCPError) and not initialised:
             raise _never_started(cause, log, initialize_timeout_sec) from error
         raise cause from error
 
 
-def _never_started(error: MCPError, log: ServerLog, timeout_sec: float) -> ServerError:
-    if error.code == TIMED_OUT:
-        said = (
-            f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
-            if log.stray
-            else ""
-        )
-        return ServerError(
-            f"the server did not initialise in {timeout_sec:g} s{said}",
-            hint="raise initialize_timeout_sec in server.yaml?",
-        )
-    if error.code == LOST:
-        return gone(log, "before it was initialised")
-    return ServerError(f"the server refused to initialise: error {error.code}: {error.message}")
+async def _list_tools(client: mcp.Client) -> tuple[mcp_types.Tool, ...]:
+    tools: list[mcp_types.Tool] = []
+    cursor: str | None = None
+    # Bounded: a server that gives the same cursor again and again would keep its cell for ever.
+    for _ in range(PAGE_LIMIT):
+        page = await client.list_tools(cursor=cursor)
+        tools += page.tools
+        cursor = page.next_cursor
+        if cursor is None:
+            return tuple(tools)
+    raise ServerError(f"tools/list has more than {PAGE_LIMIT} pages")
 
 
-def _first(error: BaseException) -> BaseException:
+def _innermost(error: BaseException) -> BaseException:
     """The failure inside a task group's wrapping: callers tell outcomes apart by its type."""
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+# --- how one fails --------------------------------------------------------------------------
+
+
+def _never_started(error: MCPError, log: ServerLog, timeout_sec: float) -> ServerError:
+    if error.code == mcp_types.CONNECTION_CLOSED:
+        return _gone(log, "before it was initialised")
+    if error.code != mcp_types.REQUEST_TIMEOUT:
+        return ServerError(f"the server refused to initialise: {_refusal(error)}")
+    return ServerError(
+        f"the server did not initialise in {timeout_sec:g} s{_stray_lines(log)}",
+        hint="raise initialize_timeout_sec in server.yaml?",
+    )
+
+
+def _refusal(error: MCPError) -> str:
+    return f"error {error.code}: {error.message}"
+
+
+def _stray_lines(log: ServerLog) -> str:
+    """A server that writes its log to stdout looks silent to its client: show the log."""
+    if not log.stray:
+        return ""
+    return f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
+
+
+def _gone(log: ServerLog, when: str) -> ServerError:
+    reason = log.ended or "connection lost"
+    return ServerError(
+        f"the server ended {when} ({reason}){_last_words(log)}",
+        hint="`fairtrial server check` shows more",
+    )
+
+
+def _last_words(log: ServerLog) -> str:
+    stderr = log.stderr.tail.decode(errors="replace").strip()
+    last = stderr.splitlines()[-LAST_LINES:]
+    if not last:
+        return ""
+    return f"; it last said: {' | '.join(last)}"

@@ -1,4 +1,4 @@
-"""An MCP transport over a held stream: one server process per cell, its messages in and out of the container without an engine call."""
+"""An MCP transport over one `exec` stream: a message in or out costs no engine call."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from mcp.shared.message import SessionMessage
 
 from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER
-from runner.sandbox.stream import HeldStream, StderrFile, lines
+from runner.sandbox.stream import ExecStream, StderrFile, lines
 
 STRAY_KEPT = 20
+STRAY_KEPT_CHARS = 200
 STRAY_LIMIT = 10_000
-Streams = tuple[
-    MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
-]
+
+Incoming = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+"""From the server, and to it: what an `mcp.Client` takes."""
 
 
 @dataclass
 class ServerLog:
-    """What a server process said outside the protocol."""
+    """What a server process wrote outside the protocol."""
 
     stderr: StderrFile
     stray: list[str] = field(default_factory=list)
@@ -33,51 +35,23 @@ class ServerLog:
     ended: str = ""
     """Why its stream ended; empty while it runs."""
 
-    def saw_stray(self, line: bytes) -> None:
+    def add_stray(self, line: bytes) -> None:
+        """Raises ValueError past the limit."""
         self.stray_lines += 1
         if len(self.stray) < STRAY_KEPT:
-            self.stray.append(line.decode(errors="replace")[:200])
+            self.stray.append(line.decode(errors="replace")[:STRAY_KEPT_CHARS])
+        # A server that logs to stdout in a loop would keep its cell busy until the time-out.
         if self.stray_lines > STRAY_LIMIT:
             raise ValueError(f"more than {STRAY_LIMIT:,} lines on stdout that are not JSON-RPC")
-
-
-async def _read(
-    stream: HeldStream, out: MemoryObjectSendStream[SessionMessage | Exception], log: ServerLog
-) -> None:
-    async with out:
-        try:
-            async for line in lines(stream.stdout()):
-                if not line.strip():
-                    continue
-                try:
-                    message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError:
-                    log.saw_stray(line)
-                    continue
-                await out.send(SessionMessage(message))
-            log.ended = "its process ended"
-        except ValueError as error:
-            log.ended = str(error)
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            log.ended = "closed"
-
-
-async def _write(stream: HeldStream, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    with suppress(ConnectionError, anyio.ClosedResourceError):
-        async with messages:
-            async for item in messages:
-                await stream.write(
-                    item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-                )
 
 
 @asynccontextmanager
 async def server_streams(
     container: Container, argv: list[str], env: Mapping[str, str], log: ServerLog
 ) -> AsyncIterator[Streams]:
-    """Start the server as user `server` and yield the streams an `mcp.Client` takes. The process ends with the container."""
+    """Start the server as user `server` and yield its streams. It ends with the container."""
     stream = await container.exec_stream(argv, user=SERVER, env=env, on_stderr=log.stderr.feed)
-    to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_read, stream, to_session, log)
@@ -88,5 +62,41 @@ async def server_streams(
             tasks.cancel_scope.cancel()
             from_server.close()
             to_server.close()
+            # Shielded: the scope is cancelled, and an unshielded await would leak the connection.
             with anyio.CancelScope(shield=True):
                 await stream.close()
+
+
+async def _read(stream: ExecStream, out: MemoryObjectSendStream[Incoming], log: ServerLog) -> None:
+    async with out:
+        try:
+            async for line in lines(stream.stdout()):
+                message = _message(line, log)
+                if message is not None:
+                    await out.send(message)
+            log.ended = "its process ended"
+        except ValueError as error:
+            log.ended = str(error)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            log.ended = "closed"
+
+
+def _message(line: bytes, log: ServerLog) -> SessionMessage | None:
+    if not line.strip():
+        return None
+    try:
+        message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        # E.g. "Server listening on stdio": clients skip such a line, and so do we, but count it.
+        log.add_stray(line)
+        return None
+    return SessionMessage(message)
+
+
+async def _write(stream: ExecStream, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    # That the server is gone, the reading side reports, with its last words: not twice.
+    with suppress(ConnectionError, anyio.ClosedResourceError):
+        async with messages:
+            async for item in messages:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await stream.write(text.encode() + b"\n")

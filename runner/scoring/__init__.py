@@ -1,4 +1,7 @@
-"""Scores: from a transcript to a scorecard, with no Docker and no agent. `FAIRNESS`, `ADOPTION` and `JUDGES` list what there is."""
+"""Scores: from a transcript to a scorecard, with no Docker and no agent.
+
+`FAIRNESS` and `ADOPTION` list the parts: a new one is a function and a line.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def score_cell(  # noqa: PLR0913 - six different things make a scorecard, and ea
 ) -> Scorecard:
     """Both halves, side by side. The fairness half is told neither the server nor the calls.
 
-    `cache_dir` keeps parsed files between calls; without it every cell parses the files it cites again.
+    `cache_dir` keeps parsed files between calls; without it, every cell parses again what it cites.
     """
     answer, trace, effort = split(events, scenario)
     return Scorecard(

@@ -1,8 +1,7 @@
-"""Adoption: was the server used, and used well? Seen beside fairness, never inside it (seed 002, step 3 and pitfall 2).
+"""Adoption: was the server used, and used well? Beside fairness, never inside it.
 
-    adoption = 0.60·tool_fluency + 0.40·discoverability
-
-These scorers take a `ToolTrace`: calls alone, no word of the answer.
+It is the weighted sum of the parts in `ADOPTION` (DESIGN.md, Scores). A new part is a function of a
+`ToolTrace`, and a line there. Its scorers see calls alone, and no word of the answer.
 """
 
 from __future__ import annotations
@@ -10,144 +9,177 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+from collections.abc import Iterator
 
 from runner.protocols import AdoptionScorer
 from runner.records import Adoption, Score, Scored, ToolTrace, TraceCall, Unscored
-from runner.scoring.weights import weighted
-
-WEIGHTS = {"tool_fluency": 0.60, "discoverability": 0.40}
-"""Seed 002, step 3, in the figures of DESIGN.md, Scores."""
+from runner.scoring.weights import Part, weighted
 
 STRUCTURAL = Unscored(reason="structural: the shell arm has no server to adopt")
 
-SEARCH_COMMANDS = frozenset(
-    {
-        "grep",
-        "egrep",
-        "fgrep",
-        "zgrep",
-        "rgrep",
-        "rg",
-        "ag",
-        "ack",
-        "ack-grep",
-        "find",
-        "fd",
-        "fdfind",
-        "locate",
-    }
-)
-_GIT_SEARCHES = frozenset({"grep", "ls-files"})
-_SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ash"})
-_PREFIXES = frozenset(
-    {
-        "sudo",
-        "env",
-        "time",
-        "timeout",
-        "nice",
-        "nohup",
-        "command",
-        "exec",
-        "xargs",
-        "stdbuf",
-        "builtin",
-    }
-)
-_SEPARATORS = frozenset({";", "&", "&&", "|", "|&", "||", "(", ")", ";;", "\n"})
-_KEYWORDS = frozenset(
-    {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "fi", "done", "time"}
-)
-_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?\n\s*\2[ \t]*(?=\n|\Z)", re.DOTALL)
-_FED_TO_A_SHELL = re.compile(r"\b(?:bash|sh|dash|zsh)\b[^\n|;]*<<")
-_MAX_DEPTH = 4
+
+# --- the parts ------------------------------------------------------------------------------
 
 
 def tool_fluency(trace: ToolTrace) -> Score:
-    """Successful server calls / (all server calls + shell searches). An arm that called neither was not fluent: 0."""
-    server = [call for call in trace.calls if call.origin == "server"]
-    good = sum(not call.is_error for call in server)
-    searches = sum(searches_the_tree(call) for call in trace.calls)
-    asked = len(server) + searches
-    detail = f"{good} of {len(server)} server calls succeeded, {searches} shell searches"
-    return Scored(value=good / asked if asked else 0.0, detail=detail)
+    """Successful server calls / (all server calls + shell searches)."""
+    calls = _server_calls(trace)
+    succeeded = len(calls) - _errors(calls)
+    searches = _searches(trace)
+    return Scored(
+        # An arm that called neither was not fluent: 0.
+        value=_share(succeeded, len(calls) + searches),
+        detail=f"{succeeded} of {len(calls)} server calls succeeded, {searches} shell searches",
+    )
 
 
 def discoverability(trace: ToolTrace) -> Score:
     """Steps in which a server call succeeded / steps."""
-    found = {call.step for call in trace.calls if call.origin == "server" and not call.is_error}
+    steps = {call.step for call in _server_calls(trace) if not call.is_error}
     return Scored(
-        value=len(found) / trace.steps if trace.steps else 0.0,
-        detail=f"{len(found)} of {trace.steps} steps",
+        value=_share(len(steps), trace.steps), detail=f"{len(steps)} of {trace.steps} steps"
     )
 
 
-ADOPTION: dict[str, AdoptionScorer] = {
-    "tool_fluency": tool_fluency,
-    "discoverability": discoverability,
+ADOPTION: dict[str, Part[AdoptionScorer]] = {
+    "tool_fluency": Part(
+        score=tool_fluency, weight=0.60, label="fluency", short="fluency", heading="tool fluency"
+    ),
+    "discoverability": Part(
+        score=discoverability, weight=0.40, label="discoverability", short="discov."
+    ),
 }
 
 
 def score_adoption(trace: ToolTrace, *, server: str) -> Adoption:
-    """The adoption half of a scorecard. For `shell` every score is structurally unscored: a dash in a report, 0 in no average."""
-    parts: dict[str, Score] = {
-        name: STRUCTURAL if server == "shell" else scorer(trace)
-        for name, scorer in ADOPTION.items()
-    }
-    calls = [call for call in trace.calls if call.origin == "server"]
+    """The adoption half of a scorecard. For `shell`, every score is structurally unscored."""
+    parts = dict(_part_scores(trace, server))
+    calls = _server_calls(trace)
     return Adoption(
-        score=weighted(parts, WEIGHTS),
-        tool_fluency=parts["tool_fluency"],
-        discoverability=parts["discoverability"],
+        score=weighted(parts, ADOPTION),
+        parts=parts,
         server_calls=len(calls),
-        server_errors=sum(call.is_error for call in calls),
+        server_errors=_errors(calls),
         shell_calls=len(trace.calls) - len(calls),
-        shell_searches=sum(searches_the_tree(call) for call in trace.calls),
+        shell_searches=_searches(trace),
     )
 
 
+def _part_scores(trace: ToolTrace, server: str) -> Iterator[tuple[str, Score]]:
+    for name, part in ADOPTION.items():
+        # Scored, the shell's 0 would read as a server that nobody used.
+        yield name, STRUCTURAL if server == "shell" else part.score(trace)
+
+
+def _server_calls(trace: ToolTrace) -> list[TraceCall]:
+    return [call for call in trace.calls if call.origin == "server"]
+
+
+def _errors(calls: list[TraceCall]) -> int:
+    return sum(call.is_error for call in calls)
+
+
+def _searches(trace: ToolTrace) -> int:
+    return sum(searches_the_tree(call) for call in trace.calls)
+
+
+def _share(count: int, of: int) -> float:
+    if not of:
+        return 0.0
+    return count / of
+
+
+# --- does a command line search? ------------------------------------------------------------
+
+SEARCH_COMMANDS = frozenset(
+    "grep egrep fgrep zgrep rgrep rg ag ack ack-grep find fd fdfind locate".split()
+)
+_GIT_SEARCHES = frozenset({"grep", "ls-files"})
+_GIT_OPTIONS_WITH_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
+_SHELLS = frozenset("bash sh dash zsh ash".split())
+_PREFIXES = frozenset("sudo env time timeout nice nohup command exec xargs stdbuf builtin".split())
+_SEPARATORS = frozenset({";", "&", "&&", "|", "|&", "||", "(", ")", ";;", "\n"})
+_KEYWORDS = frozenset("if then else elif do while until ! { } fi done time".split())
+_MAX_DEPTH = 4
+
+_HERE_DOCUMENT = re.compile(
+    r"""
+    <<-?\s*              # `<<` or `<<-`
+    (['"]?) (\w+) \1     # the mark that ends it: `EOF`, `'EOF'`, `"EOF"`
+    ([^\n]*) \n          # what follows on the line: ` > notes.txt`, ` | bash`
+    .*?                  # the document
+    \n \s* \2 [ \t]*     # the mark again, on a line of its own
+    (?=\n|\Z)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_FED_TO_A_SHELL = re.compile(r"\b(?:bash|sh|dash|zsh)\b[^\n|;]*<<")
+_SUBSTITUTION = re.compile(
+    r"""
+      \$\( ([^()]*) \)   # $(rg -l name)
+    | `    ([^`]*)  `    # `rg -l name`
+    """,
+    re.VERBOSE,
+)
+_RUNS_A_SCRIPT = re.compile(r"-[a-z]*c")  # -c, -lc
+_ASSIGNMENT = re.compile(r"\w+=")  # LANG=C
+_PREFIX_ARGUMENT = re.compile(r"-|\d+[smh]?$|\{\}$")  # -n1, 5, 10s, {}
+
+
 def searches_the_tree(call: TraceCall) -> bool:
-    """Does a shell call run a search (grep, rg, find, `git grep`, …) as a command? `cat grep.py` and `echo grep` do not."""
+    """Does a shell call run a search (grep, rg, find, `git grep`, …) as a command?
+
+    `cat grep.py` and `echo grep` do not.
+    """
     command = call.arguments.get("command")
     return call.origin == "shell" and isinstance(command, str) and runs_search(command)
 
 
 def runs_search(command: str, depth: int = 0) -> bool:
-    """True where any command word in the line is a search; looks into pipelines, `bash -c`, xargs, substitutions and `find -exec`."""
+    """Is any command word in the line a search?
+
+    Looks into pipelines, `bash -c`, xargs, substitutions and `find -exec`.
+    """
     if depth > _MAX_DEPTH:
         return False
-    if not _FED_TO_A_SHELL.search(command):  # a script written to a file is text, not a search
+    if not _FED_TO_A_SHELL.search(command):
+        # A script that is only written to a file is text: `cat <<EOF > find.sh` searches nothing.
         command = _HERE_DOCUMENT.sub(r" \3 ", command)
-    inner = [
-        text for pair in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", command) for text in pair if text
-    ]
-    return any(runs_search(text, depth + 1) for text in inner) or any(
-        _is_search(words, depth) for words in _commands(command)
-    )
+    if any(runs_search(text, depth + 1) for text in _substitutions(command)):
+        return True
+    return any(_is_search(words, depth) for words in _commands(command))
 
 
-def _commands(line: str) -> list[list[str]]:
+def _substitutions(command: str) -> Iterator[str]:
+    for in_parentheses, in_backticks in _SUBSTITUTION.findall(command):
+        yield in_parentheses or in_backticks
+
+
+def _commands(line: str) -> Iterator[list[str]]:
     """The simple commands of a line, each as its words."""
-    commands: list[list[str]] = [[]]
+    words: list[str] = []
     for token in _tokens(line):
-        if token in _SEPARATORS or (token in _KEYWORDS and not commands[-1]):
-            commands.append([])
+        # `then grep x` starts a command with a keyword; `echo then` only prints one.
+        if token in _SEPARATORS or (token in _KEYWORDS and not words):
+            if words:
+                yield words
+            words = []
         else:
-            commands[-1].append(token)
-    return [words for words in commands if words]
+            words.append(token)
+    if words:
+        yield words
 
 
 def _tokens(line: str) -> list[str]:
-    lexer = shlex.shlex(
-        line.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()"
-    )
+    text = line.replace("\\\n", " ").replace("\n", " ; ")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()")
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:
         return list(lexer)
-    except (
-        ValueError
-    ):  # an unbalanced quote: the shell would refuse it too, but a here-document may hold one
+    except ValueError:
+        # An unbalanced quote. The shell would refuse it too, but a here-document may hold one:
+        # without this, `rg x <<EOF` with an apostrophe in its text would be no search.
         return re.findall(r"[;&|()]+|[^\s;&|()]+", line)
 
 
@@ -155,40 +187,48 @@ def _is_search(words: list[str], depth: int) -> bool:
     words = _without_prefixes(words)
     if not words:
         return False
-    name = words[0].rsplit("/", 1)[-1]
+    name = _command_name(words[0])
     if name in _SHELLS:
-        scripts = [
-            after for flag, after in itertools.pairwise(words) if re.fullmatch(r"-[a-z]*c", flag)
-        ]
-        return any(runs_search(script, depth + 1) for script in scripts)
+        return any(runs_search(script, depth + 1) for script in _scripts(words))
     if name == "git":
-        return any(word in _GIT_SEARCHES for word in _git_verb(words))
+        return _git_verb(words) in _GIT_SEARCHES
     return name in SEARCH_COMMANDS
 
 
+def _command_name(word: str) -> str:
+    """`/usr/bin/rg` -> `rg`."""
+    return word.rsplit("/", 1)[-1]
+
+
+def _scripts(words: list[str]) -> Iterator[str]:
+    """`bash -lc 'rg x'` -> `rg x`."""
+    for flag, script in itertools.pairwise(words):
+        if _RUNS_A_SCRIPT.fullmatch(flag):
+            yield script
+
+
 def _without_prefixes(words: list[str]) -> list[str]:
-    """The words from the command on: assignments, `sudo`, `timeout 5`, `xargs -0 -n1` and the like taken off."""
+    """The words from the command on: `LANG=C sudo timeout 5 rg x` -> `rg x`."""
     prefixed = False
-    while words:
-        first = words[0].rsplit("/", 1)[-1]
-        if first in _PREFIXES:
+    for at, word in enumerate(words):
+        name = _command_name(word)
+        if name in _PREFIXES:
             prefixed = True
-        elif not (
-            re.match(r"\w+=", first) or (prefixed and re.match(r"-|\d+[smh]?$|\{\}$", first))
-        ):
-            return words
-        words = words[1:]
-    return words
+            continue
+        belongs_to_prefix = prefixed and _PREFIX_ARGUMENT.match(name)
+        if not belongs_to_prefix and not _ASSIGNMENT.match(name):
+            return words[at:]
+    return []
 
 
-def _git_verb(words: list[str]) -> list[str]:
-    """`git -C dir grep` -> ["grep"]."""
+def _git_verb(words: list[str]) -> str:
+    """`git -C dir grep` -> `grep`."""
     takes_value = False
     for word in words[1:]:
         if takes_value:
             takes_value = False
-        elif word in ("-C", "-c", "--git-dir", "--work-tree"):
+        elif word in _GIT_OPTIONS_WITH_A_VALUE:
             takes_value = True
         elif not word.startswith("-"):
-            return [word]
-    return []
+            return word
+    return ""

@@ -8,14 +8,33 @@ from runner.records import Budget, Effort, Score, Scored
 def efficiency(effort: Effort, budget: Budget) -> Score:
     """completeness · (½·max(0, 1 − tokens/ceiling) + ½·max(0, 1 − seconds/ceiling)).
 
-    Completeness is answered steps / steps: without it an empty, quick answer would be the most efficient of all.
+    Completeness is answered steps / steps. Seconds are the agent's own, tokens uncached.
     """
-    completeness = effort.steps_completed / effort.steps if effort.steps else 0.0
     tokens = effort.input_tokens + effort.output_tokens
-    saved_tokens = max(0.0, 1 - tokens / budget.tokens)
-    saved_sec = max(0.0, 1 - effort.agent_sec / budget.wall_sec)
-    detail = (
-        f"{effort.steps_completed} of {effort.steps} steps, {tokens:,} of {budget.tokens:,} tokens"
-        f"{' (estimated)' if effort.tokens_estimated else ''}, {effort.agent_sec:.0f} of {budget.wall_sec} s"
+    saved_tokens = _saved(tokens, budget.tokens)
+    saved_sec = _saved(effort.agent_sec, budget.wall_sec)
+    return Scored(
+        value=_completeness(effort) * (saved_tokens + saved_sec) / 2,
+        detail=_detail(effort, budget, tokens),
     )
-    return Scored(value=completeness * (saved_tokens + saved_sec) / 2, detail=detail)
+
+
+def _saved(spent: float, ceiling: float) -> float:
+    # Past the ceiling nothing is saved: below 0, a slow answer could eat up the tokens it saved.
+    return max(0.0, 1 - spent / ceiling)
+
+
+def _completeness(effort: Effort) -> float:
+    # Without this factor, an empty, quick answer would be the most efficient of all.
+    if not effort.steps:
+        return 0.0
+    return effort.steps_completed / effort.steps
+
+
+def _detail(effort: Effort, budget: Budget, tokens: int) -> str:
+    estimated = " (estimated)" if effort.tokens_estimated else ""
+    return (
+        f"{effort.steps_completed} of {effort.steps} steps, "
+        f"{tokens:,} of {budget.tokens:,} tokens{estimated}, "
+        f"{effort.agent_sec:.0f} of {budget.wall_sec} s"
+    )

@@ -1,17 +1,16 @@
-"""Fairness: was the answer better, faster, cheaper? (seed 002, step 3)
+"""Fairness: was the answer better, faster, cheaper? (DESIGN.md, Scores)
 
-    fairness = 0.10·keyword_coverage + 0.55·llm_quality + 0.15·citation_grounding + 0.20·efficiency
+It is the weighted sum of the parts in `FAIRNESS`. A new part is a function of `Evidence`, and a line
+there. Its scorers see the answer and what it cost. They see no tool call, and no arm's name.
 
-These scorers see the answer and what it cost. They see no tool call, and no arm's name.
+Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
-Citation grounding is the harmonic mean (F1) of two parts, both printed beside it:
+- precision: the headline rate. In a step that cites more than 80 places, or six times as many as it
+  asks for, it falls with the square: one can cite every line of a file, and each of them exists;
+- recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
+  points at. Without it, one safe citation would score 1.0.
 
-- precision: the headline rate. In a step that cites more than 80 places, or six times those it asks for, it falls with the square: one
-  can cite every line of a file, and each of them exists;
-- recall, wherever the scenario lists `must_cite`: the share of those places that a citation of that step points at. Without it one safe
-  citation would score 1.0.
-
-Where nothing is listed it is the precision. No citations score 0.
+If nothing is listed, it is the precision. No citations score 0.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from runner.errors import NoVerdict
 from runner.grounding.pointing import spray_share
-from runner.grounding.verify import Grounding, cited_files, ground
+from runner.grounding.verify import cited_files, ground
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.protocols import Files, Judge
 from runner.records import (
@@ -41,15 +40,7 @@ from runner.records import (
 )
 from runner.scoring.efficiency import efficiency
 from runner.scoring.keywords import keyword_coverage
-from runner.scoring.weights import weighted
-
-WEIGHTS = {
-    "keyword_coverage": 0.10,
-    "llm_quality": 0.55,
-    "citation_grounding": 0.15,
-    "efficiency": 0.20,
-}
-"""DESIGN.md, Scores: the published weights of the harness that seed 002 describes."""
+from runner.scoring.weights import Part, weighted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,17 +59,18 @@ class Evidence:
     verdict: Verdict | Unscored
 
 
+# --- the parts ------------------------------------------------------------------------------
+
+
 def _keywords(evidence: Evidence) -> Score:
     return keyword_coverage(evidence.scenario, evidence.answer, evidence.files_cited)
 
 
 def _quality(evidence: Evidence) -> Score:
     verdict = evidence.verdict
-    return (
-        verdict
-        if isinstance(verdict, Unscored)
-        else Scored(value=verdict.quality, detail=f"judged by {verdict.judge}")
-    )
+    if isinstance(verdict, Unscored):
+        return verdict
+    return Scored(value=verdict.quality, detail=f"judged by {verdict.judge}")
 
 
 def _efficiency(evidence: Evidence) -> Score:
@@ -87,53 +79,73 @@ def _efficiency(evidence: Evidence) -> Score:
 
 def citation_grounding(evidence: Evidence) -> Score:
     """F1 of spray-aware precision and must-cite recall; see the module's docstring."""
-    precision, recall = precision_of(evidence), must_cite_recall(evidence)
+    precision = precision_of(evidence)
     if precision is None:
         return Scored(value=0.0, detail="no citations")
+    recall = must_cite_recall(evidence)
     if isinstance(recall, Unscored):
         return Scored(value=precision, detail=f"precision {precision:.2f}")
-    both = precision + recall.value
-    value = 2 * precision * recall.value / both if both else 0.0
-    return Scored(value=value, detail=f"precision {precision:.2f}, recall {recall.value:.2f}")
+    return Scored(
+        value=_harmonic_mean(precision, recall.value),
+        detail=f"precision {precision:.2f}, recall {recall.value:.2f}",
+    )
 
 
-FAIRNESS: dict[str, Callable[[Evidence], Score]] = {
-    "keyword_coverage": _keywords,
-    "llm_quality": _quality,
-    "citation_grounding": citation_grounding,
-    "efficiency": _efficiency,
+FairnessScorer = Callable[[Evidence], Score]
+
+FAIRNESS: dict[str, Part[FairnessScorer]] = {
+    "keyword_coverage": Part(
+        score=_keywords, weight=0.10, label="keyword coverage", short="keyw.", term="keywords"
+    ),
+    "llm_quality": Part(
+        score=_quality, weight=0.55, label="quality", short="quality", heading="judged quality"
+    ),
+    "citation_grounding": Part(
+        score=citation_grounding,
+        weight=0.15,
+        label="grounding",
+        short="ground.",
+        heading="citation grounding",
+    ),
+    "efficiency": Part(score=_efficiency, weight=0.20, label="efficiency", short="effic."),
 }
 
 
 def precision_of(evidence: Evidence) -> float | None:
-    """The headline rate, times what is left of it in steps that spray. None where there are no citations."""
-    counts = [
-        sum(citation.start is not None for citation in citations)
-        for citations in evidence.citations
-    ]
-    if not any(counts) or evidence.grounding.headline_rate is None:
+    """The headline rate, times what is left of it in steps that spray. None without citations."""
+    rate = evidence.grounding.headline_rate
+    counts = [_places(citations) for citations in evidence.citations]
+    if rate is None or not any(counts):
         return None
-    shares = [
-        spray_share(count, len(step.must_cite))
-        for count, step in zip(counts, evidence.scenario.steps, strict=True)
-    ]
-    return (
-        evidence.grounding.headline_rate
-        * math.fsum(count * share for count, share in zip(counts, shares, strict=True))
-        / sum(counts)
-    )
+    kept = []
+    for count, step in zip(counts, evidence.scenario.steps, strict=True):
+        kept.append(count * spray_share(count, len(step.must_cite)))
+    return rate * math.fsum(kept) / sum(counts)
+
+
+def _places(citations: tuple[Citation, ...]) -> int:
+    # A file cited without a line points at no place: it can be neither right nor wrong.
+    return sum(citation.start is not None for citation in citations)
 
 
 def must_cite_recall(evidence: Evidence) -> Score:
-    """Share of the scenario's `must_cite` places that a citation of the same step points at (±5 lines)."""
-    found = [
-        hit
-        for step, said in zip(evidence.scenario.steps, evidence.citations, strict=True)
-        for hit in recalled(said, step.must_cite)
-    ]
-    if not found:
+    """Share of the `must_cite` places that a citation of the same step points at (±5 lines)."""
+    hits: list[bool] = []
+    for step, citations in zip(evidence.scenario.steps, evidence.citations, strict=True):
+        hits += recalled(citations, step.must_cite)
+    if not hits:
         return Unscored(reason="the scenario lists no must_cite places")
-    return Scored(value=sum(found) / len(found), detail=f"{sum(found)} of {len(found)} places")
+    return Scored(value=sum(hits) / len(hits), detail=f"{sum(hits)} of {len(hits)} places")
+
+
+def _harmonic_mean(precision: float, recall: float) -> float:
+    total = precision + recall
+    if not total:
+        return 0.0
+    return 2 * precision * recall / total
+
+
+# --- the sum --------------------------------------------------------------------------------
 
 
 def score_fairness(  # noqa: PLR0913 - see score_cell
@@ -146,27 +158,25 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     judge: Judge | None,
     cache_dir: Path | None = None,
 ) -> Fairness:
-    """The fairness half of a scorecard. A part that cannot be scored leaves the whole unscored, with the reason.
+    """The fairness half of a scorecard. A part that cannot be scored leaves the whole unscored.
 
     `cache_dir` keeps parsed files between calls; it changes how long this takes, and nothing else.
     """
-    whole, steps = verified(answer, files, cache_dir)
+    texts = [step.text for step in answer.steps]
+    whole = ground(texts, files, cache_dir=cache_dir)
     evidence = Evidence(
         scenario=scenario,
         answer=answer,
         effort=effort,
-        citations=steps,
+        citations=tuple(_citations(text, files, cache_dir) for text in texts),
         grounding=whole.summary,
         files_cited=cited_files(whole),
         verdict=_judged(judge, scenario, rubric, answer),
     )
-    parts = {name: scorer(evidence) for name, scorer in FAIRNESS.items()}
+    parts = {name: part.score(evidence) for name, part in FAIRNESS.items()}
     return Fairness(
-        score=weighted(parts, WEIGHTS),
-        keyword_coverage=parts["keyword_coverage"],
-        llm_quality=parts["llm_quality"],
-        citation_grounding=parts["citation_grounding"],
-        efficiency=parts["efficiency"],
+        score=weighted(parts, FAIRNESS),
+        parts=parts,
         must_cite_recall=must_cite_recall(evidence),
         grounding=whole.summary,
         citations=whole.citations,
@@ -175,15 +185,11 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     )
 
 
-def verified(
-    answer: Answer, files: Files, cache_dir: Path | None
-) -> tuple[Grounding, tuple[tuple[Citation, ...], ...]]:
-    """The answer's citations, each once; and those of each step alone, since a place counts in the step that asks for it."""
-    texts = [step.text for step in answer.steps]
-    whole = ground(texts, files, cache_dir=cache_dir)
-    return whole, tuple(
-        ground(text, files, cache_dir=cache_dir).citations if text else () for text in texts
-    )
+def _citations(text: str, files: Files, cache_dir: Path | None) -> tuple[Citation, ...]:
+    """Of one step alone: a place counts in the step that asks for it, and in no other."""
+    if not text:
+        return ()
+    return ground(text, files, cache_dir=cache_dir).citations
 
 
 def _judged(
@@ -194,4 +200,5 @@ def _judged(
     try:
         return judge.judge(rubric, answer.steps, [step.must_cite for step in scenario.steps])
     except NoVerdict as error:
+        # Raised on, a judge out of reach would cost the cell its other scores as well.
         return Unscored(reason=f"no verdict: {error.what}")

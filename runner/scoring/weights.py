@@ -1,27 +1,57 @@
-"""The one sum both halves of a scorecard are made with. There is no function that adds the halves together."""
+"""The parts of a score, and the one sum that both halves of a scorecard are made with.
+
+No function adds the halves together.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from runner.records import Score, Scored, Unscored
 
+Scorer = TypeVar("Scorer", bound=Callable[..., Score])
 
-def weighted(parts: Mapping[str, Score], weights: Mapping[str, float]) -> Score:
-    """Σ weight × part. Unscored, with every reason, where a part is: a missing part is no zero."""
-    missing = {name: part.reason for name, part in parts.items() if isinstance(part, Unscored)}
-    if missing and len(set(missing.values())) == 1 and len(missing) == len(parts):
-        return Unscored(reason=next(iter(missing.values())))
+
+@dataclass(frozen=True, kw_only=True)
+class Part(Generic[Scorer]):
+    """One line of FAIRNESS or ADOPTION: what scores the part, what it weighs, how a report calls it."""
+
+    score: Scorer
+    weight: float
+    """The weights of one half sum to 1."""
+    label: str
+    """Its name in a report's notes."""
+    short: str
+    """A column's heading where room is scarce: a terminal has 80 columns for the whole table."""
+    heading: str = ""
+    """A column's heading where there is room; the label if empty."""
+    term: str = ""
+    """Its name in the formula; the label if empty."""
+
+
+Parts = Mapping[str, Part[Any]]
+
+
+def formula(parts: Parts) -> str:
+    """The sum in words: `0.60 fluency + 0.40 discoverability`."""
+    return " + ".join(f"{part.weight:.2f} {part.term or part.label}" for part in parts.values())
+
+
+def weighted(scores: Mapping[str, Score], parts: Parts) -> Score:
+    """Σ weight × score. Unscored if any part is, with every reason: a missing part is no zero."""
+    missing = {name: score.reason for name, score in scores.items() if isinstance(score, Unscored)}
+    reasons = set(missing.values())
+    if len(missing) == len(scores) and len(reasons) == 1:
+        return Unscored(reason=reasons.pop())
     if missing:
         return Unscored(reason="; ".join(f"{name}: {reason}" for name, reason in missing.items()))
-    return Scored(
-        value=min(
-            1.0,
-            math.fsum(
-                weights[name] * part.value
-                for name, part in parts.items()
-                if isinstance(part, Scored)
-            ),
-        )
-    )
+    terms = [
+        parts[name].weight * score.value
+        for name, score in scores.items()
+        if isinstance(score, Scored)
+    ]
+    # Full marks in every part sum to 1.0000000000000002 with some weights, and a record refuses it.
+    return Scored(value=min(1.0, math.fsum(terms)))

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from runner.anchors import chain, gate, material
 from runner.anchors.agreement import correlate
+from runner.anchors.examination import refusal
 from runner.errors import (
     AnchorsDisagree,
     AnchorsDrifted,
@@ -17,7 +19,7 @@ from runner.errors import (
 )
 from runner.judges.checklist import Checklist
 from runner.records import AnchorsLock, Correlation
-from runner.scoring import fairness
+from runner.scoring import FAIRNESS
 from tests.anchors.material import CORE, DATE, FarAway, Tree, locked
 
 ONE = "scenarios/held-out/queue-one"
@@ -123,7 +125,7 @@ def test_line_ends_and_file_modes_change_no_digest(tree: Tree) -> None:
 
 
 def test_another_weight_of_a_score_is_drift(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(fairness.WEIGHTS, "llm_quality", 0.6)
+    monkeypatch.setitem(FAIRNESS, "llm_quality", replace(FAIRNESS["llm_quality"], weight=0.6))
     assert [str(drift) for drift in drifts(tree)] == [
         "scoring fairness.llm_quality: changed (expected 0.55, found 0.6)"
     ]
@@ -204,7 +206,7 @@ def test_a_judge_whose_sums_do_not_hold_is_not_believed(tree: Tree) -> None:
     [(0.85, False), (0.85 - 1e-12, False), (0.8499, True), (1.0, False), (-1.0, True)],
 )
 def test_a_rho_of_085_passes_and_below_does_not(rho: float, refused: bool) -> None:
-    assert bool(gate._refusal(Correlation(rho=rho, n=15, ties_gold=0, ties_judged=0))) == refused
+    assert bool(refusal(Correlation(rho=rho, n=15, ties_gold=0, ties_judged=0))) == refused
 
 
 def test_ranks_with_a_rho_of_exactly_085_pass() -> None:
@@ -214,11 +216,11 @@ def test_ranks_with_a_rho_of_exactly_085_pass() -> None:
         order[one], order[other] = order[other], order[one]
     assert sum((place - value) ** 2 for place, value in enumerate(order)) == 84
     found = correlate([place / 15 for place in range(15)], [value / 15 for value in order])
-    assert found.rho == pytest.approx(0.85, abs=1e-12) and gate._refusal(found) == ""
+    assert found.rho == pytest.approx(0.85, abs=1e-12) and refusal(found) == ""
 
 
 def test_eleven_transcripts_are_too_few_whatever_they_say() -> None:
-    assert "too few" in gate._refusal(Correlation(rho=1.0, n=11, ties_gold=0, ties_judged=0))
+    assert "too few" in refusal(Correlation(rho=1.0, n=11, ties_gold=0, ties_judged=0))
 
 
 # --- how a lock moves -----------------------------------------------------------------------

@@ -258,7 +258,8 @@ def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(
     store = finished_run(tree)
     path = store.cell_folder(store.plan().cells[0].id) / "scorecard.json"
     card = Scorecard.model_validate_json(path.read_text())
-    lifted = card.fairness.model_copy(update={"llm_quality": loaded.scored(0.5)})
+    parts = {**card.fairness.parts, "llm_quality": loaded.scored(0.5)}
+    lifted = card.fairness.model_copy(update={"parts": parts})
     write_record(path, card.model_copy(update={"fairness": lifted}))
     assert fairtrial(tree, "report", "done") == 3
     assert "its quality is not what its verdict's criteria" in capsys.readouterr().err

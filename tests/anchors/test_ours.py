@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.anchors import gate, material
+from runner.anchors.examination import examine
 from runner.catalog import load_catalog
 from runner.judges.checklist import Checklist
 from tests.anchors.material import Judging
@@ -66,5 +67,5 @@ def test_every_grade_gives_its_reason() -> None:
     ids=["the same score always", "length", "brevity", "number of citations"],
 )
 def test_a_judge_that_does_not_read_fails_on_our_anchors(score: Callable[[str], float]) -> None:
-    examined = gate._examine(ROOT, Judging(score), None)
+    examined = examine(ROOT, Judging(score), None)
     assert examined.verdict.refusal, examined.verdict.transcripts

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from runner.anchors import gate
 from runner.anchors.agreement import correlate
+from runner.anchors.examination import refusal
 from runner.anchors.frozen import compare, digest_tree
 from runner.anchors.material import gold_steps
 from runner.importers.claude_code import read_transcript
@@ -101,7 +101,7 @@ def test_six_published_transcripts_are_too_few_for_the_gate(held_out: Path) -> N
     ]
     found = correlate(means, means)
     assert found.n == 6 and found.rho == pytest.approx(1.0) and found.low is None
-    assert gate._refusal(found) == "6 frozen transcripts are too few to rank by; 12 is the least"
+    assert refusal(found) == "6 frozen transcripts are too few to rank by; 12 is the least"
 
 
 def test_the_published_lock_holds_for_21_of_its_27_files_and_lists_six_that_are_not_there(

@@ -17,19 +17,26 @@ pytestmark = pytest.mark.docker
 ASKED = scenario(
     "Who calls `finish_up`?", "Which tests cover `dispatch_all`?", tokens=10**6, actions=1000
 )
-FILES = {
-    "app.py": "def dispatch_all():\n    return finish_up(1)\n\n\ndef finish_up(code):\n    return code\n"
-}
+SOURCE = """\
+def dispatch_all():
+    return finish_up(1)
+
+
+def finish_up(code):
+    return code
+"""
+FILES = {"app.py": SOURCE}
 
 
 @pytest.fixture
 def recording(ask: Ask, tmp_path: Path) -> Path:
     """The transcript of a conversation over FILES."""
+    path = tmp_path / "transcript.jsonl"
     _, events, _ = ask(Offline(), ASKED, FILES)
-    with TranscriptWriter(tmp_path / "transcript.jsonl") as writer:
+    with TranscriptWriter(path) as writer:
         for event in events:
             writer.write(event)
-    return tmp_path / "transcript.jsonl"
+    return path
 
 
 def test_unchanged_tools_replay_without_a_difference(ask: Ask, recording: Path) -> None:
@@ -45,7 +52,8 @@ def test_a_tool_that_answers_otherwise_is_named_with_the_first_line_that_differs
     ask: Ask, recording: Path
 ) -> None:
     model = Replay(str(recording))
-    ask(model, ASKED, {"app.py": "\n" + FILES["app.py"]})
+    # A line on top: what stood in line 5 stands in line 6.
+    ask(model, ASKED, {"app.py": "\n" + SOURCE})
     first = model.differences[0]
     assert (first.tool, first.step) == ("shell", 0)
     assert first.recorded == "./app.py:5:def finish_up(code):"
@@ -70,6 +78,7 @@ def test_a_folder_of_an_attempt_is_a_recording_too(recording: Path) -> None:
 
 def test_two_recordings_are_two_models(recording: Path, tmp_path: Path) -> None:
     changed = tmp_path / "changed.jsonl"
+    # As long as the other: neither name nor size may tell them apart.
     changed.write_bytes(recording.read_bytes().replace(b"finish_up", b"finish_it"))
     assert Replay(str(changed)).identity != Replay(str(recording)).identity
 

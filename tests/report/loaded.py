@@ -205,6 +205,15 @@ def verdict(quality: float, *, judge: str = "checklist", reason: str = "names ws
     return Verdict(judge=judge, identity="9" * 64, inputs="0" * 64, quality=quality, steps=steps)
 
 
+def fairness_parts(quality: Score) -> dict[str, Score]:
+    return {
+        "keyword_coverage": scored(0.75),
+        "llm_quality": quality,
+        "citation_grounding": scored(0.8),
+        "efficiency": scored(0.65),
+    }
+
+
 def scorecard(
     of: Cell, fairness: float | str, *, adoption: float = 0.5, **changes: Any
 ) -> Scorecard:
@@ -213,10 +222,7 @@ def scorecard(
     quality = score.value if isinstance(score, Scored) else 0.5
     given: dict[str, Any] = {
         "score": score,
-        "keyword_coverage": scored(0.75),
-        "llm_quality": score,
-        "citation_grounding": scored(0.8),
-        "efficiency": scored(0.65),
+        "parts": fairness_parts(score),
         "must_cite_recall": scored(0.5),
         "grounding": grounding(),
         "citations": (citation(),),
@@ -233,10 +239,10 @@ def scorecard(
         ),
     }
     alone = of.server == "shell"
+    used_well = scored(0.0 if alone else adoption)
     used = Adoption(
-        score=scored(0.0 if alone else adoption),
-        tool_fluency=scored(0.0 if alone else adoption),
-        discoverability=scored(0.0 if alone else adoption),
+        score=used_well,
+        parts={"tool_fluency": used_well, "discoverability": used_well},
         server_calls=0 if alone else 9,
         server_errors=0 if alone else 1,
         shell_calls=12,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.records import Scored, ToolTrace, TraceCall, Unscored
+from runner.records import Adoption, Scored, ToolTrace, TraceCall, Unscored
 from runner.scoring.adoption import runs_search, score_adoption
 
 
@@ -18,6 +18,12 @@ def call(origin: str, *, step: int = 0, command: str = "", is_error: bool = Fals
             "wall_sec": 0.1,
         }
     )
+
+
+def value(adoption: Adoption, name: str) -> float:
+    score = adoption.parts[name]
+    assert isinstance(score, Scored)
+    return score.value
 
 
 @pytest.mark.parametrize(
@@ -76,9 +82,7 @@ def test_fluency_is_good_server_calls_over_server_calls_and_searches() -> None:
         call("shell", command="cat a.py"),
     )
     adoption = score_adoption(ToolTrace(steps=2, calls=calls), server="codegraph")
-    assert isinstance(
-        adoption.tool_fluency, Scored
-    ) and adoption.tool_fluency.value == pytest.approx(1 / 3)
+    assert value(adoption, "tool_fluency") == pytest.approx(1 / 3)
     assert (
         adoption.server_calls,
         adoption.server_errors,
@@ -90,7 +94,7 @@ def test_fluency_is_good_server_calls_over_server_calls_and_searches() -> None:
 def test_a_step_is_discovered_by_a_call_that_succeeded() -> None:
     calls = (call("server", step=0), call("server", step=0), call("server", step=1, is_error=True))
     adoption = score_adoption(ToolTrace(steps=4, calls=calls), server="codegraph")
-    assert isinstance(adoption.discoverability, Scored) and adoption.discoverability.value == 0.25
+    assert value(adoption, "discoverability") == 0.25
 
 
 def test_the_sum_is_sixty_to_forty() -> None:
@@ -118,6 +122,4 @@ def test_calling_the_server_for_its_own_sake_cannot_make_up_for_searching_with_t
     idle = [call("server", step=step) for step in range(4)]
     work = [call("shell", step=step, command="grep -rn x .") for step in range(4) for _ in range(9)]
     adoption = score_adoption(ToolTrace(steps=4, calls=tuple(idle + work)), server="codegraph")
-    assert isinstance(
-        adoption.tool_fluency, Scored
-    ) and adoption.tool_fluency.value == pytest.approx(0.1)
+    assert value(adoption, "tool_fluency") == pytest.approx(0.1)

@@ -19,7 +19,7 @@ from runner.records import (
     Unscored,
     Verdict,
 )
-from runner.scoring import ADOPTION, FAIRNESS, adoption, fairness, score_cell
+from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
 from runner.scoring.weights import weighted
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
@@ -140,17 +140,26 @@ def test_files_are_counted_once_and_only_where_they_exist() -> None:
     scored = score_fairness(
         SCENARIO, RUBRIC, answer(text, "OSError"), effort(), files=TREE, judge=None
     )
-    assert scored.keyword_coverage == Scored(value=3 / 3.5, detail="missing: 2 files cited")
+    assert scored.parts["keyword_coverage"] == Scored(
+        value=3 / 3.5, detail="missing: 2 files cited"
+    )
 
 
 # --- the sum --------------------------------------------------------------------------------
 
 
 def test_the_weights_are_the_published_ones_and_sum_to_one() -> None:
-    assert list(fairness.WEIGHTS.values()) == [0.10, 0.55, 0.15, 0.20] and list(
-        adoption.WEIGHTS.values()
-    ) == [0.60, 0.40]
-    assert set(FAIRNESS) == set(fairness.WEIGHTS) and set(ADOPTION) == set(adoption.WEIGHTS)
+    fairness, adoption = (
+        {name: part.weight for name, part in parts.items()} for parts in (FAIRNESS, ADOPTION)
+    )
+    assert fairness == {
+        "keyword_coverage": 0.10,
+        "llm_quality": 0.55,
+        "citation_grounding": 0.15,
+        "efficiency": 0.20,
+    }
+    assert adoption == {"tool_fluency": 0.60, "discoverability": 0.40}
+    assert sum(fairness.values()) == sum(adoption.values()) == 1
 
 
 def test_an_unscored_part_leaves_the_sum_unscored_with_its_reason() -> None:
@@ -158,7 +167,7 @@ def test_an_unscored_part_leaves_the_sum_unscored_with_its_reason() -> None:
         "keyword_coverage": Scored(value=1.0),
         "llm_quality": Unscored(reason="no verdict"),
     }
-    assert weighted(parts, fairness.WEIGHTS) == Unscored(reason="llm_quality: no verdict")
+    assert weighted(parts, FAIRNESS) == Unscored(reason="llm_quality: no verdict")
 
 
 class Unreachable:
@@ -176,10 +185,9 @@ def test_a_judge_out_of_reach_leaves_the_rest_scored() -> None:
     scored = score_fairness(
         SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Unreachable()
     )
-    assert scored.llm_quality == Unscored(reason="no verdict: no API key") and isinstance(
-        scored.score, Unscored
-    )
-    assert isinstance(scored.keyword_coverage, Scored) and scored.verdict is None
+    assert scored.parts["llm_quality"] == Unscored(reason="no verdict: no API key")
+    assert isinstance(scored.score, Unscored)
+    assert isinstance(scored.parts["keyword_coverage"], Scored) and scored.verdict is None
 
 
 def total(*texts: str) -> float:
@@ -200,8 +208,9 @@ def test_a_right_answer_scores_the_sum_of_its_parts() -> None:
     scored = score_fairness(
         SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Checklist()
     )
-    assert isinstance(scored.score, Scored) and isinstance(scored.efficiency, Scored)
-    assert scored.score.value == pytest.approx(0.10 + 0.55 + 0.15 + 0.20 * scored.efficiency.value)
+    efficiency = scored.parts["efficiency"]
+    assert isinstance(scored.score, Scored) and isinstance(efficiency, Scored)
+    assert scored.score.value == pytest.approx(0.10 + 0.55 + 0.15 + 0.20 * efficiency.value)
     assert scored.grounding.total == scored.grounding.grounded == 4 and scored.verdict is not None
 
 
@@ -238,16 +247,11 @@ def test_fairness_does_not_change_with_what_the_tools_were_asked() -> None:
         score_cell(events, SCENARIO, RUBRIC, cell_id="c", server="x", files=TREE, judge=Checklist())
         for events in (quiet, loud)
     ]
-    names = (
-        "keyword_coverage",
-        "llm_quality",
-        "citation_grounding",
-        "must_cite_recall",
-        "citations",
-    )
-    assert [getattr(cards[0].fairness, name) for name in names] == [
-        getattr(cards[1].fairness, name) for name in names
-    ]
+    quiet_card, loud_card = (card.fairness for card in cards)
+    names = FAIRNESS.keys() - {"efficiency"}
+    assert [quiet_card.parts[name] for name in names] == [loud_card.parts[name] for name in names]
+    assert quiet_card.must_cite_recall == loud_card.must_cite_recall
+    assert quiet_card.citations == loud_card.citations
 
 
 def test_the_arm_s_name_reaches_no_fairness_scorer() -> None:

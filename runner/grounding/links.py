@@ -1,0 +1,169 @@
+"""Commands, links and URLs of a chunk: blanked, so that nothing in them is read as a path.
+
+Every offset stays: what is blanked is as long as before. Links and URLs may cite on their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from runner.grounding.files import PathIndex
+from runner.grounding.mentions import Cite
+from runner.grounding.naming import Span, symbol_of
+from runner.grounding.paths import clean_path
+from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
+from runner.grounding.words import COMMANDS
+
+_CODE_SPAN = re.compile(r"(?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
+_COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")  # LC_ALL=C grep -n
+_LINK = re.compile(
+    r"""
+    \[ (?P<text>(?:[^\[\]\n]|\[[^\[\]\n]{0,80}\]){1,300}) \]         # [the loop [1]]
+    \( \s?<?
+    (?P<target>
+        [^()\s<>]{1,1000}(?:\([^()\s]{0,80}\)[^()\s<>]{0,400})?      # (web/(auth)/page.tsx)
+      | (?<=<)[^<>\n]{1,500}                                         # (<docs/my guide.md>)
+    )
+    >? (?:\s+\"[^\"\n]{0,200}\")? \s? \)                             # (app.py "the app")
+    """,
+    re.X,
+)
+_URL = re.compile(
+    r"""
+    (?:https?|ftp|file|git|ssh|wss?)://[^\s<>\"'`|]{1,2000}
+  | \bwww\.[^\s<>\"'`|]{1,500}
+    """,
+    re.X,
+)
+_BLOB = re.compile(
+    r"""
+    https?:// (?P<site>[^/]+) / (?P<repo>.+?) /  # github.com/owner/name/
+    (?:-/)? (?:blob|blame|raw|src|tree) /        # GitLab has `-/blob/`
+    (?P<rest>[^?\#]+)                            # main/src/app.py
+    (?:\?[^\#]*)? (?:\#(?P<anchor>.*))? \Z       # ?plain=1#L42
+    """,
+    re.X,
+)
+
+
+class _Target(NamedTuple):
+    """What a link points to in the repository."""
+
+    written: str
+    path: str
+    lines: list[Interval]
+
+
+class MaskedText:
+    """A chunk with its commands, links and URLs blanked, and what the links cite.
+
+    `lines_in` reads the lines that a link's words give for a path.
+    """
+
+    def __init__(
+        self, text: str, index: PathIndex, lines_in: Callable[[str, str], list[Interval]]
+    ) -> None:
+        self.index = index
+        self.lines_in = lines_in
+        self.cites: list[Cite] = []
+        self.spans: list[Span] = []
+        """Code spans that are no commands."""
+        if "`" in text:
+            text = _CODE_SPAN.sub(self._mask_command, text)
+        if "](" in text:
+            text = _LINK.sub(self._mask_link, text)
+        if "://" in text or "www." in text:
+            text = _URL.sub(self._mask_url, text)
+        self.text = text
+
+    def _mask_command(self, span: re.Match[str]) -> str:
+        """`grep -n foo src/app.py:42` quotes what the agent ran, and cites nothing."""
+        command = _COMMAND.match(span["code"])
+        if span["code"].startswith("$ ") or (command and command["word"] in COMMANDS):
+            return _blank(span)
+        self.spans.append(Span(*span.span()))
+        return span[0]
+
+    def _mask_link(self, link: re.Match[str]) -> str:
+        """A link counts once: through its target if that has lines, else through its words."""
+        words = link["text"]
+        if "://" in link["target"]:
+            cited = self._cite_blob(link["target"], link.span(), words)
+            return _blank(link) if cited else _words_alone(link)
+        target = self._target(link["target"])
+        if target is None:
+            return _words_alone(link)
+        symbol = None
+        if target.lines:
+            symbol = _symbol_of_words(words)
+        lines = target.lines or self.lines_in(words, target.path)
+        if not lines:
+            # [the app](src/app.py), line 42: its path stays, for lines that follow.
+            return " " + target.written.ljust(len(link[0]) - 1)
+        begin, close = link.span()
+        self.cites.append(
+            Cite(begin=begin, close=close, path=target.path, lines=lines, symbol=symbol, named=True)
+        )
+        return _blank(link)
+
+    def _target(self, target: str) -> _Target | None:
+        """`src/app.py`, `src/app.py:42`, `src/app.py#L42`; None if it is no file's."""
+        path, _, anchor = target.partition("#")
+        lines = anchor_lines(anchor)
+        tail = COLON_TAIL.search(path)
+        if tail:
+            path = path[: tail.start()]
+            lines = intervals(tail[0])
+        known = clean_path(unquote(path), self.index, has_line=bool(lines))
+        if known is None:
+            return None
+        return _Target(path, known, lines)
+
+    def _mask_url(self, url: re.Match[str]) -> str:
+        target = url[0].rstrip(".,;:!?)]}*_")  # the sentence's, not the URL's
+        begin = url.start()
+        self._cite_blob(target, (begin, begin + len(target)), "")
+        return _blank(url)
+
+    def _cite_blob(self, url: str, place: tuple[int, int], words: str) -> bool:
+        """True if the URL shows a file of this repository, and so cites it."""
+        blob = _BLOB.match(url)
+        if blob is None:
+            return False
+        shown = self.index.blob(f"{blob['site']}/{blob['repo']}", unquote(blob["rest"]))
+        if shown is None:
+            return False
+        ref, path = shown
+        lines = anchor_lines(blob["anchor"] or "")
+        symbol = None
+        if "`" in words:
+            symbol = symbol_of(words.strip("`* "))
+        begin, close = place
+        self.cites.append(
+            Cite(
+                begin=begin, close=close, path=path, lines=lines, ref=ref, symbol=symbol, named=True
+            )
+        )
+        return True
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _words_alone(link: re.Match[str]) -> str:
+    """A link to elsewhere: `[src/app.py:42](https://example.com)` cites by its words."""
+    return (" " + link["text"]).ljust(len(link[0]))
+
+
+def _symbol_of_words(words: str) -> str | None:
+    """[`run`](a.py#L4), [Flask.run](a.py#L4); but [runs](a.py#L4) is a word."""
+    symbol = symbol_of(words.strip("`* "))
+    if symbol is None or "`" in words:
+        return symbol
+    if any(c in symbol for c in "._:"):
+        return symbol
+    return None

@@ -1,0 +1,154 @@
+"""Citations as a chunk has them, and the symbol that the words around each one name."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from runner.grounding.naming import spans_of, symbol_after, symbol_before
+from runner.grounding.patterns import ASIDE, SENTENCE_END, Interval
+
+Tie = Literal["own", "sentence", "context"]
+"""What ties lines to a path: they are written together, the path stands before them in the
+sentence, or somewhere above."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mention:
+    """One citation as the text has it. Lines are as written; end is never below start."""
+
+    written: str
+    path: str
+    start: int | None = None
+    end: int | None = None
+    symbol: str | None = None
+    ref: str | None = None
+    """Of a blob URL; None for a plain path."""
+    weak: bool = False
+    """Only a JSON key names the symbol: keys have names of their own, so it is dropped if the file
+    does not know the word."""
+    tied: Tie = "own"
+    others: tuple[str, ...] = ()
+    """Files named before, the latest first, if the lines are not written with the path."""
+    guess: bool = False
+    """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
+    group: int = 0
+    """Not 0 for lines of one list: "`f` (a.py:3, 9)". Its symbol need be near one of them only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cite:
+    """Where in the chunk a citation stands, before its symbol is known."""
+
+    begin: int
+    close: int
+    """Characters of the chunk: its first, and the one behind it."""
+    path: str
+    lines: list[Interval]
+    """Empty for a file cited without a line."""
+    ref: str | None = None
+    symbol: str | None = None
+    named: bool = False
+    """The path stands in it, not in the text before."""
+    tied: Tie = "own"
+    others: tuple[str, ...] = ()
+    guess: bool = False
+
+
+def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[Mention]:
+    """The citations of a chunk, in order, with their symbols; `strict` looks for no symbols."""
+    if not cites:
+        return
+    words = _Words(text, cites)
+    for place, cite in enumerate(cites):
+        symbol = cite.symbol
+        if cite.lines and symbol is None and not strict:
+            symbol = words.symbol(place)
+        yield from _mentions(cite, _as_written(text, cite), symbol)
+
+
+class _Words:
+    """The words of a chunk that each of its citations may claim as its own."""
+
+    def __init__(self, text: str, cites: Sequence[Cite]) -> None:
+        self.text = text
+        self.cites = cites
+        self.spans = spans_of(text)
+        self.breaks: list[int] = []
+        if any(cite.lines for cite in cites):
+            self.breaks = [end.end() for end in SENTENCE_END.finditer(text)]
+
+    def symbol(self, place: int) -> str | None:
+        cite = self.cites[place]
+        before = symbol_before(self.text, self._begin(place), cite.begin, self.spans)
+        if before:
+            return before
+        return symbol_after(self.text, cite.close, self._end(place), self.spans)
+
+    def _begin(self, place: int) -> int:
+        """Of the sentence or, if a citation stands before this one in it, behind that."""
+        begin = 0
+        following = bisect.bisect_right(self.breaks, self.cites[place].begin)
+        if following:
+            begin = self.breaks[following - 1]
+        if place:
+            begin = max(begin, self._behind(self.cites[place - 1]))
+        return begin
+
+    def _behind(self, cite: Cite) -> int:
+        """Past a bracket right behind a citation: `a.py:1 (foo), b.py:2` names no foo for b.py."""
+        aside = ASIDE.match(self.text, cite.close)
+        if aside is None:
+            return cite.close
+        return aside.end()
+
+    def _end(self, place: int) -> int:
+        """Of the sentence or, if another citation follows in it, where that begins."""
+        end = len(self.text)
+        following = bisect.bisect_left(self.breaks, self.cites[place].close)
+        if following < len(self.breaks):
+            end = self.breaks[following]
+        if place + 1 < len(self.cites):
+            end = min(end, self.cites[place + 1].begin)
+        return end
+
+
+def _as_written(text: str, cite: Cite) -> str:
+    """As it stands in the text, with the bracket or backtick that closes what it opened."""
+    written = text[cite.begin : cite.close]
+    after = text[cite.close : cite.close + 2]
+    for opening, closing in ("()", "[]"):
+        if written.count(opening) > written.count(closing) and after.startswith(closing):
+            written += closing
+    if written.count("`") % 2 and after.startswith("`"):
+        written += "`"
+    return _trimmed(written)
+
+
+def _trimmed(written: str) -> str:
+    """Without quotation marks around it, or backticks: `` `a.py`:3 `` keeps its two."""
+    written = written.strip("*_ \n\"'")
+    ticks = written.count("`")
+    around = ticks == 2 and written[:1] == written[-1:] == "`"
+    if around or ticks % 2:
+        return written.strip("`")
+    return written
+
+
+def _mentions(cite: Cite, written: str, symbol: str | None) -> Iterator[Mention]:
+    without_lines = Mention(
+        written=written,
+        path=cite.path,
+        ref=cite.ref,
+        tied=cite.tied,
+        others=cite.others,
+        guess=cite.guess,
+    )
+    distinct = dict.fromkeys(cite.lines)
+    if not distinct:
+        yield without_lines
+    group = len(distinct) - 1
+    for start, end in distinct:
+        yield replace(without_lines, start=start, end=end, symbol=symbol, group=group)

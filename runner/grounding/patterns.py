@@ -1,0 +1,201 @@
+"""How agents write paths and lines: one pattern for all of it, built from parts.
+
+Every pattern is linear: a repeat is bounded or possessive, and none can start inside its own match.
+The parts hold no bare blank and no bare `#`, so that they mean the same in a verbose pattern.
+"""
+
+from __future__ import annotations
+
+import re
+
+from runner.grounding.words import NAMES
+
+Interval = tuple[int, int]
+"""First and last line, 1-based and inclusive."""
+
+# --- one line or range ----------------------------------------------------------------------
+
+_DASH = r"[-‐‑–—]"
+_JOINED = rf"(?:{_DASH}|\.\.\.?)"  # 42-60, 42..60
+_SPACED = (
+    r"(?:"
+    rf"\s?{_DASH}\s?"  # 42 – 60
+    r"|\s?\.\.\.?\s?"  # 42 ... 60
+    r"|\s(?:to|through|thru|until)\s(?:line\s)?"  # 42 to line 60
+    r")"
+)
+_LINE = r"\d{1,7}"
+_COLUMN = r"(?:[:C]\d{1,5})?"  # 42:8, L42C8
+_STOP = r"(?![\w%]|\.\d|-\d)"  # not 42px, 42%, 4.2, 2024-01
+
+
+def _item(to: str, first: str = _LINE, last: str = _LINE) -> str:
+    """`42`, `L42`, `~42`, or a range whose ends `to` joins."""
+    return rf"[Ll~≈]?{first}{_COLUMN}(?:{to}[Ll:]?{last}{_COLUMN})?{_STOP}"
+
+
+_ITEM = _item(_JOINED)
+_LOOSE_ITEM = _item(_SPACED)
+_ONE = re.compile(_item(_SPACED, rf"(?P<first>{_LINE})", rf"(?P<last>{_LINE})"))
+
+
+def intervals(listed: str, *, between: bool = False) -> list[Interval]:
+    """`42`, `42-60`, `42:8` (a column), `1476-80` (short for 1476-1480), `1, 7 and 9`.
+
+    With `between`, "42 and 60" is the range and not the two lines.
+    """
+    found = [_interval(item["first"], item["last"]) for item in _ONE.finditer(listed)]
+    if between and len(found) == 2 and " and " in listed:
+        return [(found[0][0], found[1][1])]
+    return found
+
+
+def _interval(first: str, last: str | None) -> Interval:
+    if last is None:
+        return int(first), int(first)
+    if int(last) < int(first) and len(last) < len(first):
+        last = first[: -len(last)] + last  # 1476-80
+    return ordered(int(first), int(last))
+
+
+def ordered(start: int, end: int) -> Interval:
+    """`60-42` as 42-60."""
+    return min(start, end), max(start, end)
+
+
+_ANCHOR = re.compile(
+    r"""
+    (?:L|lines-|l)                   # #L42, #lines-42
+    (?P<first>\d{1,7})(?:C\d+)?      # #L42C8
+    (?:[-:–](?:L|l)?                 # #L42-L60, #lines-42:60
+        (?P<last>\d{1,7})(?:C\d+)?
+    )?\Z
+    """,
+    re.X,
+)
+
+
+def anchor_lines(anchor: str) -> list[Interval]:
+    """The lines of a URL's `#…`; none if it is something else's, such as a heading's."""
+    lines = _ANCHOR.match(anchor)
+    if lines is None:
+        return []
+    return [_interval(lines["first"], lines["last"])]
+
+
+# --- lists ----------------------------------------------------------------------------------
+
+_LINKING = (
+    "and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by"
+    "|after|before|inside"
+)
+_NO_COUNT = rf"(?!\s+(?!(?:{_LINKING})\b)[a-z])"
+"""Behind a listed number: `42, 2 handlers` counts handlers."""
+_SEPARATOR = (
+    r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)"  # `42, and 51`, `42/51`, `42 or 51`
+    r"\s?(?:and\s)?(?:lines?\s)?:?"  # `42; and line 51`, `:42, :51`
+)
+_TICKS = r"[`*_\"']{0,3}"
+_JOINED_LIST = rf"{_ITEM}(?:[,/]{_ITEM}|{_SEPARATOR}{_ITEM}{_NO_COUNT}){{0,60}}"  # 1,7-8, 9
+_SPACED_LIST = rf"{_LOOSE_ITEM}(?:{_SEPARATOR}{_LOOSE_ITEM}{_NO_COUNT}){{0,60}}"  # 1 to 7 and 9
+_NUMBER = rf"\d{{1,6}}(?:{_DASH}\d{{1,6}})?"  # 42, 42-60
+
+DIRECT = re.compile(rf"(?:{_TICKS}[:：]|\#(?=L))(?P<list>{_JOINED_LIST})")
+"""Right behind a path: `:42`, `` `:42 ``, `#L42`."""
+CALLED = re.compile(rf"\((?P<list>{_LINE}(?:{_DASH}{_LINE})?)\)")
+"""Right behind a path, as compilers write: `(42)`."""
+NEXT = re.compile(
+    rf"""
+    [`*_]{{0,3}} \s \([^()\n]{{1,60}}\) ,  # `a.py:1` (first),
+    (?:\sand)? \s
+    (?P<list>{_NUMBER}) (?=\s\()           # and 7 (second)
+    """,
+    re.X,
+)
+COLON_TAIL = re.compile(rf":{_ITEM}\Z")
+"""The end of a link's target: `src/app.py:42`."""
+
+# --- paths ----------------------------------------------------------------------------------
+
+_DRIVE = r"(?:[A-Za-z]:(?=[\\/]))?"  # C:\
+_SEGMENT = (
+    r"(?:[\w.@$+~%\-]"  # app.py, @scope, a+b
+    r"|\[{1,2}[\w.\-]{1,80}\]{1,2}"  # [id], [[...slug]]
+    r"|\([\w.\-]{1,80}\)(?=/))"  # (auth)/
+)
+_PATH = (
+    r"(?<![\w.@$+~%\-/\\\]])"
+    # It holds a dot or a slash with a word behind it: most words are turned away here.
+    rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.]))"
+    rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,300}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,300}}+){{0,60}}+"
+)
+_BARE_NAME = (
+    r"(?<![\w./\\:-])(?:" + "|".join(NAMES) + r")(?![\w/\\.])"  # Makefile
+    r"|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"  # tool:3
+)
+
+# --- everything that may cite ---------------------------------------------------------------
+
+_LINES_WORD = (
+    r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?"  # line, Lines, ln., ll., line(s)
+    r"(?:\s(?:numbers?|nos?\.?))?"  # line numbers, line no.
+    r"[:#=]?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"  # **Lines:** `
+)
+_LINES = (
+    r"(?<![\w\-])"
+    rf"(?:{_LINES_WORD}|L(?=\d)|at\s(?=\d{{2,6}}{_DASH}\d{{2,6}}\b))"  # lines, L42, at 42-60
+    rf"(?P<list>{_SPACED_LIST})"
+)
+# A path and a line phrase begin where no word goes on: tested once for each character, that saves
+# the search most of its time.
+EVENT = re.compile(
+    rf"""
+    (?<!\w)(?:
+        (?P<lines>{_LINES})                                    # lines 42 to 60
+      | (?P<path>{_PATH}|{_BARE_NAME})                         # src/app.py
+    )
+  | :(?<=[\s(`,/]:)(?P<bare>{_JOINED_LIST})                    # `a.py:42` and `:51`
+  | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
+  | \((?<=[`\w)]\s\()                                          # `open_shop` (42, 51)
+    (?P<parens>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?{_NUMBER}){{0,40}})\)
+    """,
+    re.X,
+)
+
+# --- what stands between --------------------------------------------------------------------
+
+SENTENCE_END = re.compile(
+    r"""
+    (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
+    (?: [.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])         # it returns.) Then
+    | ;\s                                                   # it returns; then
+    | \n\s*\n                                               # a blank line
+    )
+    """,
+    re.X,
+)
+ADJACENT = re.compile(
+    r"""
+    [`*_\"')\]]{0,4} [\s,(\[:–—-]{0,4}                      # `src/app.py` (lines
+    (?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}
+    [`*_\"'(]{0,2}\Z
+    """,
+    re.X,
+)
+"""All that stands between a path and its lines: ", starting at "."""
+OF = re.compile(
+    r"""
+    [`*_\"')\],]{0,4}\s*
+    (?: (?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}  # of the file `
+    | [(\[][`*_\"']{0,3}                                                        # (`
+    )\Z
+    """,
+    re.X,
+)
+"""All that stands between lines and their path: " of the "."""
+CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
+"""All that stands between the items of a list: `` ` (first), ``."""
+NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\))[ ]\Z", re.X)
+"""Code before a bracket: `` `f` (42) ``, `open_shop (42)`, `openShop (42)`, `run() (42)`."""
+ASIDE = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)")
+"""A bracket right behind a citation: `a.py:1 (foo)`."""

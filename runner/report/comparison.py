@@ -1,0 +1,144 @@
+"""An arm's fairness against the shell's, and what may be said of the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from runner import stats
+from runner.models import is_language_model
+from runner.records import Verdict
+from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
+from runner.report.records import Delta, Judgement, NoiseLayer
+from runner.report.view import ArmView, RunView, fairness_halves
+from runner.store import LoadedCell
+
+BASELINE = Delta(judgement="baseline", says="baseline")
+NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no shell arm")
+NO_PAIR = Delta(judgement="not_compared", says="not compared: no trial that both arms have")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparisons:
+    """A run's arms against their baselines."""
+
+    view: RunView
+
+    def delta(self, arm: ArmView) -> Delta:
+        """In the whole run, or in one scenario if the arm is a scenario's."""
+        if arm.is_shell:
+            return BASELINE
+        shell = self.view.shell_of(arm)
+        if shell is None:
+            return NO_SHELL
+        baseline = values(shell.usable, whole_fairness)
+        own = values(arm.usable, whole_fairness)
+        shared = stats.paired_differences(baseline, own)
+        if not shared:
+            return NO_PAIR
+        difference = _Difference(
+            by_scenario=tuple(shared.values()),
+            pairs=len(baseline.keys() & own.keys()),
+            noise=self._noise[arm.model],
+            ranks=is_language_model(arm.model),
+        )
+        return difference.delta()
+
+    @cached_property
+    def _noise(self) -> Mapping[str, stats.Repeatability | None]:
+        """Model -> how far the fairness of its duplicates lies apart."""
+        return {model: _fairness_noise(self.view.arms_of(model)) for model in self.view.models}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Difference:
+    """The shell's fairness taken from an arm's, over the trials that both have."""
+
+    by_scenario: tuple[float, ...]
+    pairs: int
+    noise: stats.Repeatability | None
+    """Of duplicates; None if nothing was repeated."""
+    ranks: bool
+
+    @property
+    def value(self) -> float:
+        return stats.mean(self.by_scenario)
+
+    @cached_property
+    def interval(self) -> stats.Interval | None:
+        return interval_of(self.by_scenario)
+
+    @property
+    def noise_floor(self) -> float | None:
+        return None if self.noise is None else self.noise.limit(self.pairs)
+
+    def delta(self) -> Delta:
+        judgement, says = self.judgement()
+        low, high = bounds(self.interval)
+        return Delta(
+            judgement=judgement,
+            says=says,
+            value=rounded(self.value),
+            low=low,
+            high=high,
+            scenarios=len(self.by_scenario),
+            pairs=self.pairs,
+            noise_floor=None if self.noise_floor is None else rounded(self.noise_floor),
+        )
+
+    def judgement(self) -> tuple[Judgement, str]:
+        """The judgement, and the same in words."""
+        if not self.ranks:
+            return "not_ranked", "not ranked"
+        if self.interval is None:
+            return "too_few", f"too few to tell (n={len(self.by_scenario)})"
+        if self.interval.contains(0):
+            return "no_difference", "no difference detected"
+        if self.noise_floor is not None and abs(self.value) <= self.noise_floor:
+            # Pairs that swing together have a narrow interval, though each trial moves further.
+            return "no_difference", "no difference detected (inside the noise floor)"
+        if self.value > 0:
+            return "higher", "higher than shell"
+        return "lower", "lower than shell"
+
+
+# --- noise ----------------------------------------------------------------------------------
+
+
+def noise_layers(view: RunView) -> tuple[NoiseLayer, ...]:
+    """How far duplicates lie apart, layer by layer; empty if nothing was repeated."""
+    layers: dict[str, stats.Repeatability | None] = {}
+    judged = stats.noise_floor(_verdicts(group) for group in _duplicates(view.arms))
+    if judged is not None:
+        layers |= {"criterion": judged.criterion, "step": judged.step, "scenario": judged.scenario}
+    layers["fairness"] = _fairness_noise(view.arms)
+    return tuple(_layer(name, noise) for name, noise in layers.items() if noise is not None)
+
+
+def _layer(name: str, noise: stats.Repeatability) -> NoiseLayer:
+    return NoiseLayer.model_validate(
+        {
+            "layer": name,
+            "sd": rounded(noise.sd),
+            "limit": rounded(noise.limit()),
+            "groups": noise.groups,
+            "figures": noise.figures,
+        }
+    )
+
+
+def _fairness_noise(arms: Iterable[ArmView]) -> stats.Repeatability | None:
+    scored = [values(group, whole_fairness) for group in _duplicates(arms)]
+    return stats.repeatability(list(by_trial.values()) for by_trial in scored)
+
+
+def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:
+    """The trials of each scenario in each arm."""
+    for arm in arms:
+        for inside in arm.by_scenario.values():
+            yield inside.usable
+
+
+def _verdicts(cells: Sequence[LoadedCell]) -> list[Verdict]:
+    return [fairness.verdict for fairness in fairness_halves(cells) if fairness.verdict]

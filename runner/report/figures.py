@@ -1,0 +1,182 @@
+"""Means over an arm's scenarios, with the reason for each cell that is in none of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from runner import stats
+from runner.records import Adoption, Fairness, GroundingSummary, Score, Scored
+from runner.report.records import AdoptionFigures, FairnessFigures, Figure, GroundingParts
+from runner.report.view import ArmView, fairness_halves, fairness_of, trial_of
+from runner.scoring import ADOPTION, FAIRNESS
+from runner.store import LoadedCell
+
+# --- one score of a cell --------------------------------------------------------------------
+
+ScoreOf = Callable[[LoadedCell], Score | None]
+"""Picks one score of a cell. None: its scorecard has no such score, or it has no scorecard yet."""
+
+
+def _of_fairness(pick: Callable[[Fairness], Score | None]) -> ScoreOf:
+    def score_of(cell: LoadedCell) -> Score | None:
+        fairness = fairness_of(cell)
+        return None if fairness is None else pick(fairness)
+
+    return score_of
+
+
+def _of_adoption(pick: Callable[[Adoption], Score | None]) -> ScoreOf:
+    def score_of(cell: LoadedCell) -> Score | None:
+        return None if cell.scorecard is None else pick(cell.scorecard.adoption)
+
+    return score_of
+
+
+whole_fairness = _of_fairness(lambda fairness: fairness.score)
+_whole_adoption = _of_adoption(lambda adoption: adoption.score)
+_must_cite_recall = _of_fairness(lambda fairness: fairness.must_cite_recall)
+
+
+def _fairness_part(name: str) -> ScoreOf:
+    return _of_fairness(lambda fairness: fairness.parts.get(name))
+
+
+def _adoption_part(name: str) -> ScoreOf:
+    return _of_adoption(lambda adoption: adoption.parts.get(name))
+
+
+def values(cells: Iterable[LoadedCell], score_of: ScoreOf) -> dict[stats.Trial, float]:
+    """Of the cells that are scored."""
+    scored = {}
+    for cell in cells:
+        score = score_of(cell)
+        if isinstance(score, Scored):
+            scored[trial_of(cell)] = score.value
+    return scored
+
+
+# --- their means ----------------------------------------------------------------------------
+
+
+def fairness_figures(arm: ArmView) -> FairnessFigures:
+    return FairnessFigures(
+        score=_figure(arm, whole_fairness),
+        parts={name: _figure(arm, _fairness_part(name)) for name in FAIRNESS},
+        must_cite_recall=_figure(arm, _must_cite_recall),
+    )
+
+
+def adoption_figures(arm: ArmView) -> AdoptionFigures | None:
+    """None for the shell: it has no server to adopt."""
+    if arm.is_shell:
+        return None
+    halves = [cell.scorecard.adoption for cell in arm.usable if cell.scorecard]
+    return AdoptionFigures(
+        score=_figure(arm, _whole_adoption),
+        parts={name: _figure(arm, _adoption_part(name)) for name in ADOPTION},
+        server_calls=sum(adoption.server_calls for adoption in halves),
+        server_errors=sum(adoption.server_errors for adoption in halves),
+        shell_calls=sum(adoption.shell_calls for adoption in halves),
+        shell_searches=sum(adoption.shell_searches for adoption in halves),
+    )
+
+
+def _figure(arm: ArmView, score_of: ScoreOf) -> Figure:
+    scored = values(arm.usable, score_of)
+    means = list(stats.scenario_means(scored).values())
+    low, high = bounds(interval_of(means))
+    return Figure(
+        value=rounded(stats.mean(means)) if means else None,
+        low=low,
+        high=high,
+        cells=len(scored),
+        planned=len(arm.cells),
+        reasons=tuple(_reasons(arm, score_of)),
+    )
+
+
+def _reasons(arm: ArmView, score_of: ScoreOf) -> Iterator[str]:
+    """`not finished (2 of 6 cells)`."""
+    missing = Counter(why_missing(arm, cell, score_of) for cell in arm.cells)
+    for reason, count in missing.items():
+        if reason:
+            yield f"{reason} ({count} of {len(arm.cells)} cells)"
+
+
+def why_missing(arm: ArmView, cell: LoadedCell, score_of: ScoreOf) -> str:
+    """Why a cell is in no mean; empty if it is in one."""
+    if cell.result is None:
+        return "not finished"
+    if not cell.measured:
+        return f"broken: {cell.result.outcome.kind}"
+    if cell.cell.id in arm.differs:
+        return "not comparable: its fingerprint differs"
+    score = score_of(cell)
+    if score is None:
+        return "not scored yet; run `fairtrial score`"
+    return "" if isinstance(score, Scored) else score.reason
+
+
+def interval_of(by_scenario: Sequence[float]) -> stats.Interval | None:
+    """95 %; None if there are too few scenarios for one."""
+    if len(by_scenario) < stats.MIN_SCENARIOS:
+        return None
+    return stats.bootstrap_interval(by_scenario)
+
+
+def bounds(interval: stats.Interval | None) -> tuple[float | None, float | None]:
+    if interval is None:
+        return None, None
+    return rounded(interval.low), rounded(interval.high)
+
+
+def rounded(score: float) -> float:
+    """To the 3 decimals of a report."""
+    return round(score, 3) + 0.0  # + 0.0: otherwise a tiny negative prints as -0.000
+
+
+# --- citations ------------------------------------------------------------------------------
+
+_COUNTS = (
+    "total",
+    "grounded",
+    "unresolved",
+    "hallucinated",
+    "exact",
+    "suffix",
+    "ambiguous",
+    "missing",
+    "other_commit",
+    "with_symbol",
+    "definition_only",
+)
+
+
+def grounding_parts(arm: ArmView) -> GroundingParts:
+    """Pooled over citations, not over cells: one lucky citation is no answer full of them."""
+    summaries = [fairness.grounding for fairness in fairness_halves(arm.usable)]
+    counts = dict.fromkeys(_COUNTS, 0)
+    for summary in summaries:
+        for name in _COUNTS:
+            counts[name] += getattr(summary, name)
+    return GroundingParts(
+        **counts,
+        strict_rate=_pooled(summaries, "strict_rate", "total"),
+        headline_rate=_pooled(summaries, "headline_rate", "total"),
+        definition_rate=_pooled(summaries, "definition_rate", "with_symbol"),
+        chance_rate=_pooled(summaries, "chance_rate", "total"),
+    )
+
+
+def _pooled(summaries: Iterable[GroundingSummary], rate: str, count: str) -> float | None:
+    """The mean of the answers' rates, weighted by the citations that each rate is of."""
+    weighted, total = [], 0
+    for summary in summaries:
+        share, citations = getattr(summary, rate), getattr(summary, count)
+        if share is not None:
+            weighted.append(share * citations)
+            total += citations
+    if not total:
+        return None
+    return rounded(sum(weighted) / total)

@@ -1,0 +1,232 @@
+"""A loaded run as a report counts it: its arms, and which of their cells may be compared.
+
+Broken and unfinished cells stay in every denominator. A cell whose fingerprint differs from its
+baseline's in anything but the server is compared with nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from runner import stats
+from runner.records import Cell, Fairness, Fingerprint
+from runner.store import LoadedCell, LoadedRun
+
+T = TypeVar("T")
+SHELL = "shell"
+Differences = Mapping[str, tuple[str, ...]]
+"""Cell id -> what keeps it out of every comparison."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmView:
+    """One arm's planned cells, in the whole run or in one scenario."""
+
+    model: str
+    server: str
+    label: str
+    """The server's name; with the model's, if a run has several."""
+    scenario: str | None
+    """None: all of them."""
+    cells: tuple[LoadedCell, ...]
+    differs: Differences
+
+    @property
+    def is_shell(self) -> bool:
+        return self.server == SHELL
+
+    @cached_property
+    def measured(self) -> tuple[LoadedCell, ...]:
+        return tuple(cell for cell in self.cells if cell.measured)
+
+    @cached_property
+    def usable(self) -> tuple[LoadedCell, ...]:
+        """The measured cells that may be compared."""
+        return tuple(cell for cell in self.measured if cell.cell.id not in self.differs)
+
+    @cached_property
+    def by_scenario(self) -> Mapping[str, ArmView]:
+        # Made once: searched for each scenario anew, n cells would be looked at n² times.
+        cells = grouped((cell.cell.scenario, cell) for cell in self.cells)
+        return {scenario: self._with(scenario, group) for scenario, group in cells.items()}
+
+    def within(self, scenario: str) -> ArmView:
+        """The same arm in one scenario; without cells if none were planned there."""
+        return self.by_scenario.get(scenario) or self._with(scenario, [])
+
+    def _with(self, scenario: str, cells: Sequence[LoadedCell]) -> ArmView:
+        return ArmView(
+            model=self.model,
+            server=self.server,
+            label=self.label,
+            scenario=scenario,
+            cells=tuple(cells),
+            differs=self.differs,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunView:
+    """The plan's cells as they stand."""
+
+    cells: tuple[LoadedCell, ...]
+    models: tuple[str, ...]
+    arms: tuple[ArmView, ...]
+    """Models in the plan's order, shell first in each."""
+    scenarios: tuple[str, ...]
+    differs: Differences
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        return unique(arm.server for arm in self.arms)
+
+    def label(self, cell: Cell) -> str:
+        return _label(cell.model, cell.server, self.models)
+
+    def arms_of(self, model: str) -> Iterator[ArmView]:
+        for arm in self.arms:
+            if arm.model == model:
+                yield arm
+
+    def shell_of(self, arm: ArmView) -> ArmView | None:
+        """The baseline: the shell's arm of the same model, in the same scenario."""
+        for other in self.arms_of(arm.model):
+            if other.is_shell:
+                return other if arm.scenario is None else other.within(arm.scenario)
+        return None
+
+
+def view_of(run: LoadedRun) -> RunView:
+    cells = tuple(_planned_cells(run))
+    models = unique(cell.cell.model for cell in cells)
+    differs = _what_differs(cells)
+    return RunView(
+        cells=cells,
+        models=models,
+        arms=tuple(_arms(cells, models, differs)),
+        scenarios=unique(cell.cell.scenario for cell in cells),
+        differs=differs,
+    )
+
+
+def _planned_cells(run: LoadedRun) -> Iterator[LoadedCell]:
+    loaded = {cell.cell.id: cell for cell in run.cells}
+    for planned in run.plan.cells:
+        # A cell that was lost from the disk is unfinished. Left out, it would leave the
+        # denominator, and deleting the bad cells would make a better run.
+        missing = LoadedCell(cell=planned, result=None, attempts=0, scorecard=None)
+        yield loaded.get(planned.id, missing)
+
+
+def _arms(
+    cells: Sequence[LoadedCell], models: Sequence[str], differs: Differences
+) -> Iterator[ArmView]:
+    arms = grouped(((cell.cell.model, cell.cell.server), cell) for cell in cells)
+    for model, server in sorted(arms, key=lambda arm: (models.index(arm[0]), arm[1] != SHELL)):
+        yield ArmView(
+            model=model,
+            server=server,
+            label=_label(model, server, models),
+            scenario=None,
+            cells=tuple(arms[model, server]),
+            differs=differs,
+        )
+
+
+def _label(model: str, server: str, models: Sequence[str]) -> str:
+    if len(models) > 1:
+        return f"{server} ({model})"
+    return server
+
+
+# --- what keeps cells apart -----------------------------------------------------------------
+
+
+def _what_differs(cells: Sequence[LoadedCell]) -> Differences:
+    """Every measured cell against its baseline: the shell's first of its scenario and model."""
+    measured = [cell for cell in cells if cell.measured]
+    compared = grouped(((cell.cell.scenario, cell.cell.model), cell) for cell in measured)
+    differs = {}
+    for group in compared.values():
+        baseline = _baseline(group)
+        for cell in group:
+            reasons = _against(baseline, cell)
+            if reasons:
+                differs[cell.cell.id] = reasons
+    return differs
+
+
+def _baseline(group: Sequence[LoadedCell]) -> Fingerprint | None:
+    """The shell's first fingerprint; without a shell, the first of any arm."""
+    for cell in sorted(group, key=lambda cell: cell.cell.server != SHELL):
+        fingerprint = fingerprint_of(cell)
+        if fingerprint is not None:
+            return fingerprint
+    return None
+
+
+def _against(baseline: Fingerprint | None, cell: LoadedCell) -> tuple[str, ...]:
+    fingerprint = fingerprint_of(cell)
+    if fingerprint is not None and baseline is not None:
+        return tuple(stats.differences(baseline, fingerprint))
+    if cell.result is not None and cell.result.outcome.kind == "server_crashed":
+        # Otherwise a server that dies before its fingerprint is known would shed its worst cells.
+        return ()
+    return ("no fingerprint was recorded, so nothing shows that it ran as the others did",)
+
+
+# --- of one cell ----------------------------------------------------------------------------
+
+
+def trial_of(cell: LoadedCell) -> stats.Trial:
+    return cell.cell.scenario, cell.cell.trial
+
+
+def fairness_of(cell: LoadedCell) -> Fairness | None:
+    if cell.scorecard is None or not cell.measured:
+        # A card beside a broken cell is not believed: a fault of ours is never scored.
+        return None
+    return cell.scorecard.fairness
+
+
+def fingerprint_of(cell: LoadedCell) -> Fingerprint | None:
+    if cell.result is None:
+        return None
+    return cell.result.fingerprint
+
+
+def fairness_halves(cells: Iterable[LoadedCell]) -> Iterator[Fairness]:
+    """Of the cells that have one."""
+    for cell in cells:
+        fairness = fairness_of(cell)
+        if fairness is not None:
+            yield fairness
+
+
+def fingerprints(cells: Iterable[LoadedCell]) -> Iterator[Fingerprint]:
+    """Of the cells that have one."""
+    for cell in cells:
+        fingerprint = fingerprint_of(cell)
+        if fingerprint is not None:
+            yield fingerprint
+
+
+# --- small ----------------------------------------------------------------------------------
+
+K = TypeVar("K")
+
+
+def unique(values: Iterable[T]) -> tuple[T, ...]:
+    """Each value once, in the order of their first appearance."""
+    return tuple(dict.fromkeys(values))
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """(a, 1), (b, 2), (a, 3) -> {a: [1, 3], b: [2]}."""
+    groups: dict[K, list[T]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

@@ -1,0 +1,96 @@
+"""Which cells a run plans, and what makes one cell another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runner.benchmarks import BENCHMARKS
+from runner.prepared import Arm, PreparedRun, PreparedScenario
+from runner.records import Canary, Limits, McpCall, RepoPin, Scenario
+from tests.helpers import COMMIT, scenario
+from tests.report.loaded import server
+
+SCENARIOS = BENCHMARKS["scenarios"]
+
+
+def arm(name: str, *, repository: str = "*") -> Arm:
+    if name == "shell":
+        return Arm(name=name, spec=None, volume=None, digest="0" * 64)
+    canary = Canary(repository=repository, call=McpCall(tool="find"), contains="def")
+    spec = server(name).model_copy(update={"canaries": (canary,)})
+    return Arm(name=name, spec=spec, volume=f"volume-of-{name}", digest="a" * 64)
+
+
+def ground(asked: Scenario) -> PreparedScenario:
+    pin = RepoPin(commit=COMMIT, tree="2" * 40, files=1)
+    return PreparedScenario(scenario=asked, image="sha256:1", base_image="sha256:0", pin=pin)
+
+
+def prepared(*arms: Arm, **scenarios: Scenario) -> PreparedRun:
+    scenarios = scenarios or {"one": scenario("Who calls it?"), "two": scenario("Why?")}
+    return PreparedRun(
+        engine_url=None,
+        engine_version="20.10",
+        kernel="6.1",
+        harness="1" * 64,
+        agent="tool_calling",
+        benchmark="scenarios",
+        limits=Limits(),
+        arms={item.name: item for item in arms},
+        scenarios={name: ground(asked) for name, asked in scenarios.items()},
+    )
+
+
+def test_all_arms_of_a_trial_are_run_one_after_the_other() -> None:
+    cells = SCENARIOS.cells(prepared(arm("shell"), arm("good")), ["offline"], trials=2)
+    assert [(item.trial, item.scenario, item.server) for item in cells] == [
+        (1, "one", "shell"),
+        (1, "one", "good"),
+        (1, "two", "shell"),
+        (1, "two", "good"),
+        (2, "one", "shell"),
+        (2, "one", "good"),
+        (2, "two", "shell"),
+        (2, "two", "good"),
+    ]
+    assert len({item.id for item in cells}) == 8
+
+
+def test_a_server_that_nothing_proves_alive_on_a_repository_is_left_out_by_name() -> None:
+    run = prepared(arm("shell"), arm("elsewhere", repository="pypi:flask==3.1.2"))
+    assert {item.server for item in SCENARIOS.cells(run, ["offline"], trials=1)} == {"shell"}
+    assert SCENARIOS.left_out(run) == (
+        "elsewhere has no canary for the repository of one",
+        "elsewhere has no canary for the repository of two",
+    )
+
+
+def only_id(run: PreparedRun) -> str:
+    (cell,) = SCENARIOS.cells(run, ["offline"], trials=1)
+    return cell.id
+
+
+def test_a_changed_title_asks_for_no_new_cell() -> None:
+    asked = scenario("Who calls it?")
+    retitled = asked.model_copy(update={"title": "Another title", "slant": "none at all"})
+    assert only_id(prepared(arm("shell"), one=asked)) == only_id(
+        prepared(arm("shell"), one=retitled)
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"harness": "2" * 64},
+        {"limits": Limits(memory_mb=64)},
+        {"arms": {"shell": Arm(name="shell", spec=None, volume=None, digest="f" * 64)}},
+        {"scenarios": {"one": ground(scenario("Who calls it now?"))}},
+        {"scenarios": {"one": ground(scenario("Who calls it?", tokens=1))}},
+    ],
+)
+def test_whatever_could_change_the_outcome_makes_another_cell(changed: dict[str, Any]) -> None:
+    run = prepared(arm("shell"), one=scenario("Who calls it?"))
+    assert only_id(replace(run, **changed)) != only_id(run)

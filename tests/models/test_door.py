@@ -1,0 +1,33 @@
+"""Which models there are, and what is said of a name that is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.errors import FairtrialError
+from runner.models import MODELS, is_language_model, kind_of, open_model
+from runner.protocols import ModelKind
+from tests.helpers import Scripted
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "offline:fast", "replay", "replay:", ""])
+def test_a_name_that_is_no_model_is_answered_with_those_there_are(name: str) -> None:
+    with pytest.raises(FairtrialError, match="there is no model") as error:
+        open_model(name)
+    assert error.value.hint == "this version has `offline` and `replay:<transcript.jsonl>`"
+
+
+def test_only_a_program_is_no_language_model() -> None:
+    names = ["offline", "replay:runs/x", "claude-of-a-later-version"]
+    assert [is_language_model(name) for name in names] == [False, False, True]
+    assert kind_of("claude-of-a-later-version") is None
+
+
+def test_a_new_kind_of_model_is_one_line_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = ModelKind(open=lambda _: Scripted(), language_model=True, argument="<id>")
+    monkeypatch.setitem(MODELS, "toy", kind)
+    assert isinstance(open_model("toy:1"), Scripted)
+    assert is_language_model("toy:1")
+    with pytest.raises(FairtrialError) as error:
+        open_model("toy")
+    assert "`toy:<id>`" in error.value.hint
