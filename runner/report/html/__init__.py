@@ -7,8 +7,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from runner.report import tables
-from runner.report.records import Report
 from runner.report.grid import Bar, clean
+from runner.report.records import Report
 
 TEMPLATES = Path(__file__).parent
 
