@@ -8,8 +8,8 @@ from runner.records import (
 
 TOLERANCE = 5
 """Lines, as in seed 002, step 1."""
-MAX_SPAN = 150
-"""Lines of a cited range; a longer one must be at most twice the fact's own."""
+WIDE_LINES = 250
+"""Lines of a cited range: a longer one points nowhere. Honest answers cite up to 248 at once."""
 ALLOWANCE = 80
 """Distinct places a step may cite before it is a spray. Ten published answers, each to four steps at once, cite 29 to 82."""
 
@@ -25,7 +25,7 @@ def points_at(path: str, start: int, end: int, gold: MustCite) -> bool:
     """Does a cited interval point at a place? The path may be a tail of the other; the lines may be 5 off; a wide range points nowhere."""
     last = gold.end or gold.line
     near = start <= last + TOLERANCE and end >= gold.line - TOLERANCE
-    narrow = end - start < max(MAX_SPAN, 2 * (last - gold.line + 1))
+    narrow = end - start < max(WIDE_LINES, 2 * (last - gold.line + 1))
     return near and narrow and same_file(path, gold.path)
 
 

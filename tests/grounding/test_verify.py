@@ -14,7 +14,8 @@ import pytest
 from runner.errors import SourceError
 from runner.grounding.command import ground_file
 from runner.grounding.files import GitFiles
-from runner.grounding.verify import WIDE, Grounding, cited_files, ground, must_cite_recall
+from runner.grounding.pointing import WIDE_LINES
+from runner.grounding.verify import Grounding, cited_files, ground, must_cite_recall
 from runner.records import Citation, MustCite
 from tests.grounding.fakes import MemoryFiles
 
@@ -233,9 +234,9 @@ def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
     assert only("`LIMIT` (a.py:1-2000)", files).status == "hallucinated"
     must = [MustCite(path="a.py", line=1001)]
     assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
-    assert must_cite_recall(ground(f"a.py:{1001 - WIDE + 1}-1001", files).citations, must) == (
-        True,
-    )
+    assert must_cite_recall(
+        ground(f"a.py:{1001 - WIDE_LINES + 1}-1001", files).citations, must
+    ) == (True,)
 
 
 def test_a_citation_past_the_end_earns_no_recall() -> None:
