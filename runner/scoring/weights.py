@@ -17,7 +17,7 @@ Scorer = TypeVar("Scorer", bound=Callable[..., Score])
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Generic[Scorer]):
-    """One line of FAIRNESS or ADOPTION: what scores the part, what it weighs, how a report calls it."""
+    """One line of FAIRNESS or ADOPTION: what scores it, what it weighs, and what it is called."""
 
     score: Scorer
     weight: float
