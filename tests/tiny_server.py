@@ -12,6 +12,7 @@ from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.volumes import ServerVolume, ensure_volume, volume_name
+from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = r"""
@@ -69,6 +70,7 @@ def spec_of(**changes: Any) -> ServerSpec:
         call=McpCall(tool="find", arguments={"name": "wsgi_app"}),
         contains="app.py:3",
         line=3,
+        timeout_sec=PATIENCE_SEC,
     )
     known: dict[str, Any] = {
         "name": "tiny",
@@ -79,6 +81,8 @@ def spec_of(**changes: Any) -> ServerSpec:
         "line_base": 1,
         "command": ("python3", "{install}/server.py"),
         "canaries": (canary,),
+        "initialize_timeout_sec": PATIENCE_SEC,
+        "call_timeout_sec": PATIENCE_SEC,
     }
     return ServerSpec(**{**known, **changes})
 
