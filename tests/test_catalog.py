@@ -211,11 +211,18 @@ def test_a_broken_scenario_is_told_what_and_where(root: Path, name: str) -> None
     assert expected in said(load_catalog(root))
 
 
-def test_held_out_scenarios_carry_transcripts_and_gold(root: Path) -> None:
+def test_held_out_scenarios_alone_carry_transcripts_and_gold(root: Path) -> None:
     folder = scenario(root, "anchor", HELD_OUT)
     (folder / "transcripts").mkdir()
     (folder / "gold_scores.json").write_text("{}")
-    load_catalog(root).check()
+    catalog = load_catalog(root)
+    catalog.check()
+    assert catalog.scenarios.problems() == []
+    assert catalog.scenarios["anchor"].suite == HELD_OUT
+    (root / "scenarios" / HELD_OUT).rename(root / "scenarios/extra")
+    told = said(load_catalog(root))
+    assert "scenarios/extra/anchor/transcripts: nothing reads this file" in told
+    assert "scenarios/extra/anchor/gold_scores.json: nothing reads this file" in told
 
 
 def test_an_id_belongs_to_one_suite(root: Path) -> None:
