@@ -21,7 +21,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from runner.errors import SourceError
@@ -38,7 +38,8 @@ MAX_FILES = 50_000
 DOWNLOAD_TIMEOUT_SEC = 300
 _MESSAGE_CHARS = 600
 _PACK = "/tmp/pack"  # noqa: S108 - in a container of its own
-_LINK = "120000"
+REGULAR, EXECUTABLE, LINK = "100644", "100755", "120000"
+"""git's modes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class Member:
 
     path: str
     mode: str
-    """git's: 100644, 100755 or 120000 (a symbolic link, whose target is `data`); no setuid."""
+    """REGULAR, EXECUTABLE or LINK (symbolic; its target is `data`). setuid does not survive."""
     data: bytes
     same_as: str = ""
     """For a hard link: the earlier path it repeats; `data` is empty then."""
@@ -70,17 +71,22 @@ def download(
     have the archive, or if its bytes are not what the source says.
     """
     if isinstance(source, PypiSource):
-        path = _from_pip(source, folder, environ)
-        digest, expected = _hash(path, "sha256").hex(), source.sha256
+        path, expected = _from_pip(source, folder, environ), source.sha256
     else:
-        path = _from_npm(source, folder, environ, npm)
-        digest = f"sha512-{base64.b64encode(_hash(path, 'sha512')).decode()}"
-        expected = source.integrity
+        path, expected = _from_npm(source, folder, environ, npm), source.integrity
+    digest = _digest(path, source)
     if digest != expected:
         message = f"its digest is {digest}, the scenario says {expected}"
         hint = "the archive was changed since, or the digest in the scenario is mistyped"
         raise SourceError(message, where=source.label, hint=hint)
     return path
+
+
+def _digest(path: Path, source: PypiSource | NpmSource) -> str:
+    """In the source's own notation."""
+    if isinstance(source, PypiSource):
+        return _hash(path, "sha256").hex()
+    return f"sha512-{base64.b64encode(_hash(path, 'sha512')).decode()}"
 
 
 def _hash(path: Path, algorithm: str) -> bytes:
@@ -93,7 +99,7 @@ def _from_pip(source: PypiSource, folder: Path, environ: Mapping[str, str] | Non
     arguments = [source.name, source.version, source.sha256, str(folder)]
     with tempfile.TemporaryDirectory() as scratch:
         python = _python_with_pip(Path(scratch))
-        _run_client([python, "-c", script, *arguments], source, folder, environ)
+        _run_client([python, "-c", script, *arguments], source.label, folder, environ)
     return folder / "sdist"
 
 
@@ -110,7 +116,9 @@ def _python_with_pip(scratch: Path) -> str:
 
 
 def _works(command: list[str]) -> bool:
-    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - fixed commands
+    done = subprocess.run(  # noqa: S603 - fixed commands
+        command, capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
     return done.returncode == 0
 
 
@@ -120,47 +128,59 @@ def _from_npm(
     arguments = ["pack", "--ignore-scripts", "--loglevel=error", "--update-notifier=false"]
     arguments += ["--", f"{source.name}@{source.version}"]
     if shutil.which("npm"):
-        _run_client(["npm", *arguments], source, folder, environ)
+        _run_client(["npm", *arguments], source.label, folder, environ)
     elif npm:
         npm(arguments, folder)
     else:
         hint = "install npm, e.g. `apt-get install npm`"
         raise SourceError("no npm here to download a package with", where=source.label, hint=hint)
+    return _only_tarball(folder, source.label)
+
+
+def _only_tarball(folder: Path, where: str) -> Path:
     tarballs = list(folder.glob("*.tgz"))
     if len(tarballs) != 1:
         message = f"npm left {len(tarballs)} tarballs instead of one"
         hint = "try again; is npm's registry reachable?"
-        raise SourceError(message, where=source.label, hint=hint)
+        raise SourceError(message, where=where, hint=hint)
     return tarballs[0]
 
 
 def _run_client(
-    command: list[str],
-    source: PypiSource | NpmSource,
-    folder: Path,
-    environ: Mapping[str, str] | None,
+    command: list[str], label: str, folder: Path, environ: Mapping[str, str] | None
 ) -> None:
     """Run a registry client in an empty folder, so that no configuration found there steers it."""
     try:
-        done = subprocess.run(  # noqa: S603 - a fixed command; records check name and version against their grammars
-            command,
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=DOWNLOAD_TIMEOUT_SEC,
-            check=False,
-        )
+        done = _run(command, folder, environ)
     except subprocess.TimeoutExpired as error:
         message = f"no answer in {DOWNLOAD_TIMEOUT_SEC} s"
         hint = "is the package registry reachable?"
-        raise SourceError(message, where=source.label, hint=hint) from error
+        raise SourceError(message, where=label, hint=hint) from error
     if done.returncode:
-        message = f"download failed: {done.stderr.strip()[-_MESSAGE_CHARS:]}"
+        message = f"download failed: {_end(done.stderr)}"
         hint = "check name, version, digest and network"
-        raise SourceError(message, where=source.label, hint=hint)
+        raise SourceError(message, where=label, hint=hint)
+
+
+def _run(
+    command: list[str], folder: Path, environ: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[str]:
+    # A name or version could not be an option: the records check them against their grammars.
+    return subprocess.run(  # noqa: S603 - no shell
+        command,
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=DOWNLOAD_TIMEOUT_SEC,
+        check=False,
+    )
+
+
+def _end(output: str) -> str:
+    return output.strip()[-_MESSAGE_CHARS:]
 
 
 def npm_in_container(engine: Engine, image_id: str, env: BuilderEnv) -> Npm:
@@ -177,21 +197,22 @@ def npm_in_container(engine: Engine, image_id: str, env: BuilderEnv) -> Npm:
             environment={"HOME": f"{_PACK}.home"},
             network=env,
         )
-        with (
-            engine_faults("npm could not be run in a container", kind=SourceError),
-            open_builder(engine, spec) as builder,
-        ):
-            if builder.run() != 0:
-                output = builder.output().strip()[-_MESSAGE_CHARS:]
-                hint = "check name, version and network"
-                raise SourceError(f"npm could not fetch it: {output}", hint=hint)
-            tarballs = builder.files(_PACK)
-        if len(tarballs) != 1:
-            message = f"npm left {len(tarballs)} files instead of one"
-            raise SourceError(message, hint="try again")
-        (folder / "package.tgz").write_bytes(tarballs[0])
+        (folder / "package.tgz").write_bytes(_pack(engine, spec))
 
     return run
+
+
+def _pack(engine: Engine, spec: BuilderSpec) -> bytes:
+    """The tarball that npm makes in a builder container. Raises SourceError."""
+    failure = "npm could not be run in a container"
+    with engine_faults(failure, kind=SourceError), open_builder(engine, spec) as builder:
+        if builder.run() != 0:
+            message = f"npm could not fetch it: {_end(builder.output())}"
+            raise SourceError(message, hint="check name, version and network")
+        tarballs = builder.files(_PACK)
+    if len(tarballs) != 1:
+        raise SourceError(f"npm left {len(tarballs)} files instead of one", hint="try again")
+    return tarballs[0]
 
 
 def _pack_command(arguments: Sequence[str]) -> list[str]:
@@ -233,16 +254,19 @@ def read_archive(path: Path) -> Iterator[Member]:
 def _raw_members(path: Path) -> Iterator[Member]:
     with path.open("rb") as file:
         magic = file.read(4)
-    if magic.startswith(b"\x1f\x8b"):
-        with gzip.open(path) as stream:
-            yield from _tar_members(_Bounded(stream))
-    elif magic.startswith(b"BZh"):
-        with bz2.open(path) as stream:
-            yield from _tar_members(_Bounded(stream))
-    elif magic == b"PK\x03\x04":
+    if magic == b"PK\x03\x04":
         yield from _zip_members(path)
     else:
-        raise SourceError("neither .tar.gz, .tar.bz2 nor .zip", where=path.name)
+        with _decompressed(path, magic) as stream:
+            yield from _tar_members(_Bounded(stream))
+
+
+def _decompressed(path: Path, magic: bytes) -> gzip.GzipFile | bz2.BZ2File:
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.open(path)
+    if magic.startswith(b"BZh"):
+        return bz2.open(path)
+    raise SourceError("neither .tar.gz, .tar.bz2 nor .zip", where=path.name)
 
 
 class _Bounded(io.RawIOBase):
@@ -251,7 +275,7 @@ class _Bounded(io.RawIOBase):
     A few kilobytes can unpack to any size.
     """
 
-    def __init__(self, stream: io.BufferedIOBase | gzip.GzipFile | bz2.BZ2File) -> None:
+    def __init__(self, stream: gzip.GzipFile | bz2.BZ2File) -> None:
         super().__init__()
         self._stream, self._left = stream, MAX_BYTES + MAX_FILES * 2048
 
@@ -273,17 +297,23 @@ def _tar_members(stream: _Bounded) -> Iterator[Member]:
 def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
     if info.issym():
         target = info.linkname.encode("utf-8", "surrogateescape")
-        return Member(path=info.name, mode=_LINK, data=target)
+        return Member(path=info.name, mode=LINK, data=target)
+    mode = _mode(info.mode)
     if info.islnk():
-        return Member(path=info.name, mode=_mode(info.mode), data=b"", same_as=info.linkname)
-    # A sparse file unpacks to any size without a byte behind it.
-    if not info.isreg() or info.issparse():
-        raise _stranger(info.name)
+        return Member(path=info.name, mode=mode, data=b"", same_as=info.linkname)
+    return Member(path=info.name, mode=mode, data=_tar_content(archive, info))
+
+
+def _tar_content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
     content = archive.extractfile(info)
-    data = b""
-    if content is not None:
-        data = content.read()
-    return Member(path=info.name, mode=_mode(info.mode), data=data)
+    if content is None or not _is_regular(info):
+        raise _stranger(info.name)
+    return content.read()
+
+
+def _is_regular(info: tarfile.TarInfo) -> bool:
+    # A sparse file unpacks to any size without a byte behind it.
+    return info.isreg() and not info.issparse()
 
 
 def _zip_members(path: Path) -> Iterator[Member]:
@@ -292,22 +322,26 @@ def _zip_members(path: Path) -> Iterator[Member]:
         if len(archive.infolist()) > 2 * MAX_FILES:
             raise SourceError(f"more than {MAX_FILES} files")
         for info in archive.infolist():
-            if info.is_dir():
-                continue
-            mode = _zip_mode(info)
-            with archive.open(info) as file:
-                data = file.read(left + 1)  # The size in its header may be a lie.
-            left -= len(data)
-            if left < 0:
-                raise SourceError(f"unpacks to more than {MAX_BYTES} bytes")
-            yield Member(path=info.filename, mode=mode, data=data)
+            if not info.is_dir():
+                member = _zip_member(archive, info, left)
+                left -= len(member.data)
+                yield member
+
+
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Member:
+    mode = _zip_mode(info)
+    with archive.open(info) as file:
+        data = file.read(limit + 1)  # The size in its header may be a lie.
+    if len(data) > limit:
+        raise SourceError(f"unpacks to more than {MAX_BYTES} bytes")
+    return Member(path=info.filename, mode=mode, data=data)
 
 
 def _zip_mode(info: zipfile.ZipInfo) -> str:
     unix_mode = info.external_attr >> 16
     kind = stat.S_IFMT(unix_mode)
     if kind == stat.S_IFLNK:
-        return _LINK
+        return LINK
     # 0: made on a system that knows no kinds, e.g. Windows.
     if kind not in (0, stat.S_IFREG):
         raise _stranger(info.filename)
@@ -321,8 +355,8 @@ def _stranger(name: str) -> SourceError:
 def _mode(mode: int) -> str:
     """git's; setuid, group and the rest do not survive."""
     if mode & 0o100:
-        return "100755"
-    return "100644"
+        return EXECUTABLE
+    return REGULAR
 
 
 class _Admitted:
@@ -338,26 +372,28 @@ class _Admitted:
         """The member as it may be used. Raises SourceError if it is unsafe."""
         path = self._strip(member.path)
         check_path(path)
-        self._check_clash(path, member)
-        self._bytes += len(member.data)
-        if len(self.files) > MAX_FILES or self._bytes > MAX_BYTES:
-            raise SourceError(f"more than {MAX_FILES} files or {MAX_BYTES} bytes")
-        if member.mode == _LINK:
+        self._count(path, member)
+        if member.mode == LINK:
             _check_link(path, member.data.decode("utf-8", "replace"))
-        same_as = self._same(member)
-        return Member(path=path, mode=member.mode, data=member.data, same_as=same_as)
+        return replace(member, path=path, same_as=self._same(member))
 
-    def _check_clash(self, path: str, member: Member) -> None:
-        """Keeps the path. Raises SourceError for `a` twice, or for a file `a` and a file `a/b`."""
+    def _count(self, path: str, member: Member) -> None:
         folders = {str(parent) for parent in PurePosixPath(path).parents}
-        if path in self.files or path in self._folders or not folders.isdisjoint(self.files):
+        if self._clashes(path, folders):
             raise SourceError(f"{member.path!r} is in the archive twice, or as a file and a folder")
         self.files.add(path)
         self._folders |= folders
+        self._bytes += len(member.data)
+        if len(self.files) > MAX_FILES or self._bytes > MAX_BYTES:
+            raise SourceError(f"more than {MAX_FILES} files or {MAX_BYTES} bytes")
+
+    def _clashes(self, path: str, folders: set[str]) -> bool:
+        """True of `a` twice, and of a file `a` with a file `a/b`."""
+        return path in self.files or path in self._folders or not folders.isdisjoint(self.files)
 
     def _strip(self, path: str) -> str:
         """The path below the one top-level folder (npm's `package/`, PyPI's `name-version/`)."""
-        if "\\" in path or re.match(r"[A-Za-z]:", path) or path.startswith("/"):
+        if re.match(r"/|[A-Za-z]:", path) or "\\" in path:
             raise SourceError(f"{path!r} is an absolute or a Windows path")
         top, _, rest = path.removeprefix("./").partition("/")
         self._top = self._top or top
@@ -385,9 +421,12 @@ def _check_link(path: str, target: str) -> None:
     climbs = (len(target) + 1 - len(below)) // len("../")
     # It may climb, then descend: `a/..` could leave the archive, if `a` is itself a link.
     turns_back = ".." in PurePosixPath(below).parts
-    too_high = climbs > path.count("/")
-    if not target or target.startswith("/") or turns_back or too_high or "\\" in target:
+    if turns_back or climbs > path.count("/") or not _is_relative(target):
         raise SourceError(f"{path!r} is a link to {target!r}, out of the archive")
+
+
+def _is_relative(target: str) -> bool:
+    return target != "" and not target.startswith("/") and "\\" not in target
 
 
 def check_path(path: str) -> None:
@@ -395,13 +434,16 @@ def check_path(path: str) -> None:
     parts = path.split("/")
     if len(path) > 4000 or not all(_is_plain(part) for part in parts):
         raise SourceError(f"{path!r} is not a path inside the repository")
-    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in path):
+    if re.search(r"[\x00-\x1f\x7f]", path):
         raise SourceError(f"{path!r} holds a control character")
-    for part in parts:
-        # `.GIT`, `.git. ` and `git~1` are all `.git` to some file system.
-        if part.rstrip(" .").casefold() in (".git", "git~1"):
-            message = f"{path!r}: a `.git` inside a source could run code wherever git looks at it"
-            raise SourceError(message)
+    if any(_is_git_folder(part) for part in parts):
+        message = f"{path!r}: a `.git` inside a source could run code wherever git looks at it"
+        raise SourceError(message)
+
+
+def _is_git_folder(part: str) -> bool:
+    """`.GIT`, `.git. ` and `git~1` are all `.git` to some file system."""
+    return part.rstrip(" .").casefold() in (".git", "git~1")
 
 
 def _is_plain(part: str) -> bool:

@@ -8,7 +8,7 @@ changes it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -24,12 +24,62 @@ def code_digest(sources: Iterable[Path]) -> Sha256:
     return digest_of([_plain(tree) for tree in trees])
 
 
+# --- which files ----------------------------------------------------------------------------
+
+
 def module_files(package: str, *names: str) -> Iterator[Path]:
     """The files of a package's modules by name, or of all its modules, sorted."""
     folder = Path(str(resources.files(package)))
     for path in sorted(folder.glob("*.py")):
         if not names or path.stem in names:
             yield path
+
+
+def imported_sources(module: str, *, apart_from: Collection[str] = ()) -> list[Path]:
+    """The files of a module and of all of our modules that it imports, directly or not.
+
+    Sorted by module. What is imported for type checking or inside a function counts too.
+    `apart_from`: modules that cannot change the result, whose imports are not followed either.
+    """
+    # A list kept by hand would be one module short one day, and a stored result outlive its code.
+    top = module.partition(".")[0]
+    files: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in files or name in apart_from or name.partition(".")[0] != top:
+            continue
+        path = _module_path(name)
+        if path is not None:
+            files[name] = path
+            waiting += _imports(path, name)
+    return [files[name] for name in sorted(files)]
+
+
+def _module_path(module: str) -> Path | None:
+    """A module's file, or None if the name is no module's (`from runner.text import fold`)."""
+    top, *parts = module.split(".")
+    path = Path(str(resources.files(top))).joinpath(*parts)
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def _imports(path: Path, module: str) -> Iterator[str]:
+    """The names that a module imports; of `from a import b`, both `a` and `a.b`."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ValueError(f"{module}: a relative import, which nothing here follows")
+            source = node.module or ""
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+# --- a tree without its spelling ------------------------------------------------------------
 
 
 def _plain(node: object) -> object:
@@ -39,9 +89,10 @@ def _plain(node: object) -> object:
     if not isinstance(node, ast.AST):
         # Not repr(): which characters it escapes depends on the interpreter's Unicode tables.
         return ascii(node)
-    fields = [
-        (name, _plain(value)) for name, value in ast.iter_fields(node) if _counts(name, value)
-    ]
+    fields = []
+    for name, value in ast.iter_fields(node):
+        if _counts(name, value):
+            fields.append((name, _plain(value)))
     return [type(node).__name__, fields]
 
 

@@ -1,4 +1,4 @@
-"""One lock for processes of one machine: an `flock` on a file, gone with the process that has it."""
+"""One lock for the processes of a machine: an `flock` on a file, gone with its process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from runner.errors import BusyError
 
@@ -29,11 +30,19 @@ def lock_or_refuse(path: Path, *, what: str, hint: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            file.seek(0)
-            owner = file.read().strip() or "unknown"
-            message = f"another runner (process {owner}) is at work on {what}"
+            message = f"another runner (process {_owner(file)}) is at work on {what}"
             raise BusyError(message, where=str(path.parent), hint=hint) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        _sign(file)
         yield
+
+
+def _owner(file: IO[str]) -> str:
+    """The number of the process that has the lock."""
+    file.seek(0)
+    return file.read().strip() or "unknown"
+
+
+def _sign(file: IO[str]) -> None:
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()

@@ -20,6 +20,8 @@ from runner.errors import LockError, SourceError
 from runner.records import (
     CommitSha,
     GitSource,
+    NpmSource,
+    PypiSource,
     RepoPin,
     Source,
     canonical_json,
@@ -29,6 +31,7 @@ from runner.records import (
 
 if TYPE_CHECKING:  # slow to import; a verb that needs no git must not pay
     import git
+    from git.exc import GitCommandError
 
 FETCH_TIMEOUT_SEC = 900
 GIT_TIMEOUT_SEC = 300
@@ -54,12 +57,13 @@ _FETCHING = {
     "GIT_ASKPASS": "true",
 }
 _FETCH_SETTINGS = (
-    "protocol.version=2",
-    "fetch.unpackLimit=1",
-    f"core.hooksPath={os.devnull}",
-    "gc.auto=0",
-    "fetch.writeCommitGraph=false",
+    *("-c", "protocol.version=2"),
+    *("-c", "fetch.unpackLimit=1"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "gc.auto=0"),
+    *("-c", "fetch.writeCommitGraph=false"),
 )
+_FETCH_FLAGS = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 SUBMODULE = "160000"
 
 
@@ -143,10 +147,15 @@ def git_output(
             stdout_as_string=False,
         )
     except GitCommandError as error:
-        message = str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
-        # e.g. fatal: unable to access 'https://user:secret@host/x'
-        message = re.sub(r"//[^/@\s]+@", "//…@", message)
-        raise SourceError(f"git {_verb(arguments)} failed: {message[-600:]}") from error
+        message = f"git {_verb(arguments)} failed: {_complaint(error)}"
+        raise SourceError(message) from error
+
+
+def _complaint(error: GitCommandError) -> str:
+    """The end of what git said."""
+    text = str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
+    # e.g. fatal: unable to access 'https://user:secret@host/x'
+    return re.sub(r"//[^/@\s]+@", "//…@", text)[-600:]
 
 
 def _verb(arguments: Sequence[str]) -> str:
@@ -162,7 +171,7 @@ class TreeEntry:
     """A file, link or submodule of a commit."""
 
     mode: str
-    """git's: 100644, 100755, 120000 (a link), 160000 (a submodule)."""
+    """git's: archives' REGULAR, EXECUTABLE, LINK, or SUBMODULE."""
     sha: str
     path: str
     """From the repository's top; bytes that are not UTF-8 are surrogate escapes."""
@@ -173,9 +182,14 @@ def tree_entries(folder: Path, commit: str) -> Iterator[TreeEntry]:
     listing = git_output(git_at(folder), "ls-tree", "-r", "-z", "--full-tree", commit)
     for record in listing.split(b"\0"):
         if record:  # Nothing comes after the last zero byte.
-            head, _, path = record.partition(b"\t")
-            mode, _, sha = head.decode().split(" ")
-            yield TreeEntry(mode=mode, sha=sha, path=path.decode("utf-8", "surrogateescape"))
+            yield _tree_entry(record)
+
+
+def _tree_entry(record: bytes) -> TreeEntry:
+    # e.g. 100644 blob 8baef1b4abc478178b004d62031cf7fe6db6f903<tab>src/app.py
+    head, _, path = record.partition(b"\t")
+    mode, _, sha = head.decode().split(" ")
+    return TreeEntry(mode=mode, sha=sha, path=path.decode("utf-8", "surrogateescape"))
 
 
 def _new_repository(folder: Path) -> git.Git:
@@ -234,14 +248,20 @@ def fetch_source(
     if not folder.exists():
         with _renamed_when_done(folder) as fresh:
             _fill(source, fresh, environ, npm)
+    repository = _read_cached(source, folder)
+    if pins is not None:
+        _check_pin(source, repository, pins)
+    return repository
+
+
+def _read_cached(source: Source, folder: Path) -> Repository:
+    """Raises LockError if it is not what was fetched: caches are edited, and disks fail."""
     try:
         repository = _describe(folder)
     except SourceError as error:
         raise _spoilt(folder, f"is damaged: {error.what}") from error
     if isinstance(source, GitSource) and repository.commit != source.commit:
         raise _spoilt(folder, f"holds {repository.commit}, not {source.commit}")
-    if pins is not None:
-        _check_pin(source, repository, pins)
     return repository
 
 
@@ -270,92 +290,103 @@ def _renamed_when_done(folder: Path) -> Iterator[Path]:
 
 
 def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: Npm | None) -> None:
+    """Raises SourceError, the source named in it."""
     try:
         if isinstance(source, GitSource):
-            _fetch_commit(source, fresh, environ)
+            Remote(source.url, environ).fetch_commit(source.commit, fresh)
         else:
-            with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
-                archive = download(source, Path(scratch), environ=environ, npm=npm)
-                _import_archive(archive, fresh, message=source.label)
+            _fill_from_archive(source, fresh, environ, npm)
     except SourceError as error:
-        raise SourceError(error.what, where=error.where or source.label, hint=error.hint) from error
+        where = error.where or source.label
+        raise SourceError(error.what, where=where, hint=error.hint) from error
     except OSError as error:
         hint = "is the disk full?"
         raise SourceError(f"cannot be written: {error}", where=source.label, hint=hint) from error
+
+
+def _fill_from_archive(
+    source: PypiSource | NpmSource,
+    fresh: Path,
+    environ: Mapping[str, str] | None,
+    npm: Npm | None,
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
+        archive = download(source, Path(scratch), environ=environ, npm=npm)
+        _import_archive(archive, fresh, message=source.label)
 
 
 def _check_pin(source: Source, repository: Repository, pins: Mapping[str, RepoPin]) -> None:
     if source.label not in pins:
         hint = "run `fairtrial lock` and commit locks/repos.lock"
         raise LockError("is not locked", where=source.label, hint=hint)
-    found = repository.pin.model_dump()
-    differences = []
-    for key, locked in pins[source.label].model_dump().items():
-        if found[key] != locked:
-            differences.append(f"{key} is {found[key]}, but locked as {locked}")
+    differences = "; ".join(_differences(pins[source.label], repository.pin))
     if differences:
         hint = (
             f"remove {repository.path} to fetch it anew;"
             " if the source's change is meant, run `fairtrial lock`"
         )
-        raise LockError("; ".join(differences), where=source.label, hint=hint)
+        raise LockError(differences, where=source.label, hint=hint)
+
+
+def _differences(locked: RepoPin, found: RepoPin) -> Iterator[str]:
+    for key, locked_value in locked.model_dump().items():
+        value = getattr(found, key)
+        if value != locked_value:
+            yield f"{key} is {value}, but locked as {locked_value}"
 
 
 # --- from a remote ------------------------------------------------------------------------------
 
 
-def _fetch_commit(source: GitSource, fresh: Path, environ: Mapping[str, str] | None) -> None:
-    """That commit alone, with nothing that came before or after it."""
-    runner = _new_repository(fresh)
-    only = [f"{source.commit}:refs/heads/main"]
-    try:
-        _fetch_refs(fresh, source.url, only, environ, "--depth=1")
-    except SourceError as refusal:
-        # Some remotes hand out branches and tags only: fetch all, and the one commit from there.
-        with tempfile.TemporaryDirectory(prefix=".all-", dir=fresh.parent) as scratch:
-            everything = Path(scratch) / "all.git"
-            _fetch_all(everything, source, environ, refusal)
-            _fetch_refs(fresh, str(everything), only, environ, "--depth=1")
-    run_git(runner, "rev-parse", "--verify", f"{source.commit}^{{commit}}")
+@dataclass(frozen=True)
+class Remote:
+    """A repository elsewhere, and the environment that git reaches it with."""
 
+    url: str
+    environ: Mapping[str, str] | None = None
 
-def _fetch_all(
-    folder: Path, source: GitSource, environ: Mapping[str, str] | None, refusal: SourceError
-) -> None:
-    """Every branch and tag. Raises SourceError if no commit of that SHA is among them."""
-    runner = _new_repository(folder)
-    refspecs = ["+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"]
-    _fetch_refs(folder, source.url, refspecs, environ)
-    run_git(runner, "config", "uploadpack.allowAnySHA1InWant", "true")
-    try:
-        kind = run_git(runner, "cat-file", "-t", source.commit)
-    except SourceError:
-        raise SourceError(
-            f"has no commit {source.commit}",
-            where=source.url,
-            hint="no branch or tag of it leads there: was it force-pushed away?"
-            " `git ls-remote` shows what there is",
-        ) from refusal
-    if kind != "commit":
-        hint = f"if it is a tag, `git rev-parse {source.commit[:12]}^{{commit}}` gives its commit"
-        raise SourceError(f"{source.commit} is a {kind}, not a commit", where=source.url, hint=hint)
+    def fetch_commit(self, commit: CommitSha, folder: Path) -> None:
+        """That commit alone as a new repository's `main`, with nothing from before or after it."""
+        runner = _new_repository(folder)
+        refspec = f"{commit}:refs/heads/main"
+        try:
+            self.fetch(folder, refspec, depth=1)
+        except SourceError as refusal:
+            # Some remotes hand out branches and tags only: fetch all, and the commit from there.
+            with tempfile.TemporaryDirectory(prefix=".all-", dir=folder.parent) as scratch:
+                everything = Path(scratch) / "all.git"
+                self._fetch_all(everything, commit, refusal)
+                Remote(str(everything), self.environ).fetch(folder, refspec, depth=1)
+        run_git(runner, "rev-parse", "--verify", f"{commit}^{{commit}}")
 
+    def _fetch_all(self, folder: Path, commit: CommitSha, refusal: SourceError) -> None:
+        """Every branch and tag. Raises SourceError if the commit is not among what they lead to."""
+        runner = _new_repository(folder)
+        self.fetch(folder, "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
+        run_git(runner, "config", "uploadpack.allowAnySHA1InWant", "true")
+        try:
+            kind = run_git(runner, "cat-file", "-t", commit)
+        except SourceError:
+            raise self._no_commit(commit) from refusal
+        if kind != "commit":
+            hint = f"if it is a tag, `git rev-parse {commit[:12]}^{{commit}}` gives its commit"
+            raise SourceError(f"{commit} is a {kind}, not a commit", where=self.url, hint=hint)
 
-def _fetch_refs(
-    folder: Path,
-    url: str,
-    refspecs: Sequence[str],
-    environ: Mapping[str, str] | None,
-    *options: str,
-) -> None:
-    runner = git_at(folder, **{**(environ or {}), **_FETCHING})
-    command: list[str] = []
-    for setting in _FETCH_SETTINGS:
-        command += ["-c", setting]
-    command += ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"]
-    command += ["--no-write-fetch-head", *options]
-    # After `--`, a URL such as `--upload-pack=command` is no option.
-    run_git(runner, *command, "--", url, *refspecs, timeout_sec=FETCH_TIMEOUT_SEC)
+    def _no_commit(self, commit: CommitSha) -> SourceError:
+        hint = (
+            "no branch or tag of it leads there: was it force-pushed away?"
+            " `git ls-remote` shows what there is"
+        )
+        return SourceError(f"has no commit {commit}", where=self.url, hint=hint)
+
+    def fetch(self, folder: Path, *refspecs: str, depth: int | None = None) -> None:
+        runner = git_at(folder, **{**(self.environ or {}), **_FETCHING})
+        flags = [*_FETCH_FLAGS]
+        if depth is not None:
+            flags.append(f"--depth={depth}")
+        # After `--`, a URL such as `--upload-pack=command` is no option.
+        command = [*_FETCH_SETTINGS, "fetch", *flags, "--", self.url, *refspecs]
+        run_git(runner, *command, timeout_sec=FETCH_TIMEOUT_SEC)
 
 
 # --- from an archive ----------------------------------------------------------------------------
@@ -379,13 +410,21 @@ def _write_import(stream: IO[bytes], members: Iterable[Member], message: bytes) 
             marks[member.path] = marks[member.same_as]
         else:
             marks[member.path] = number
-            stream.write(b"blob\nmark :%d\ndata %d\n%b\n" % (number, len(member.data), member.data))
-        # e.g. M 100644 :1 "odd \"name\".py"
-        quoted = member.path.replace("\\", "\\\\").replace('"', '\\"').encode()
-        changes.append(b'M %b :%d "%b"\n' % (member.mode.encode(), marks[member.path], quoted))
+            stream.write(b"blob\nmark :%d\n" % number + _data(member.data))
+        changes.append(_change(member, marks[member.path]))
     stream.write(b"commit refs/heads/main\nauthor %b\ncommitter %b\n" % (_IDENTITY, _IDENTITY))
-    stream.write(b"data %d\n%b\n" % (len(message), message))
+    stream.write(_data(message))
     stream.writelines(changes)
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(content), content)
+
+
+def _change(member: Member, mark: int) -> bytes:
+    # e.g. M 100644 :1 "odd \"name\".py"
+    quoted = member.path.replace("\\", "\\\\").replace('"', '\\"').encode()
+    return b'M %b :%d "%b"\n' % (member.mode.encode(), mark, quoted)
 
 
 # --- a repository named on the command line -----------------------------------------------------
@@ -404,10 +443,14 @@ def open_repository(
         _check_sha(commit, fewest_digits=7)
         return _open_local(path_or_url, commit)
     _check_sha(commit, fewest_digits=40)
-    # Through the record's own checks: they refuse a password in the URL.
-    written = canonical_json({"kind": "git", "url": path_or_url, "commit": commit})
-    source = parse_json(written, GitSource, where="--repo")
+    source = _git_source(path_or_url, commit)
     return fetch_source(source, cache=cache, pins=None, environ=environ).path, commit
+
+
+def _git_source(url: str, commit: str) -> GitSource:
+    """Through the record's own checks, which refuse a password in the URL."""
+    written = canonical_json({"kind": "git", "url": url, "commit": commit})
+    return parse_json(written, GitSource, where="--repo")
 
 
 def _check_sha(commit: str, *, fewest_digits: int) -> None:
@@ -417,6 +460,20 @@ def _check_sha(commit: str, *, fewest_digits: int) -> None:
 
 
 def _open_local(path: str, commit: str) -> tuple[Path, str]:
+    repo = _local_git(path)
+    try:
+        found = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
+        full = found.splitlines()[-1]  # Before git 2.30, `--end-of-options` comes out first.
+        run_git(repo, "cat-file", "-e", f"{full}^{{tree}}")
+    except SourceError as error:
+        message = f"has no commit {commit}, or several ({error.what})"
+        hint = "`git fetch` it there first; a shallow clone may lack it"
+        raise SourceError(message, where=path, hint=hint) from error
+    return Path(repo.environment()["GIT_DIR"]), full
+
+
+def _local_git(path: str) -> git.Git:
+    """git on a work tree's or a bare repository, wherever its git directory is."""
     git_at(Path(path))  # says so if git is missing
     from git import Repo  # noqa: PLC0415 - see git_at
     from git.exc import InvalidGitRepositoryError  # noqa: PLC0415 - see git_at
@@ -428,14 +485,4 @@ def _open_local(path: str, commit: str) -> tuple[Path, str]:
         raise SourceError("not a git repository", where=path, hint=hint) from error
     # In a partial clone git would go and fetch what is missing, from wherever the clone says.
     repo.git.update_environment(GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1")
-    try:
-        found = run_git(
-            repo.git, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}"
-        )
-        full = found.splitlines()[-1]  # Before git 2.30, `--end-of-options` comes out first.
-        run_git(repo.git, "cat-file", "-e", f"{full}^{{tree}}")
-    except SourceError as error:
-        message = f"has no commit {commit}, or several ({error.what})"
-        hint = "`git fetch` it there first; a shallow clone may lack it"
-        raise SourceError(message, where=path, hint=hint) from error
-    return Path(repo.git_dir), full
+    return repo.git

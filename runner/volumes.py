@@ -130,8 +130,9 @@ def _install(builder: Builder, server: Server, name: str, log: Log) -> ServerVol
         raise _install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
     volume = _read_marker(builder, name)
     if volume is None:
-        message = f"{server.spec.name}: its volume was built and is not finished"
-        raise ServerError(message, hint="run it again")
+        raise ServerError(
+            "its volume was built and is not finished", where=name, hint="run it again"
+        )
     wall_sec = time.monotonic() - started
     log(f"installed {server.spec.name}: {volume.size_mb:.0f} MB in {wall_sec:.0f} s")
     return volume

@@ -8,7 +8,7 @@ from runner.anchors.material import must_find
 from runner.anchors.verdicts import adds_up
 from runner.catalog import Catalog, LoadedScenario, pick
 from runner.errors import Drift
-from runner.judges.checklist import verdict_inputs
+from runner.judges.inputs import verdict_inputs
 from runner.protocols import Judge
 from runner.records import Fairness, Rubric, Scored, Verdict
 from runner.store import EndedAttempt, RunStore

@@ -11,7 +11,7 @@ from runner.anchors.agreement import ROUNDING
 from runner.anchors.frozen import canonical_text, digest_of_bytes
 from runner.anchors.material import Anchor
 from runner.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
-from runner.judges.checklist import verdict_inputs
+from runner.judges.inputs import verdict_inputs
 from runner.protocols import Judge
 from runner.records import Rubric, RubricStep, StepVerdict, Verdict, digest_of, parse_json
 from runner.store import write_whole

@@ -1,97 +1,124 @@
-"""Cuts an answer into what a reader takes in at once: sentences, with the heading, list item or JSON object they stand under.
+"""Cuts an answer into blocks of sentences, each with the headings or items it stands under.
 
-The checklist judge looks for facts in these. It has no list of files, so a place is a path as written with its lines; whether the
-place exists is citation grounding's business, not the judge's.
+The checklist judge looks for facts in these.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from runner.judges.json_answers import json_blocks, parse_json
+from runner.judges.units import Block, Context, plain, units_of
 from runner.text import fold
 
-MAX_WORDS = 70
-"""A passage longer than this is no single statement: a soup of every keyword would be one."""
-MAX_CONTEXT_WORDS = 40
-MAX_CONTEXT_PLACES = 3
-"""A heading that cites more than this vouches for nothing under it."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A path as written, lower-case, and its lines."""
-
-    path: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a sentence stands under: headings, parent items, the short fields of its JSON object."""
-
-    text: str = ""
-    path: str | None = None
-    places: tuple[Place, ...] = ()
-
-    def under(self, text: str) -> Context:
-        """The context one level further down. The nearest words stay when there are too many."""
-        own, path = places_in(text, self.path)
-        words = f"{self.text} | {text}".split()[-MAX_CONTEXT_WORDS:]
-        places = self.places if not own else own if len(own) <= MAX_CONTEXT_PLACES else ()
-        return Context(" ".join(words), path, places)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A sentence, a list item's sentence, a table row, a line of a fence, or a field of a JSON object."""
-
-    text: str
-    """Lower-case, folded, without Markdown emphasis."""
-    context: Context
-    places: tuple[Place, ...]
-
-    @property
-    def words(self) -> int:
-        return self.text.count(" ") + 1
-
-
-Block = list[Unit]
-"""Units that a reader takes together: a paragraph, an item with what is under it, a table row, a JSON object."""
+_Kind = Literal["blank", "fence", "heading", "table", "list", "prose"]
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The answer's blocks in order."""
-    blocks: list[Block] = []
+    """The answer's blocks in order, without empty ones."""
     outline = _Outline()
-    for kind, lines in _segments(fold(text).splitlines()):
-        if kind == "fence":
-            blocks += _fence(lines, outline.context())
-        elif kind == "table":
-            blocks += _table(lines, outline.context())
-        elif kind == "heading":
-            outline.heading(lines[0])
-        elif kind == "list":
-            blocks += _list(lines, outline.context())
-        else:
-            blocks += _paragraph(lines, outline)
+    blocks: list[Block] = []
+    for segment in _segments(fold(text).splitlines()):
+        blocks += _segment_blocks(segment, outline)
     return [block for block in blocks if block]
 
 
-# --- Markdown -------------------------------------------------------------------------------
+def _segment_blocks(segment: _Segment, outline: _Outline) -> list[Block]:
+    """A heading has no block of its own: it changes the outline for what follows."""
+    lines = segment.lines
+    match segment.kind:
+        case "heading":
+            outline.add_heading(lines[0])
+            return []
+        case "fence":
+            return _fence(lines, outline.context())
+        case "table":
+            return _table(lines, outline.context())
+        case "list":
+            return _list(lines, outline.context())
+        case _:
+            return _paragraph(lines, outline)
 
-_ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
+
+# --- segments -------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _BOLD_LINE = re.compile(r"^\s{0,8}(?:\*\*|__)[^*]{1,200}(?:\*\*|__)[^a-z]{0,40}$")
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)[\"')\]]?\s+(?=[\"'(\[`*]*[A-Z0-9`_])"
-)
-_EMPHASIS = re.compile(r"[*`]+|~~")
+_ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Segment:
+    """Neighbouring lines of one kind; of a fence, the lines between its marks."""
+
+    kind: _Kind
+    lines: Sequence[str]
+
+
+def _segments(lines: Sequence[str]) -> Iterator[_Segment]:
+    first = 0
+    while first < len(lines):
+        kind = _kind(lines[first])
+        if kind == "fence":
+            close = _closing_fence(lines, first + 1)
+            yield _Segment(kind=kind, lines=lines[first + 1 : close])
+            first = close + 1
+            continue
+        end = _run_end(kind, lines, first)
+        if kind != "blank":
+            yield _Segment(kind=kind, lines=lines[first:end])
+        first = end
+
+
+def _kind(line: str) -> _Kind:
+    if _FENCE.match(line):
+        return "fence"
+    if not line.strip():
+        return "blank"
+    # `**Where it starts**` alone on its line is how many models write a heading.
+    if _HEADING.match(line) or _BOLD_LINE.match(line):
+        return "heading"
+    if line.lstrip().startswith("|"):
+        return "table"
+    if _ITEM.match(line):
+        return "list"
+    return "prose"
+
+
+def _closing_fence(lines: Sequence[str], first: int) -> int:
+    """The line that closes a fence; the end of the text if none does (an answer cut short)."""
+    for at in range(first, len(lines)):
+        if _FENCE.match(lines[at]):
+            return at
+    return len(lines)
+
+
+def _run_end(kind: _Kind, lines: Sequence[str], first: int) -> int:
+    end = first + 1
+    if kind in ("heading", "blank"):
+        return end
+    while end < len(lines) and _continues(kind, lines[end]):
+        end += 1
+    return end
+
+
+def _continues(kind: _Kind, line: str) -> bool:
+    next_kind = _kind(line)
+    if kind != "list":
+        return next_kind == kind
+    # Items may be spaced out, and run on over lines of prose.
+    return next_kind in ("list", "prose") or not line
+
+
+# --- headings and paragraphs ----------------------------------------------------------------
+
+_BELOW_HEADINGS = 7
+"""The level of a bold line: below every `#` heading."""
+_MAX_LEAD_CHARS = 200
 
 
 class _Outline:
@@ -101,276 +128,130 @@ class _Outline:
         self.levels: dict[int, str] = {}
         self.lead = ""
 
-    def heading(self, line: str) -> None:
+    def add_heading(self, line: str) -> None:
+        """A heading ends every section of its level and below."""
+        level, text = _BELOW_HEADINGS, line
         match = _HEADING.match(line)
-        level, text = (len(match[1]), match[2]) if match else (7, line)
+        if match:
+            level, text = len(match[1]), match[2]
         self.levels = {at: above for at, above in self.levels.items() if at < level}
         self.levels[level] = text
         self.lead = ""
+
+    def add_paragraph(self, text: str) -> None:
+        self.lead = ""
+        if text.rstrip("*_` ").endswith(":"):
+            self.lead = text[-_MAX_LEAD_CHARS:]
 
     def context(self) -> Context:
         context = Context()
         for level in sorted(self.levels)[-2:]:
             context = context.under(plain(self.levels[level]))
-        return context.under(plain(self.lead)) if self.lead else context
-
-
-def _segments(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """The lines in runs of one kind: fence, table, heading, list, prose."""
-    index = 0
-    while index < len(lines):
-        line = lines[index]
-        if _FENCE.match(line):
-            end = next(
-                (at for at in range(index + 1, len(lines)) if _FENCE.match(lines[at])), len(lines)
-            )
-            yield "fence", list(lines[index + 1 : end])
-            index = end + 1
-            continue
-        kind = _kind(line)
-        end = index + 1
-        while (
-            kind not in ("heading", "blank") and end < len(lines) and _continues(kind, lines[end])
-        ):
-            end += 1
-        if kind != "blank":
-            yield kind, list(lines[index:end])
-        index = end
-
-
-def _kind(line: str) -> str:
-    if not line.strip():
-        return "blank"
-    if _HEADING.match(line) or _BOLD_LINE.match(line):
-        return "heading"
-    if line.lstrip().startswith("|"):
-        return "table"
-    return "list" if _ITEM.match(line) else "prose"
-
-
-def _continues(kind: str, line: str) -> bool:
-    if _FENCE.match(line):
-        return False
-    next_kind = _kind(line)
-    if kind == "list":
-        return next_kind in ("list", "prose") or (next_kind == "blank" and not line)
-    return next_kind == kind
+        if self.lead:
+            context = context.under(plain(self.lead))
+        return context
 
 
 def _paragraph(lines: Sequence[str], outline: _Outline) -> list[Block]:
     text = " ".join(line.strip() for line in lines)
-    loose = _json(text)
-    if loose is not None:
-        return _json_blocks(loose, outline.context(), "")
+    value = parse_json(text)
+    if value is not None:
+        return json_blocks(value, outline.context())
+    # A lead-in speaks of the list or table below it, never of another paragraph.
     outline.lead = ""
-    block = _units(text, outline.context())
-    outline.lead = text[-200:] if text.rstrip("*_` ").endswith(":") else ""
+    block = units_of(text, outline.context())
+    outline.add_paragraph(text)
     return [block]
 
 
+def _fence(lines: Sequence[str], context: Context) -> list[Block]:
+    value = parse_json("\n".join(lines))
+    if value is not None:
+        return json_blocks(value, context)
+    block: Block = []
+    for line in lines:
+        block += units_of(line, context, block)
+    return [block]
+
+
+# --- lists ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Item:
+    indent: int
+    text: str
+
+
 def _list(lines: Sequence[str], context: Context) -> list[Block]:
-    """Each top-level item with everything under it is a block; what is under an item has that item as its context."""
+    """Each top-level item is a block with all that is under it, and is the context of that."""
     blocks: list[Block] = []
-    stack: list[tuple[int, Context]] = []
-    for indent, text in _items(lines):
-        while stack and stack[-1][0] >= indent:
-            stack.pop()
-        above = stack[-1][1] if stack else context
-        if not stack or not blocks:
+    parents: list[tuple[int, Context]] = []
+    for item in _items(lines):
+        while parents and parents[-1][0] >= item.indent:
+            parents.pop()
+        above = context
+        if parents:
+            above = parents[-1][1]
+        else:
             blocks.append([])
-        blocks[-1] += _units(text, above, blocks[-1])
-        stack.append((indent, above.under(plain(text))))
+        blocks[-1] += units_of(item.text, above, blocks[-1])
+        parents.append((item.indent, above.under(plain(item.text))))
     return blocks
 
 
-def _items(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(indent, text) of each item; a continuation line belongs to the item above it."""
-    indent, parts, after_blank = 0, [""], False
+def _items(lines: Sequence[str]) -> Iterator[_Item]:
+    """The items, each with its continuation lines.
+
+    A line at the margin behind a blank one stands like an item of its own.
+    """
+    indent, parts, is_after_blank = 0, [""], False
     for line in lines:
+        text = line.strip()
         match = _ITEM.match(line)
-        if match or (after_blank and line.strip() and not line.startswith((" ", "\t"))):
-            if parts[0]:
-                yield indent, " ".join(parts)
-            indent, parts = (
-                (len(match[1].expandtabs(4)), [match[2]]) if match else (0, [line.strip()])
-            )
-        elif line.strip():
-            parts.append(line.strip())
-        after_blank = not line.strip()
+        starts = bool(match) or (is_after_blank and text and not line.startswith((" ", "\t")))
+        if starts and parts[0]:
+            yield _Item(indent=indent, text=" ".join(parts))
+        if match:
+            indent, parts = len(match[1].expandtabs(4)), [match[2]]
+        elif starts:
+            indent, parts = 0, [text]
+        elif text:
+            parts.append(text)
+        is_after_blank = not text
     if parts[0]:
-        yield indent, " ".join(parts)
+        yield _Item(indent=indent, text=" ".join(parts))
+
+
+# --- tables ---------------------------------------------------------------------------------
+
+_RULE_CELL = re.compile(r":?-*:?")
+_LINE_HEAD = re.compile(r"\W*lines?(?:\(s\)|\s*(?:no\.?|numbers?|#))?\W*", re.IGNORECASE)
+_BARE_LINE = re.compile(r"[L`]*\d")
 
 
 def _table(lines: Sequence[str], context: Context) -> list[Block]:
     """One block a row. A column headed `line` gives its bare numbers their meaning."""
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
-    has_head = len(rows) > 1 and all(re.fullmatch(r":?-*:?", cell) for cell in rows[1])
-    heads = rows[0] if has_head else []
+    rows = [_cells(line) for line in lines]
+    heads: list[str] = []
+    if len(rows) > 1 and all(_RULE_CELL.fullmatch(cell) for cell in rows[1]):
+        heads, rows = rows[0], rows[2:]
     blocks = []
-    for row in rows[2:] if has_head else rows:
-        cells = [
-            _with_head(cell, heads[at] if at < len(heads) else "") for at, cell in enumerate(row)
-        ]
-        blocks.append(_units(" ; ".join(cell for cell in cells if cell), context))
+    for row in rows:
+        cells = []
+        for at, cell in enumerate(row):
+            if cell:
+                cells.append(_with_head(cell, heads[at : at + 1]))
+        blocks.append(units_of(" ; ".join(cells), context))
     return blocks
 
 
-def _with_head(cell: str, head: str) -> str:
-    is_lines = re.fullmatch(r"\W*lines?(?:\(s\)|\s*(?:no\.?|numbers?|#))?\W*", head, re.IGNORECASE)
-    return f"line {cell.lstrip('L`')}" if is_lines and re.match(r"[L`]*\d", cell) else cell
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def _fence(lines: Sequence[str], context: Context) -> list[Block]:
-    value = _json("\n".join(lines))
-    if value is not None:
-        return _json_blocks(value, context, "")
-    block: Block = []
-    for line in lines:
-        block += _units(line, context, block)
-    return [block]
-
-
-def _units(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
-    """The sentences of a text; a bare `line 42` belongs to the file named last in its block, else above it."""
-    path = next((unit.places[-1].path for unit in reversed(block) if unit.places), context.path)
-    units = []
-    for sentence in _SENTENCE_END.split(text.strip()):
-        for piece in _pieces(plain(sentence)):
-            places, path = places_in(piece, path)
-            units.append(Unit(piece, context, places))
-    return units
-
-
-def _pieces(sentence: str) -> Iterator[str]:
-    """A sentence too long to be one statement, in overlapping pieces."""
-    words = sentence.split()
-    if len(words) <= MAX_WORDS:
-        if words:
-            yield " ".join(words)
-        return
-    for start in range(0, len(words) - MAX_WORDS // 2, MAX_WORDS // 2):
-        yield " ".join(words[start : start + MAX_WORDS])
-
-
-def plain(text: str) -> str:
-    """Lower-case, without emphasis and Markdown links' brackets."""
-    text = re.sub(r"\[([^\[\]]*)\]\(([^()\s]*)\)", r"\1 (\2)", text)
-    return _EMPHASIS.sub("", text).lower()
-
-
-# --- JSON: coding agents often answer with it -----------------------------------------------
-
-_SHORT_WORDS = 12
-
-
-def _json(text: str) -> Any | None:
-    text = text.strip()
-    if not text.startswith(("{", "[")):
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict | list) else None
-
-
-def _json_blocks(value: Any, context: Context, name: str, depth: int = 0) -> list[Block]:
-    """An object's short fields (name, file, line) are the context of its long ones; a list's texts are sentences under its key."""
-    if depth > 40:
-        return []
-    if isinstance(value, list):
-        return _json_list(value, context.under(_label(name)) if name else context, depth)
-    if not isinstance(value, dict):
-        return [_units(f"{_label(name)}: {value}", context)]
-    short = {
-        key: item
-        for key, item in value.items()
-        if _is_scalar(item) and len(str(item).split()) <= _SHORT_WORDS
-    }
-    card = " ; ".join(
-        [_label(name)] * bool(name) + [f"{_label(key)}: {item}" for key, item in short.items()]
-    )
-    below = context.under(plain(card)) if card else context
-    card_units = _units(card, context) if short else []
-    long = {key: item for key, item in value.items() if _is_scalar(item) and key not in short}
-    blocks = [
-        card_units
-        + [unit for key, item in long.items() for unit in _units(f"{_label(key)}: {item}", below)]
-    ]
-    for key, item in value.items():
-        if not _is_scalar(item):
-            blocks += _json_blocks(item, below, key, depth + 1)
-    return blocks
-
-
-def _json_list(values: Sequence[Any], context: Context, depth: int) -> list[Block]:
-    blocks: list[Block] = []
-    for value in values:
-        blocks += (
-            [_units(str(value), context)]
-            if _is_scalar(value)
-            else _json_blocks(value, context, "", depth + 1)
-        )
-    return blocks
-
-
-def _is_scalar(value: Any) -> bool:
-    return not isinstance(value, dict | list)
-
-
-def _label(key: str) -> str:
-    """A key as a reader reads it: `calls_next` is two words, `Flask.wsgi_app` and `wsgi_app` stay what they are."""
-    return f"{key} {key.replace('_', ' ')}" if "_" in key else key
-
-
-# --- places ---------------------------------------------------------------------------------
-
-_NUMBERS = r"\d{1,7}(?:\s*(?:-|–|—|\.\.|to)\s*l?\d{1,7})?"
-_TOKEN = re.compile(
-    # Only where a word begins: tried at each letter, a long word without a suffix would cost the square of its length.
-    r"(?P<path>(?<![\w@+~.\-/\\\[\]$])(?:[\w@+~.\-/\\\[\]$]*[\w\]]\.[a-z][\w+]{0,9}"
-    r"|[\w.\-/\\]*(?:makefile|dockerfile|justfile))(?![\w/]))"
-    rf"(?P<suffix>:{_NUMBERS}|\#l{_NUMBERS})?"
-    rf"|(?P<bare>(?<![\w:.\])]):{_NUMBERS}(?![\w:.]*\w))"
-    rf"|(?P<line>(?:\b|(?<=_))(?:lines?|l\.|l(?=\d))\W{{0,4}}{_NUMBERS}(?!\w))"
-    rf"|(?P<number>(?<=\w )\({_NUMBERS}(?=[,)]))"
-    rf"|(?P<more>(?<=\d)\s*(?:,|and|&)\s*:?l?{_NUMBERS}(?=\s*(?:[,)\]`;]|and\b|&|$)))",
-)
-_OF_A_FILE = re.compile(r"\W{0,3}\s(?:of|in)\s+(?=\S*[./])")
-
-
-def places_in(text: str, path: str | None) -> tuple[tuple[Place, ...], str | None]:
-    """The places a plain text cites, and the file it named last. `path`: the file a bare line number belongs to.
-
-    A bare number belongs to the file named before it; `line 42 of a.py`, and a number with no file before it, to the next one. A number
-    alone in brackets, `name (42)`, is a line only where a file is known.
-    """
-    found: dict[Place, None] = {}
-    waiting: list[tuple[int, int]] = []
-    named, cited = path, False
-    for match in _TOKEN.finditer(text):
-        if match["path"]:
-            named = _clean_path(match["path"])
-            lines = [_interval(match["suffix"])] if match["suffix"] else []
-            found.update(dict.fromkeys(Place(named, *pair) for pair in waiting + lines))
-            waiting, cited = [], bool(lines)
-        elif (match["more"] and not cited) or (match["number"] and not named):
-            continue
-        elif named is None or _OF_A_FILE.match(text, match.end()):
-            waiting.append(_interval(match[0]))
-        else:
-            found[Place(named, *_interval(match[0]))] = None
-            cited = True
-    return tuple(found), named
-
-
-def _clean_path(written: str) -> str:
-    """`[a/b.py` is a path in a bracket; in `app/[id]/page.tsx` the brackets belong to it."""
-    return (
-        (written if "]" in written else written.lstrip("[")).replace("\\", "/").removeprefix("./")
-    )
-
-
-def _interval(written: str) -> tuple[int, int]:
-    numbers = [int(number) for number in re.findall(r"\d+", written)]
-    return numbers[0], max(numbers)
+def _with_head(cell: str, head: Sequence[str]) -> str:
+    """`42` under `line` is `line 42`. `head` is empty for a column without one."""
+    if head and _LINE_HEAD.fullmatch(head[0]) and _BARE_LINE.match(cell):
+        return f"line {cell.lstrip('L`')}"
+    return cell

@@ -40,7 +40,7 @@ from runner.records.cells import (
     OutcomeKind,
     Plan,
     Timings,
-    ToolsSeen,
+    ToolListing,
 )
 from runner.records.citations import Citation, GroundingSummary, Resolution, Status
 from runner.records.reading import load_json, parse_json, parse_yaml, read_text
@@ -156,7 +156,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "ToolTrace",
-    "ToolsSeen",
+    "ToolListing",
     "TraceCall",
     "Unit",
     "Unscored",

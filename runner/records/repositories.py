@@ -11,6 +11,8 @@ from runner.records.base import CommitSha, Count, Record, Sha256
 
 
 class GitSource(Record):
+    """A commit of a git repository."""
+
     kind: Literal["git"]
     url: str
     """Anything `git fetch` takes; a local path is fine."""
@@ -22,9 +24,11 @@ class GitSource(Record):
     def _no_option_and_no_password(cls, url: str) -> str:
         if not url or url.startswith("-"):
             raise ValueError("a URL is not empty and does not begin with a dash")
+        # e.g. https://user:secret@host/x
         if re.match(r"[a-z+]+://[^/@]*:[^/@]*@", url, re.IGNORECASE):
             raise ValueError(
-                "a password in a URL would end up in locks and reports; give it to git's credential helper"
+                "a password in a URL would end up in locks and reports;"
+                " give it to git's credential helper"
             )
         return url
 
@@ -34,6 +38,8 @@ class GitSource(Record):
 
 
 class PypiSource(Record):
+    """A source archive on a Python package index."""
+
     kind: Literal["pypi"]
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
     version: Annotated[str, Field(pattern=r"^[0-9][A-Za-z0-9.!+]*$")]
@@ -46,6 +52,8 @@ class PypiSource(Record):
 
 
 class NpmSource(Record):
+    """A package's tarball on an npm registry."""
+
     kind: Literal["npm"]
     name: Annotated[
         str, Field(pattern=r"^(@[a-z0-9~][a-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$")
@@ -64,7 +72,7 @@ Source = Annotated[GitSource | PypiSource | NpmSource, Field(discriminator="kind
 
 
 class RepoPin(Record):
-    """What `locks/repos.lock` holds per source: the same on every machine, or the source is refused."""
+    """What `locks/repos.lock` holds per source, and what it must be on every machine."""
 
     commit: CommitSha
     tree: CommitSha

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runner.report import tables
+from runner.report.grid import Table, clean
 from runner.report.records import Report, ScenarioReport
-from runner.report.tables import Table, clean
 
 
 def render(report: Report) -> str:

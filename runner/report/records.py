@@ -44,10 +44,15 @@ class Tally(Record):
     outcomes: dict[OutcomeKind, Count]
 
 
-class FairnessFigures(Record):
+class HalfFigures(Record):
+    """Of one half of the scorecards: the weighted sum and its parts."""
+
     score: Figure
     parts: dict[str, Figure]
-    """By name, in the order of `FAIRNESS`."""
+    """By name, in the order of `FAIRNESS` or `ADOPTION`."""
+
+
+class FairnessFigures(HalfFigures):
     must_cite_recall: Figure
     """Beside the sum, not part of it."""
 
@@ -68,12 +73,9 @@ class Delta(Record):
     """What duplicates alone differ by, for a mean over this many pairs; None where nothing was repeated."""
 
 
-class AdoptionFigures(Record):
+class AdoptionFigures(HalfFigures):
     """Of a server's arm. `shell` has none: it has no server to adopt."""
 
-    score: Figure
-    parts: dict[str, Figure]
-    """By name, in the order of `ADOPTION`."""
     server_calls: Count
     server_errors: Count
     shell_calls: Count

@@ -1,626 +1,513 @@
-"""A report's tables, as every form prints them: the same cells, laid out by terminal.py, markdown.py and page.py.
-
-All text that came from a scenario, a server or an answer passes through `clean` here; each form then escapes for itself.
-"""
+"""A report's tables, as every form prints them: terminal.py, markdown.py and html/ lay them out."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from runner.records import Gate
-from runner.report.records import Arm, FairnessFigures, Figure, Report, ScenarioReport
+from runner.records import Citation, Gate
+from runner.report.grid import (
+    DASH,
+    Bar,
+    Column,
+    Notes,
+    Table,
+    clean,
+    count,
+    hundredth,
+    interval,
+    number,
+    ratio,
+    score,
+    signed,
+    signed_interval,
+    table,
+    tenth,
+    words,
+)
+from runner.report.records import (
+    AdoptionFigures,
+    Arm,
+    CellReport,
+    Commentary,
+    Fault,
+    HalfFigures,
+    Incomparable,
+    NoiseLayer,
+    Report,
+    ScenarioArm,
+    ScenarioReport,
+)
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.weights import Parts, formula
 
-DASH = "—"
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
-"""Terminal colours, cursor moves, titles and links: without this their visible rests would stand in the text."""
-TEXT_SHOWN = 300
-"""Characters of one untrusted text; the whole stands in report.json."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    short: str
-    full: str
-    """What it says where there is room."""
-    text: bool = False
-    """Words, not figures: aligned left and wrapped."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """A fairness in [0, 1], its interval, and the shell's for reference."""
-
-    value: float
-    low: float | None
-    high: float | None
-    shell: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    bars: tuple[Bar | None, ...] = field(default=())
-
-
-def clean(text: str, limit: int = TEXT_SHOWN) -> str:
-    """One line, no control or direction characters (a terminal would obey them, a page would turn round), clipped with a mark."""
-    spaced = "".join(" " if char.isspace() else char for char in _ANSI.sub("", text))
-    line = " ".join(
-        "".join(char for char in spaced if unicodedata.category(char)[0] != "C").split()
-    )
-    return line if len(line) <= limit else f"{line[:limit].rstrip()}… ({len(line):,} characters)"
-
-
-# --- cells ----------------------------------------------------------------------------------
-
-
-def score(value: float | None) -> str:
-    return DASH if value is None else f"{value:.3f}"
-
-
-def signed(value: float | None) -> str:
-    return DASH if value is None else f"{value:+.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    return DASH if low is None or high is None else f"{low:.3f}–{high:.3f}"
-
-
-def signed_interval(low: float | None, high: float | None) -> str:
-    return DASH if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
-
-
-def count(value: float | None) -> str:
-    return DASH if value is None else f"{value:,.0f}"
-
-
-def tenth(value: float | None) -> str:
-    return DASH if value is None else f"{value:,.1f}"
-
-
-def hundredth(value: float | None) -> str:
-    return DASH if value is None else f"{value:,.2f}"
-
-
-def ratio(value: float | None) -> str:
-    return DASH if value is None else f"×{value:.2f}"
-
-
-class _Notes:
-    """Reasons, numbered as they come up."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def figure(self, label: str, name: str, figure: Figure) -> str:
-        """The value, or `unscored` with a mark; a mean that misses cells carries a mark as well."""
-        shown = "unscored" if figure.value is None else score(figure.value)
-        if not figure.reasons:
-            return shown if figure.planned else "unscored"
-        line = f"{label}, {name}: {'; '.join(clean(reason) for reason in figure.reasons)}"
-        if line not in self.lines:
-            self.lines.append(line)
-        return f"{shown} [{self.lines.index(line) + 1}]"
-
-    def parts(
-        self, label: str, parts: Parts, figures: Mapping[str, Figure], whole: Figure
-    ) -> Iterator[str]:
-        """As `figure`, without a mark if the whole's already says which cells are missing."""
-        for name, part in parts.items():
-            figure = figures[name]
-            if figure.value is not None and set(figure.reasons) <= set(whole.reasons):
-                yield score(figure.value)
-            else:
-                yield self.figure(label, part.label, figure)
-
-    def numbered(self) -> tuple[str, ...]:
-        return tuple(f"[{number}] {line}" for number, line in enumerate(self.lines, start=1))
-
-
-# --- tables of the run ----------------------------------------------------------------------
-
-ARM = Column(short="arm", full="arm", text=True)
-
-
-def tally(report: Report) -> Table:
-    names = {
-        "planned": "planned",
-        "measured": "measured",
-        "broken": "broken",
-        "unfinished": "to do",
-        "attempts": "tries",
-    }
-    rows = [
-        (
-            clean(arm.label),
-            *(count(getattr(arm.tally, name)) for name in names),
-            _outcomes(arm.tally.outcomes.items()),
-        )
-        for arm in report.arms
-    ]
-    return Table(
-        title="Cells: planned, measured, broken",
-        columns=(
-            ARM,
-            *(Column(short=short, full=name) for name, short in names.items()),
-            Column(short="outcomes", full="outcomes", text=True),
-        ),
-        rows=tuple(rows),
-        notes=(
-            "A broken cell is a fault of ours: run again on resume, never scored, never dropped from those planned.",
-        ),
-    )
-
-
-def _outcomes(outcomes: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{kind} {number}" for kind, number in outcomes) or DASH
-
-
-def fairness(report: Report) -> Table:
-    shells = {arm.model: arm.fairness.score.value for arm in report.arms if arm.server == "shell"}
-    rows = [(clean(arm.label), arm.fairness) for arm in report.arms]
-    notes = (f"{formula(FAIRNESS)}; means over scenarios.",)
-    bars = tuple(_bar(arm.fairness.score, shells.get(arm.model)) for arm in report.arms)
-    return _fairness_table("Fairness: was the answer better?", rows, notes, bars)
-
-
-def _part_columns(parts: Parts) -> Iterator[Column]:
-    for part in parts.values():
-        yield Column(short=part.short, full=part.heading or part.label)
-
-
-def _fairness_columns() -> tuple[Column, ...]:
-    return (
-        ARM,
-        Column(short="fairness", full="fairness"),
-        Column(short="95 %", full="95 % interval"),
-        *_part_columns(FAIRNESS),
-        Column(short="cells", full="cells / planned"),
-    )
-
-
-def _fairness_table(
-    title: str,
-    rows: Sequence[tuple[str, FairnessFigures]],
-    notes: tuple[str, ...] = (),
-    bars: tuple[Bar | None, ...] = (),
-) -> Table:
-    noted = _Notes()
-    cells = tuple(_fairness_row(noted, label, figures) for label, figures in rows)
-    return Table(
-        title=title,
-        columns=_fairness_columns(),
-        rows=cells,
-        notes=(*notes, *noted.numbered()),
-        bars=bars,
-    )
-
-
-def _fairness_row(noted: _Notes, label: str, figures: FairnessFigures) -> tuple[str, ...]:
-    whole = figures.score
-    return (
-        label,
-        noted.figure(label, "fairness", whole),
-        interval(whole.low, whole.high),
-        *noted.parts(label, FAIRNESS, figures.parts, whole),
-        f"{whole.cells}/{whole.planned}",
-    )
-
-
-def _bar(figure: Figure, shell: float | None) -> Bar | None:
-    return (
-        None
-        if figure.value is None
-        else Bar(value=figure.value, low=figure.low, high=figure.high, shell=shell)
-    )
-
-
-def delta(report: Report) -> Table:
-    rows = tuple(
-        (
-            clean(arm.label),
-            signed(arm.delta.value),
-            signed_interval(arm.delta.low, arm.delta.high),
-            score(arm.delta.noise_floor) if arm.delta.value is not None else DASH,
-            f"{arm.delta.scenarios}/{arm.delta.pairs}" if arm.delta.value is not None else DASH,
-            arm.delta.says,
-        )
-        for arm in report.arms
-    )
-    return Table(
-        title="Difference from shell, paired by scenario and trial",
-        columns=(
-            ARM,
-            Column(short="Δ", full="Δ fairness"),
-            Column(short="95 %", full="95 % interval"),
-            Column(short="noise", full="noise floor"),
-            Column(short="n/pairs", full="scenarios / pairs"),
-            Column(short="which says", full="which says", text=True),
-        ),
-        rows=rows,
-    )
-
-
-def adoption(report: Report) -> Table:
-    noted = _Notes()
-    return Table(
-        title="Adoption: was the server used? (in no fairness figure)",
-        columns=(
-            ARM,
-            Column(short="adoption", full="adoption"),
-            *_part_columns(ADOPTION),
-            Column(short="calls", full="server calls"),
-            Column(short="errors", full="server errors"),
-            Column(short="shell", full="shell calls"),
-            Column(short="searches", full="shell searches"),
-        ),
-        rows=tuple(_adoption_row(noted, arm) for arm in report.arms),
-        notes=(
-            f"{formula(ADOPTION)}. The shell arm has no server to adopt.",
-            *noted.numbered(),
-        ),
-    )
-
-
-def _adoption_row(noted: _Notes, arm: Arm) -> tuple[str, ...]:
-    used, label = arm.adoption, clean(arm.label)
-    if used is None:
-        return (label, DASH, *[DASH] * len(ADOPTION), DASH, DASH, DASH, DASH)
-    return (
-        label,
-        noted.figure(label, "adoption", used.score),
-        *noted.parts(label, ADOPTION, used.parts, used.score),
-        count(used.server_calls),
-        count(used.server_errors),
-        count(used.shell_calls),
-        count(used.shell_searches),
-    )
-
-
-_PARTS_OF_GROUNDING = (
-    ("total", Column(short="cited", full="citations")),
-    ("grounded", Column(short="grounded", full="grounded")),
-    ("exact", Column(short="exact", full="exact path")),
-    ("suffix", Column(short="suffix", full="shortened path")),
-    ("ambiguous", Column(short="ambig.", full="ambiguous path")),
-    ("missing", Column(short="missing", full="missing path")),
-    ("other_commit", Column(short="other commit", full="other commit")),
-    ("hallucinated", Column(short="halluc.", full="hallucinated")),
-)
-
-
-def grounding(report: Report) -> Table:
-    return Table(
-        title="Citations: the parts",
-        columns=(ARM, *(column for _, column in _PARTS_OF_GROUNDING)),
-        rows=tuple(
-            (
-                clean(arm.label),
-                *(count(getattr(arm.grounding, name)) for name, _ in _PARTS_OF_GROUNDING),
-            )
-            for arm in report.arms
-        ),
-        notes=(
-            "Pooled over the arm's cells. Paths are exact, shortened, ambiguous, missing or of another commit; what holds is grounded, "
-            "what does not is hallucinated.",
-        ),
-    )
-
-
-def rates(report: Report) -> Table:
-    noted = _Notes()
-    rows = []
-    for arm in report.arms:
-        parts = arm.grounding
-        held = (
-            f"{score(parts.definition_rate)} ({parts.definition_only}/{parts.with_symbol})"
-            if parts.with_symbol
-            else DASH
-        )
-        recall = noted.figure(clean(arm.label), "must-cite recall", arm.fairness.must_cite_recall)
-        unresolved = count(parts.unresolved)
-        shown = (score(parts.strict_rate), score(parts.headline_rate), score(parts.chance_rate))
-        rows.append((clean(arm.label), *shown, held, unresolved, recall))
-    return Table(
-        title="Citations: the rates those parts give",
-        columns=(
-            ARM,
-            Column(short="strict", full="strict rate"),
-            Column(short="headline", full="headline rate"),
-            Column(short="chance", full="chance rate"),
-            Column(short="definition", full="definition only"),
-            Column(short="unres.", full="unresolved"),
-            Column(short="recall", full="must-cite recall"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            "Strict: grounded by an exact path. Headline: by an exact or shortened one. Chance: random lines of the same files. "
-            "Definition only: held by a definition, of those that name a symbol.",
-            *noted.numbered(),
-        ),
-    )
-
-
-def agent_costs(report: Report) -> Table:
-    rows = []
-    for arm in report.arms:
-        spent, mark = arm.costs, "~" if arm.costs.tokens_estimated else ""
-        tokens = (
-            mark + count(value) if value is not None else DASH
-            for value in (spent.input_tokens, spent.output_tokens)
-        )
-        seconds = (
-            hundredth(spent.agent_sec),
-            ratio(spent.seconds_vs_shell),
-            hundredth(spent.backoff_sec),
-        )
-        rows.append((clean(arm.label), *tokens, ratio(spent.tokens_vs_shell), *seconds))
-    return Table(
-        title="Costs of the agent, per cell",
-        columns=(
-            ARM,
-            Column(short="tokens in", full="uncached input tokens"),
-            Column(short="out", full="output tokens"),
-            Column(short="vs shell", full="tokens against shell"),
-            Column(short="agent s", full="agent seconds"),
-            Column(short="vs shell", full="seconds against shell"),
-            Column(short="back-off s", full="API back-off seconds"),
-        ),
-        rows=tuple(rows),
-        notes=("~ estimated as characters / 4.",)
-        if any(arm.costs.tokens_estimated for arm in report.arms)
-        else (),
-    )
-
-
-def server_costs(report: Report) -> Table:
-    names = (
-        ("create_sec", Column(short="create s", full="container seconds")),
-        ("initialize_sec", Column(short="init s", full="initialise seconds")),
-        ("warm_up_sec", Column(short="index s", full="warm-up and index seconds")),
-        ("canary_sec", Column(short="canary s", full="canary seconds")),
-        ("peak_memory_mb", Column(short="peak MB", full="peak memory, MB")),
-        ("state_mb", Column(short="index MB", full="index on disk, MB")),
-    )
-    return Table(
-        title="Costs of the arm, apart from every score",
-        columns=(ARM, *(column for _, column in names)),
-        rows=tuple(
-            (clean(arm.label), *(_seconds_or_mb(arm, name) for name, _ in names))
-            for arm in report.arms
-        ),
-        notes=("Seconds are means per cell; memory and disk the largest seen.",),
-    )
-
-
-def _seconds_or_mb(arm: Arm, name: str) -> str:
-    show = hundredth if name.endswith("_sec") else tenth
-    return show(getattr(arm.costs, name))
-
-
-def context_costs(report: Report) -> Table:
-    names = (
-        ("schema_chars", Column(short="schemas, chars", full="tool schemas, characters")),
-        (
-            "schema_tokens",
-            Column(short="schemas, ~tokens", full="tool schemas, tokens (estimated)"),
-        ),
-        (
-            "instructions_chars",
-            Column(short="instructions, chars", full="instructions, characters"),
-        ),
-    )
-    return Table(
-        title="What the server adds to the agent's context",
-        columns=(ARM, *(column for _, column in names)),
-        rows=tuple(
-            (clean(arm.label), *(count(getattr(arm.costs, name)) for name, _ in names))
-            for arm in report.arms
-        ),
-        notes=("The largest seen; tokens are estimated as characters / 4.",),
-    )
-
-
-def noise(report: Report) -> Table:
-    return Table(
-        title="Noise floor: what duplicates of one cell differ by",
-        columns=(
-            Column(short="layer", full="layer", text=True),
-            Column(short="sd", full="standard deviation"),
-            Column(short="limit", full="95 % limit between two figures"),
-            Column(short="groups", full="cells repeated"),
-            Column(short="figures", full="figures"),
-        ),
-        rows=tuple(
-            (seen.layer, score(seen.sd), score(seen.limit), count(seen.groups), count(seen.figures))
-            for seen in report.noise
-        ),
-        notes=() if report.noise else ("Unknown: nothing was repeated.",),
-    )
-
-
-def faults(report: Report) -> Table:
-    rows = (
-        (
-            f"{clean(seen.scenario)}, {clean(seen.arm)}, trial {seen.trial}",
-            seen.outcome,
-            "a measurement" if seen.is_measurement else "broken",
-            count(seen.attempts),
-            clean(seen.reason),
-        )
-        for seen in report.faults
-    )
-    return Table(
-        title="Broken cells and crashed servers",
-        columns=(
-            Column(short="cell", full="cell", text=True),
-            Column(short="outcome", full="outcome", text=True),
-            Column(short="counts as", full="counts as", text=True),
-            Column(short="tries", full="attempts"),
-            Column(short="reason", full="reason", text=True),
-        ),
-        rows=tuple(rows),
-    )
-
-
-def incomparable(report: Report) -> Table:
-    rows = (
-        (
-            f"{clean(seen.scenario)}, {clean(seen.arm)}, trial {seen.trial}",
-            "; ".join(clean(field_) for field_ in seen.differs),
-        )
-        for seen in report.incomparable
-    )
-    return Table(
-        title="Not compared: cells that differ from their baseline in more than the server",
-        columns=(
-            Column(short="cell", full="cell", text=True),
-            Column(short="what differs", full="what differs", text=True),
-        ),
-        rows=tuple(rows),
-    )
+A = TypeVar("A", bound=Arm | ScenarioArm)
 
 
 def of_run(report: Report) -> tuple[Table, ...]:
-    """The run's tables in the order a report says them; those about trouble only where there is some."""
-    troubles = tuple(table for table in (faults(report), incomparable(report)) if table.rows)
-    scores = (
+    """The run's tables in a report's order; those about trouble only if there is some."""
+    troubles = [trouble for trouble in (faults(report), incomparable(report)) if trouble.rows]
+    return (
+        tally(report),
+        *troubles,
         fairness(report),
         delta(report),
         noise(report),
         adoption(report),
         grounding(report),
         rates(report),
-    )
-    return (
-        tally(report),
-        *troubles,
-        *scores,
         agent_costs(report),
         server_costs(report),
         context_costs(report),
     )
 
 
-# --- tables of one scenario -----------------------------------------------------------------
+def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
+    """A scenario's tables; the details only if there are some."""
+    details = [detail for detail in (failed_citations(section), commentary(section)) if detail.rows]
+    return (scenario_scores(section), scenario_cells(section), *details)
+
+
+def _arm(arm: Arm | ScenarioArm) -> str:
+    return clean(arm.label)
+
+
+ARM: Column[Arm | ScenarioArm] = words("arm", _arm)
+
+
+# --- cells ----------------------------------------------------------------------------------
+
+
+def _outcomes(arm: Arm) -> str:
+    """`answered 5, sandbox_failed 1`."""
+    return ", ".join(f"{kind} {times}" for kind, times in arm.tally.outcomes.items()) or DASH
+
+
+def _place(cell: Fault | Incomparable) -> str:
+    return f"{clean(cell.scenario)}, {clean(cell.arm)}, trial {cell.trial}"
+
+
+TALLY: tuple[Column[Arm], ...] = (
+    ARM,
+    number("planned", lambda arm: count(arm.tally.planned)),
+    number("measured", lambda arm: count(arm.tally.measured)),
+    number("broken", lambda arm: count(arm.tally.broken)),
+    number("to do", lambda arm: count(arm.tally.unfinished), full="unfinished"),
+    number("tries", lambda arm: count(arm.tally.attempts), full="attempts"),
+    words("outcomes", _outcomes),
+)
+FAULTS: tuple[Column[Fault], ...] = (
+    words("cell", _place),
+    words("outcome", lambda fault: fault.outcome),
+    words("counts as", lambda fault: "a measurement" if fault.is_measurement else "broken"),
+    number("tries", lambda fault: count(fault.attempts), full="attempts"),
+    words("reason", lambda fault: clean(fault.reason)),
+)
+INCOMPARABLE: tuple[Column[Incomparable], ...] = (
+    words("cell", _place),
+    words("what differs", lambda cell: "; ".join(map(clean, cell.differs))),
+)
+
+
+def tally(report: Report) -> Table:
+    note = (
+        "A broken cell is a fault of ours: run again on resume, never scored, never dropped from "
+        "those planned."
+    )
+    return table("Cells: planned, measured, broken", TALLY, report.arms, notes=[note])
+
+
+def faults(report: Report) -> Table:
+    return table("Broken cells and crashed servers", FAULTS, report.faults)
+
+
+def incomparable(report: Report) -> Table:
+    title = "Not compared: cells that differ from their baseline in more than the server"
+    return table(title, INCOMPARABLE, report.incomparable)
+
+
+# --- fairness and adoption ------------------------------------------------------------------
+
+
+def _part_columns(
+    notes: Notes, parts: Parts, half_of: Callable[[A], HalfFigures | None]
+) -> Iterator[Column[A]]:
+    """A column for each part, under the headings that its line in the dict gives it."""
+    for name, part in parts.items():
+        show = _part_cell(notes, name, part.label, half_of)
+        yield number(part.short, show, full=part.heading or part.label)
+
+
+def _part_cell(
+    notes: Notes, name: str, label: str, half_of: Callable[[A], HalfFigures | None]
+) -> Callable[[A], str]:
+    def show(arm: A) -> str:
+        half = half_of(arm)
+        if half is None:
+            return DASH
+        return notes.part(_arm(arm), label, half.parts[name], half.score)
+
+    return show
+
+
+def _fairness_columns(notes: Notes) -> Iterator[Column[Arm | ScenarioArm]]:
+    def half(arm: Arm | ScenarioArm) -> HalfFigures:
+        return arm.fairness
+
+    def whole(arm: Arm | ScenarioArm) -> str:
+        return notes.figure(_arm(arm), "fairness", arm.fairness.score)
+
+    def reach(arm: Arm | ScenarioArm) -> str:
+        return interval(arm.fairness.score.low, arm.fairness.score.high)
+
+    def cells(arm: Arm | ScenarioArm) -> str:
+        return f"{arm.fairness.score.cells}/{arm.fairness.score.planned}"
+
+    yield ARM
+    yield number("fairness", whole)
+    yield number("95 %", reach, full="95 % interval")
+    yield from _part_columns(notes, FAIRNESS, half)
+    yield number("cells", cells, full="cells / planned")
+
+
+def fairness(report: Report) -> Table:
+    notes = Notes()
+    plain = table(
+        "Fairness: was the answer better?",
+        list(_fairness_columns(notes)),
+        report.arms,
+        notes=[f"{formula(FAIRNESS)}; means over scenarios."],
+        numbered=notes,
+    )
+    return replace(plain, bars=tuple(_bars(report)))
+
+
+def _bars(report: Report) -> Iterator[Bar | None]:
+    shells = {arm.model: arm.fairness.score.value for arm in report.arms if arm.server == "shell"}
+    for arm in report.arms:
+        figure = arm.fairness.score
+        if figure.value is None:
+            yield None
+        else:
+            shell = shells.get(arm.model)
+            yield Bar(value=figure.value, low=figure.low, high=figure.high, shell=shell)
 
 
 def scenario_scores(section: ScenarioReport) -> Table:
-    table = _fairness_table(
-        "Fairness in this scenario", [(clean(arm.label), arm.fairness) for arm in section.arms]
+    notes = Notes()
+    columns = [
+        *_fairness_columns(notes),
+        number("Δ", lambda arm: signed(arm.delta.value), full="Δ against shell"),
+    ]
+    return table("Fairness in this scenario", columns, section.arms, numbered=notes)
+
+
+def _noise_floor(arm: Arm) -> str:
+    # A floor beside no difference would look like one.
+    return DASH if arm.delta.value is None else score(arm.delta.noise_floor)
+
+
+def _pairs(arm: Arm) -> str:
+    return DASH if arm.delta.value is None else f"{arm.delta.scenarios}/{arm.delta.pairs}"
+
+
+DELTA: tuple[Column[Arm], ...] = (
+    ARM,
+    number("Δ", lambda arm: signed(arm.delta.value), full="Δ fairness"),
+    number(
+        "95 %", lambda arm: signed_interval(arm.delta.low, arm.delta.high), full="95 % interval"
+    ),
+    number("noise", _noise_floor, full="noise floor"),
+    number("n/pairs", _pairs, full="scenarios / pairs"),
+    words("which says", lambda arm: arm.delta.says),
+)
+NOISE: tuple[Column[NoiseLayer], ...] = (
+    words("layer", lambda noise: noise.layer),
+    number("sd", lambda noise: score(noise.sd), full="standard deviation"),
+    number("limit", lambda noise: score(noise.limit), full="95 % limit between two figures"),
+    number("groups", lambda noise: count(noise.groups), full="cells repeated"),
+    number("figures", lambda noise: count(noise.figures)),
+)
+
+
+def delta(report: Report) -> Table:
+    return table("Difference from shell, paired by scenario and trial", DELTA, report.arms)
+
+
+def noise(report: Report) -> Table:
+    notes = [] if report.noise else ["Unknown: nothing was repeated."]
+    title = "Noise floor: what duplicates of one cell differ by"
+    return table(title, NOISE, report.noise, notes=notes)
+
+
+def _if_adopted(show: Callable[[AdoptionFigures], str]) -> Callable[[Arm], str]:
+    """The shell's cells are dashes: zeros would read as a server that nobody used."""
+    return lambda arm: DASH if arm.adoption is None else show(arm.adoption)
+
+
+CALLS: tuple[Column[Arm], ...] = (
+    number("calls", _if_adopted(lambda used: count(used.server_calls)), full="server calls"),
+    number("errors", _if_adopted(lambda used: count(used.server_errors)), full="server errors"),
+    number("shell", _if_adopted(lambda used: count(used.shell_calls)), full="shell calls"),
+    number("searches", _if_adopted(lambda used: count(used.shell_searches)), full="shell searches"),
+)
+
+
+def _adoption_columns(notes: Notes) -> Iterator[Column[Arm]]:
+    def half(arm: Arm) -> HalfFigures | None:
+        return arm.adoption
+
+    def whole(arm: Arm) -> str:
+        if arm.adoption is None:
+            return DASH
+        return notes.figure(_arm(arm), "adoption", arm.adoption.score)
+
+    yield ARM
+    yield number("adoption", whole)
+    yield from _part_columns(notes, ADOPTION, half)
+    yield from CALLS
+
+
+def adoption(report: Report) -> Table:
+    notes = Notes()
+    return table(
+        "Adoption: was the server used? (in no fairness figure)",
+        list(_adoption_columns(notes)),
+        report.arms,
+        notes=[f"{formula(ADOPTION)}. The shell arm has no server to adopt."],
+        numbered=notes,
     )
-    columns = (*table.columns, Column(short="Δ", full="Δ against shell"))
-    rows = tuple(
-        (*row, signed(arm.delta.value)) for row, arm in zip(table.rows, section.arms, strict=True)
+
+
+# --- citations ------------------------------------------------------------------------------
+
+GROUNDING: tuple[Column[Arm], ...] = (
+    ARM,
+    number("cited", lambda arm: count(arm.grounding.total), full="citations"),
+    number("grounded", lambda arm: count(arm.grounding.grounded)),
+    number("exact", lambda arm: count(arm.grounding.exact), full="exact path"),
+    number("suffix", lambda arm: count(arm.grounding.suffix), full="shortened path"),
+    number("ambig.", lambda arm: count(arm.grounding.ambiguous), full="ambiguous path"),
+    number("missing", lambda arm: count(arm.grounding.missing), full="missing path"),
+    number("other commit", lambda arm: count(arm.grounding.other_commit)),
+    number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
+)
+
+
+def grounding(report: Report) -> Table:
+    note = (
+        "Pooled over the arm's cells. Paths are exact, shortened, ambiguous, missing or of another "
+        "commit; what holds is grounded, what does not is hallucinated."
     )
-    return Table(title=table.title, columns=columns, rows=rows, notes=table.notes)
+    return table("Citations: the parts", GROUNDING, report.arms, notes=[note])
+
+
+def _by_definition(arm: Arm) -> str:
+    """`0.500 (3/6)`."""
+    parts = arm.grounding
+    if not parts.with_symbol:
+        return DASH
+    return f"{score(parts.definition_rate)} ({parts.definition_only}/{parts.with_symbol})"
+
+
+def _rate_columns(notes: Notes) -> Iterator[Column[Arm]]:
+    def recall(arm: Arm) -> str:
+        return notes.figure(_arm(arm), "must-cite recall", arm.fairness.must_cite_recall)
+
+    yield ARM
+    yield number("strict", lambda arm: score(arm.grounding.strict_rate), full="strict rate")
+    yield number("headline", lambda arm: score(arm.grounding.headline_rate), full="headline rate")
+    yield number("chance", lambda arm: score(arm.grounding.chance_rate), full="chance rate")
+    yield number("definition", _by_definition, full="definition only")
+    yield number("unres.", lambda arm: count(arm.grounding.unresolved), full="unresolved")
+    yield number("recall", recall, full="must-cite recall")
+
+
+def rates(report: Report) -> Table:
+    notes = Notes()
+    note = (
+        "Strict: grounded by an exact path. Headline: by an exact or shortened one. "
+        "Chance: random lines of the same files. "
+        "Definition only: held by a definition, of those that name a symbol."
+    )
+    return table(
+        "Citations: the rates those parts give",
+        list(_rate_columns(notes)),
+        report.arms,
+        notes=[note],
+        numbered=notes,
+    )
+
+
+# --- costs ----------------------------------------------------------------------------------
+
+
+def _tokens(arm: Arm, tokens: int | None) -> str:
+    """`~12,000` if estimated."""
+    if tokens is None or not arm.costs.tokens_estimated:
+        return count(tokens)
+    return f"~{count(tokens)}"
+
+
+AGENT_COSTS: tuple[Column[Arm], ...] = (
+    ARM,
+    number(
+        "tokens in", lambda arm: _tokens(arm, arm.costs.input_tokens), full="uncached input tokens"
+    ),
+    number("out", lambda arm: _tokens(arm, arm.costs.output_tokens), full="output tokens"),
+    number("vs shell", lambda arm: ratio(arm.costs.tokens_vs_shell), full="tokens against shell"),
+    number("agent s", lambda arm: hundredth(arm.costs.agent_sec), full="agent seconds"),
+    number("vs shell", lambda arm: ratio(arm.costs.seconds_vs_shell), full="seconds against shell"),
+    number("back-off s", lambda arm: hundredth(arm.costs.backoff_sec), full="API back-off seconds"),
+)
+SERVER_COSTS: tuple[Column[Arm], ...] = (
+    ARM,
+    number("create s", lambda arm: hundredth(arm.costs.create_sec), full="container seconds"),
+    number("init s", lambda arm: hundredth(arm.costs.initialize_sec), full="initialise seconds"),
+    number(
+        "index s", lambda arm: hundredth(arm.costs.warm_up_sec), full="warm-up and index seconds"
+    ),
+    number("canary s", lambda arm: hundredth(arm.costs.canary_sec), full="canary seconds"),
+    number("peak MB", lambda arm: tenth(arm.costs.peak_memory_mb), full="peak memory, MB"),
+    number("index MB", lambda arm: tenth(arm.costs.state_mb), full="index on disk, MB"),
+)
+CONTEXT_COSTS: tuple[Column[Arm], ...] = (
+    ARM,
+    number(
+        "schemas, chars",
+        lambda arm: count(arm.costs.schema_chars),
+        full="tool schemas, characters",
+    ),
+    number(
+        "schemas, ~tokens",
+        lambda arm: count(arm.costs.schema_tokens),
+        full="tool schemas, tokens (estimated)",
+    ),
+    number(
+        "instructions, chars",
+        lambda arm: count(arm.costs.instructions_chars),
+        full="instructions, characters",
+    ),
+)
+
+
+def agent_costs(report: Report) -> Table:
+    estimated = any(arm.costs.tokens_estimated for arm in report.arms)
+    notes = ["~ estimated as characters / 4."] if estimated else []
+    return table("Costs of the agent, per cell", AGENT_COSTS, report.arms, notes=notes)
+
+
+def server_costs(report: Report) -> Table:
+    note = "Seconds are means per cell; memory and disk the largest seen."
+    title = "Costs of the arm, apart from every score"
+    return table(title, SERVER_COSTS, report.arms, notes=[note])
+
+
+def context_costs(report: Report) -> Table:
+    note = "The largest seen; tokens are estimated as characters / 4."
+    title = "What the server adds to the agent's context"
+    return table(title, CONTEXT_COSTS, report.arms, notes=[note])
+
+
+# --- details of one scenario ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CellOf:
+    """A cell, and the arm that it is listed under."""
+
+    arm: ScenarioArm
+    cell: CellReport
+
+    @property
+    def place(self) -> str:
+        return f"{clean(self.arm.label)} · {self.cell.trial}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said:
+    place: str
+    said: Commentary
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Failed:
+    place: str
+    citation: Citation
+
+
+def _cells(section: ScenarioReport) -> Iterator[_CellOf]:
+    for arm in section.arms:
+        for cell in arm.cells:
+            yield _CellOf(arm=arm, cell=cell)
+
+
+def _fairness_or_why_none(of: _CellOf) -> str:
+    if of.cell.fairness is None:
+        return clean(of.cell.unscored)
+    return score(of.cell.fairness)
+
+
+CELLS: tuple[Column[_CellOf], ...] = (
+    words("arm", lambda of: _arm(of.arm)),
+    number("trial", lambda of: str(of.cell.trial)),
+    words("cell", lambda of: of.cell.cell_id),
+    words("outcome", lambda of: of.cell.outcome or "not finished"),
+    words("fairness", _fairness_or_why_none, full="fairness, or why none"),
+    number(
+        "failed", lambda of: f"{of.cell.failed_total}/{of.cell.cited_total}", full="failed / cited"
+    ),
+    words("reason", lambda of: clean(of.cell.reason), full="how it ended"),
+)
+COMMENTARY: tuple[Column[_Said], ...] = (
+    words("arm · trial", lambda row: row.place),
+    words("step", lambda row: clean(row.said.step)),
+    words("criterion", lambda row: clean(row.said.criterion)),
+    number("score", lambda row: score(row.said.score)),
+    words("reason", lambda row: clean(row.said.reason)),
+)
+FAILED: tuple[Column[_Failed], ...] = (
+    words("arm · trial", lambda row: row.place),
+    words("as written", lambda row: clean(row.citation.written, 120)),
+    words("status", lambda row: row.citation.status),
+    words("path", lambda row: row.citation.resolution),
+    words("reason", lambda row: clean(row.citation.reason)),
+)
 
 
 def scenario_cells(section: ScenarioReport) -> Table:
-    rows = (
-        (
-            clean(arm.label),
-            str(cell.trial),
-            cell.cell_id,
-            cell.outcome or "not finished",
-            score(cell.fairness) if cell.fairness is not None else clean(cell.unscored),
-            f"{cell.failed_total}/{cell.cited_total}",
-            clean(cell.reason),
-        )
-        for arm in section.arms
-        for cell in arm.cells
-    )
-    return Table(
-        title="Cells",
-        columns=(
-            ARM,
-            Column(short="trial", full="trial"),
-            Column(short="cell", full="cell", text=True),
-            Column(short="outcome", full="outcome", text=True),
-            Column(short="fairness", full="fairness, or why none", text=True),
-            Column(short="failed", full="failed / cited"),
-            Column(short="reason", full="how it ended", text=True),
-        ),
-        rows=tuple(rows),
-    )
+    return table("Cells", CELLS, _cells(section))
 
 
 def commentary(section: ScenarioReport) -> Table:
-    rows = (
-        (
-            f"{clean(arm.label)} · {cell.trial}",
-            clean(said.step),
-            clean(said.criterion),
-            score(said.score),
-            clean(said.reason),
-        )
-        for arm in section.arms
-        for cell in arm.cells
-        for said in cell.commentary
-    )
-    return Table(
-        title="What the judge said of each criterion (commentary; ranks nobody)",
-        columns=(
-            Column(short="arm · trial", full="arm · trial", text=True),
-            Column(short="step", full="step", text=True),
-            Column(short="criterion", full="criterion", text=True),
-            Column(short="score", full="score"),
-            Column(short="reason", full="reason", text=True),
-        ),
-        rows=tuple(rows),
-    )
+    title = "What the judge said of each criterion (commentary; ranks nobody)"
+    return table(title, COMMENTARY, _commentary(section))
+
+
+def _commentary(section: ScenarioReport) -> Iterator[_Said]:
+    for of in _cells(section):
+        for said in of.cell.commentary:
+            yield _Said(place=of.place, said=said)
 
 
 def failed_citations(section: ScenarioReport) -> Table:
-    found = [
-        (clean(arm.label), cell, cited)
-        for arm in section.arms
-        for cell in arm.cells
-        for cited in cell.failed
-    ]
-    more = tuple(
-        f"{clean(arm.label)}, trial {cell.trial}: {cell.failed_total - len(cell.failed)} more of {cell.failed_total} are not listed."
-        for arm in section.arms
-        for cell in arm.cells
-        if cell.failed_total > len(cell.failed)
-    )
-    rows = tuple(
-        (
-            f"{label} · {cell.trial}",
-            clean(cited.written, 120),
-            cited.status,
-            cited.resolution,
-            clean(cited.reason),
-        )
-        for label, cell, cited in found
-    )
-    return Table(
-        title="Citations that failed",
-        columns=(
-            Column(short="arm · trial", full="arm · trial", text=True),
-            Column(short="as written", full="as written", text=True),
-            Column(short="status", full="status", text=True),
-            Column(short="path", full="path", text=True),
-            Column(short="reason", full="reason", text=True),
-        ),
-        rows=rows,
-        notes=more,
-    )
+    notes = tuple(_not_listed(section))
+    return table("Citations that failed", FAILED, _failed(section), notes=notes)
 
 
-def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
-    details = tuple(
-        table for table in (failed_citations(section), commentary(section)) if table.rows
-    )
-    return (scenario_scores(section), scenario_cells(section), *details)
+def _failed(section: ScenarioReport) -> Iterator[_Failed]:
+    for of in _cells(section):
+        for citation in of.cell.failed:
+            yield _Failed(place=of.place, citation=citation)
+
+
+def _not_listed(section: ScenarioReport) -> Iterator[str]:
+    for of in _cells(section):
+        total = of.cell.failed_total
+        more = total - len(of.cell.failed)
+        if more:
+            yield f"{_arm(of.arm)}, trial {of.cell.trial}: {more} more of {total} are not listed."
 
 
 # --- head and foot --------------------------------------------------------------------------
@@ -628,10 +515,10 @@ def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
 
 def answer(report: Report) -> str:
     """What the question got, per server, in the words of the comparison."""
-    said = [(clean(arm.label), arm.delta) for arm in report.arms if arm.server != "shell"]
-    if said and all(delta_.judgement == "not_ranked" for _, delta_ in said):
+    compared = [arm for arm in report.arms if arm.server != "shell"]
+    if compared and all(arm.delta.judgement == "not_ranked" for arm in compared):
         return "nobody is ranked: no language model answered"
-    return "; ".join(f"{label}: {delta_.says}" for label, delta_ in said) or DASH
+    return "; ".join(f"{_arm(arm)}: {arm.delta.says}" for arm in compared) or DASH
 
 
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -648,26 +535,44 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Fact:
+    what: str
+    value: str
+
+
+FACTS: tuple[Column[_Fact], ...] = (
+    words("what", lambda fact: fact.what),
+    words("value", lambda fact: clean(fact.value) or DASH),
+)
+
+
 def repeat(report: Report) -> tuple[Table, ...]:
-    seen = report.repeat
-    shared = {"plan": seen.plan_digest} | {
-        name: ", ".join(values) or DASH for name, values in seen.versions.items()
-    }
-    groups = {
-        "The same for every cell": {"": shared},
-        "Servers": seen.servers,
-        "Scenarios": seen.scenarios,
-    }
+    """What a stranger needs to run it again."""
+    tables = [
+        _facts_table("The same for every cell", {"": _shared(report)}),
+        _facts_table("Servers", report.repeat.servers),
+        _facts_table("Scenarios", report.repeat.scenarios),
+    ]
     if report.gate:
-        groups = {"The gate": {"": _gate_facts(report.gate)}, **groups}
-    return tuple(_facts_table(title, group) for title, group in groups.items())
+        tables.insert(0, _facts_table("The gate", {"": _gate_facts(report.gate)}))
+    return tuple(tables)
+
+
+def _shared(report: Report) -> dict[str, str]:
+    shared = {"plan": report.repeat.plan_digest}
+    for name, values in report.repeat.versions.items():
+        shared[name] = ", ".join(values)
+    return shared
 
 
 def _gate_facts(gate: Gate) -> dict[str, str]:
-    agreement = f"{gate.rho:.3f} [{interval(gate.low, gate.high)}] over {gate.transcripts} transcripts graded by hand"
+    reach = interval(gate.low, gate.high)
     return {
         "judge": gate.judge,
-        "Spearman's rho": agreement,
+        "Spearman's rho": (
+            f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
+        ),
         "generation": f"{gate.generation}: {gate.reason}",
         "lock": gate.lock,
         "graded": f"{gate.chain_started}: {gate.chain_reason}",
@@ -675,14 +580,11 @@ def _gate_facts(gate: Gate) -> dict[str, str]:
     }
 
 
-def _facts_table(title: str, group: Mapping[str, Mapping[str, str]]) -> Table:
-    rows = tuple(
-        (clean(f"{owner} {name.replace('_', ' ')}"), clean(value) or DASH)
-        for owner, held in group.items()
-        for name, value in held.items()
-    )
-    columns = (
-        Column(short="what", full="what", text=True),
-        Column(short="value", full="value", text=True),
-    )
-    return Table(title=title, columns=columns, rows=rows)
+def _facts_table(title: str, by_owner: Mapping[str, Mapping[str, str]]) -> Table:
+    return table(title, FACTS, _facts(by_owner))
+
+
+def _facts(by_owner: Mapping[str, Mapping[str, str]]) -> Iterator[_Fact]:
+    for owner, named in by_owner.items():
+        for name, value in named.items():
+            yield _Fact(what=clean(f"{owner} {name.replace('_', ' ')}"), value=value)

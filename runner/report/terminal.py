@@ -9,8 +9,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from runner.report import tables
+from runner.report.grid import Table, clean
 from runner.report.records import Report
-from runner.report.tables import Table, clean
 
 WIDTH = 80
 LABEL_WIDTH = 22

@@ -49,6 +49,7 @@ _INDEX_NAMES = (
     "UV_INDEX_URL",
     "NPM_CONFIG_REGISTRY",
 )
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _NAME_POLL_SEC = 0.5
 _NAME_WAIT_SEC = 3600
 """Longer than any build may take; past it, the engine's own error says which container is there."""
@@ -79,24 +80,19 @@ class BuilderEnv:
         cls, environ: Mapping[str, str], *, system_bundle: Path = Path(CA_INSIDE)
     ) -> BuilderEnv:
         """The first CA variable that names a file wins, then the system's bundle."""
-        proxies: dict[str, str] = {}
-        for name in _PROXY_NAMES:
-            # curl reads only the small spelling of http_proxy, Python's urllib reads both, …
-            if value := environ.get(name) or environ.get(name.upper()):
-                proxies |= {name: value, name.upper(): value}
-        return cls(
-            proxies=proxies,
-            indexes={name: environ[name] for name in _INDEX_NAMES if environ.get(name)},
-            ca_bundle=_find_bundle(environ, system_bundle),
-        )
+        indexes = {name: environ[name] for name in _INDEX_NAMES if environ.get(name)}
+        bundle = _find_bundle(environ, system_bundle)
+        return cls(proxies=_find_proxies(environ), indexes=indexes, ca_bundle=bundle)
 
     def variables(self) -> dict[str, str]:
         """For a builder container. Never for a cell."""
-        trust: dict[str, str] = {}
-        if self.ca_bundle:
-            # Without the last one uv would trust its own list of authorities, and not the bundle.
-            trust = {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"}
-        return {**self.proxies, **self.indexes, **trust}
+        return {**self.proxies, **self.indexes, **self._trust()}
+
+    def _trust(self) -> dict[str, str]:
+        if self.ca_bundle is None:
+            return {}
+        # Without the last one uv would trust its own list of authorities, and not the bundle.
+        return {**dict.fromkeys(_CA_NAMES, CA_INSIDE), "UV_SYSTEM_CERTS": "true"}
 
     def volumes(self) -> dict[str, dict[str, str]]:
         """The CA bundle, read-only, over the builder's own; in docker-py's shape."""
@@ -107,22 +103,37 @@ class BuilderEnv:
     @property
     def network(self) -> str:
         """`host` if a proxy listens on this machine's loopback, which no bridge network reaches."""
-        hosts = set()
+        if _LOOPBACK.isdisjoint(self._proxy_hosts()):
+            return "bridge"
+        return "host"
+
+    def _proxy_hosts(self) -> Iterator[str | None]:
         for name, url in self.proxies.items():
             # no_proxy nearly always names localhost, and says nothing of where the proxy is.
             if "no_proxy" not in name.lower():
-                hosts.add(urlsplit(url).hostname)
-        if hosts & {"localhost", "127.0.0.1", "::1"}:
-            return "host"
-        return "bridge"
+                yield urlsplit(url).hostname
+
+
+def _find_proxies(environ: Mapping[str, str]) -> dict[str, str]:
+    """In both spellings: curl reads http_proxy in small letters alone, other tools in capitals."""
+    proxies: dict[str, str] = {}
+    for name in _PROXY_NAMES:
+        if value := environ.get(name) or environ.get(name.upper()):
+            proxies |= {name: value, name.upper(): value}
+    return proxies
 
 
 def _find_bundle(environ: Mapping[str, str], system_bundle: Path) -> Path | None:
-    named = [Path(environ[name]) for name in _CA_NAMES if environ.get(name)]
-    for path in (*named, system_bundle):
+    for path in (*_named_bundles(environ), system_bundle):
         if path.is_file():
             return path.resolve()
     return None
+
+
+def _named_bundles(environ: Mapping[str, str]) -> Iterator[Path]:
+    for name in _CA_NAMES:
+        if environ.get(name):
+            yield Path(environ[name])
 
 
 # --- the container ------------------------------------------------------------------------------
@@ -144,6 +155,31 @@ class BuilderSpec:
     writable: bool = False
     name: str = ""
     """Of the container. One at a time has it on an engine, whichever checkout opened it."""
+
+    def variables(self) -> dict[str, str]:
+        if self.network is None:
+            return dict(self.environment)
+        return {**self.network.variables(), **self.environment}
+
+    def binds(self) -> dict[str, Mapping[str, str]]:
+        """What is mounted, in docker-py's shape."""
+        binds: dict[str, Mapping[str, str]] = {}
+        if self.volume:
+            # nocopy: the engine would fill an empty volume with what the image has at that path.
+            mode = "rw,nocopy" if self.writable else "ro,nocopy"
+            binds[self.volume] = {"bind": INSTALL, "mode": mode}
+        if self.network is not None:
+            binds |= self.network.volumes()
+        return binds
+
+    def limits(self) -> dict[str, Any]:
+        """What it may do, as the engine calls it."""
+        limits: dict[str, Any] = {"network_mode": "none"}
+        if self.network is not None:
+            limits["network_mode"] = self.network.network
+        if self.user != ROOT:
+            limits |= {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"]}
+        return limits
 
 
 class Builder:
@@ -178,9 +214,8 @@ class Builder:
     def commit(self, labels: Mapping[str, str]) -> str:
         """What it holds now as an image, which has no name yet; returns the image's id."""
         # An image inherits its container's labels, and lives longer than this process.
-        changes = [f'LABEL {OWNER_LABEL}=""']
-        for key, value in labels.items():
-            changes.append(f'LABEL {key}="{value}"')
+        all_labels = {OWNER_LABEL: "", **labels}
+        changes = [f'LABEL {key}="{value}"' for key, value in all_labels.items()]
         made = self._engine.api.commit(self.id, pause=False, changes=changes)
         return str(made["Id"])
 
@@ -210,27 +245,14 @@ def _create_when_free(engine: Engine, spec: BuilderSpec) -> str:
 
 
 def _create(engine: Engine, spec: BuilderSpec) -> str:
-    binds: dict[str, Mapping[str, str]] = {}
-    if spec.volume:
-        # nocopy: the engine would fill an empty volume with what the image has at that path.
-        mode = "rw,nocopy" if spec.writable else "ro,nocopy"
-        binds[spec.volume] = {"bind": INSTALL, "mode": mode}
-    limits: dict[str, Any] = {"network_mode": "none"}
-    environment = dict(spec.environment)
-    if spec.network is not None:
-        binds |= spec.network.volumes()
-        limits = {"network_mode": spec.network.network}
-        environment = {**spec.network.variables(), **environment}
-    if spec.user != ROOT:
-        limits |= {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"]}
     made = engine.api.create_container(
         spec.image,
         spec.command,  # type: ignore[arg-type] # the stubs miss that None is the image's own
         name=spec.name or None,
         user=spec.user or None,
-        environment=environment,
+        environment=spec.variables(),
         labels={LABEL: "builder", **owner_label()},
-        host_config=engine.api.create_host_config(binds=binds, **limits),
+        host_config=engine.api.create_host_config(binds=spec.binds(), **spec.limits()),
     )
     return str(made["Id"])
 
@@ -239,12 +261,14 @@ def _remove_abandoned(engine: Engine, name: str) -> bool:
     """Remove the container of that name if its runner is dead. Is the name free now?"""
     with absent_ok():
         found = engine.api.inspect_container(name)
-        labels = found["Config"]["Labels"] or {}
-        abandoned = OWNER_LABEL not in labels or owner_is_gone(labels)
-        if abandoned:
-            remove_container(engine, found["Id"])
-        return abandoned
+        if not _is_abandoned(found["Config"]["Labels"] or {}):
+            return False
+        remove_container(engine, found["Id"])
     return True
+
+
+def _is_abandoned(labels: Mapping[str, str]) -> bool:
+    return OWNER_LABEL not in labels or owner_is_gone(labels)
 
 
 # --- tar ----------------------------------------------------------------------------------------
@@ -255,10 +279,14 @@ def tar_of(files: Mapping[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for path, data in files.items():
-            info = tarfile.TarInfo(path)
-            info.size, info.mode = len(data), 0o644
-            tar.addfile(info, io.BytesIO(data))
+            _add_file(tar, path, data)
     return packed.getvalue()
+
+
+def _add_file(tar: tarfile.TarFile, path: str, data: bytes) -> None:
+    info = tarfile.TarInfo(path)
+    info.size, info.mode = len(data), 0o644
+    tar.addfile(info, io.BytesIO(data))
 
 
 def _files_in(packed: bytes) -> Iterator[bytes]:

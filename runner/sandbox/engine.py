@@ -118,7 +118,7 @@ def image_id(engine: Engine, reference: str) -> str | None:
 
 
 def remove_image(engine: Engine, reference: str) -> None:
-    """Take a tag from its image; the image goes with its last one."""
+    """By tag: takes it from its image, which goes with its last one. By id: with all its tags."""
     engine.api.remove_image(reference, force=True)
 
 
@@ -165,23 +165,39 @@ def sweep(engine: Engine, *, run: str | None = None) -> int:
     removed = 0
     for item in engine.api.containers(all=True, filters={"label": f"{LABEL}=cell"}):
         labels = item.get("Labels") or {}
-        of_run = run is not None and labels.get(f"{LABEL}.run") == run
-        if of_run or owner_is_gone(labels):
+        if _is_of_run(labels, run) or owner_is_gone(labels):
             remove_container(engine, item["Id"])
             removed += 1
     return removed
 
 
+def _is_of_run(labels: Mapping[str, str], run: str | None) -> bool:
+    return run is not None and labels.get(f"{LABEL}.run") == run
+
+
 def remove_all(engine: Engine) -> Iterator[str]:
     """Remove every container, volume and image of ours, a living runner's too; a line for each."""
+    # In this order: the engine refuses to remove what a container still uses.
+    yield from _remove_containers(engine)
+    yield from _remove_volumes(engine)
+    yield from _remove_images(engine)
+
+
+def _remove_containers(engine: Engine) -> Iterator[str]:
     for item in engine.api.containers(all=True, filters={"label": LABEL}):
         remove_container(engine, item["Id"])
         yield f"removed container {item['Id'][:12]}"
+
+
+def _remove_volumes(engine: Engine) -> Iterator[str]:
     for volume in engine.volumes.list(filters={"label": LABEL}):
         volume.remove(force=True)
         yield f"removed volume {volume.name}"
+
+
+def _remove_images(engine: Engine) -> Iterator[str]:
     for image in engine.images.list(filters={"label": LABEL}):
-        engine.api.remove_image(str(image.id), force=True)
+        remove_image(engine, str(image.id))
         yield f"removed image {next(iter(image.tags), image.short_id)}"
 
 

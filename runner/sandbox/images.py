@@ -70,7 +70,7 @@ def ensure_image(
         image = _adoptable(engine, recipe)
         if image is None:
             image = build()
-            _tag(engine, image, recipe)
+            _tag(engine, image, recipe.tag(image))
         if prove is not None:
             prove(recipe.tag(image))
         remember_image(state_dir, recipe.name, image)
@@ -82,19 +82,23 @@ def _remembered(engine: Engine, state_dir: Path, recipe: ImageRecipe) -> str | N
     known = read_images(state_dir).get(recipe.name)
     if known is None or image_id(engine, known) is None:
         return None
-    tag = recipe.tag(known)
+    _check_tag(engine, state_dir, recipe.tag(known), known)
+    return known
+
+
+def _check_tag(engine: Engine, state_dir: Path, tag: str, image: str) -> None:
+    """Raises LockError if the tag leads to another image; gives it back if it is gone."""
     tagged = image_id(engine, tag)
     if tagged is None:
-        # Without its tag, `docker image prune` would take it for rubbish.
-        _tag(engine, known, recipe)
-    elif tagged != known:
+        # Without its tag, `docker image prune` would take the image for rubbish.
+        _tag(engine, image, tag)
+    elif tagged != image:
         raise LockError(
-            f"image {tag} is {tagged[:19]}…, but this checkout uses {known[:19]}…:"
+            f"image {tag} is {tagged[:19]}…, but this checkout uses {image[:19]}…:"
             " something replaced it",
             where=str(state_dir / "images.json"),
             hint=f"`docker rmi {tag}` gives the name back to the image it belongs to",
         )
-    return known
 
 
 def _adoptable(engine: Engine, recipe: ImageRecipe) -> str | None:
@@ -112,8 +116,8 @@ def _age(image: dict[str, Any]) -> tuple[int, str]:
     return image["Created"], image["Id"]
 
 
-def _tag(engine: Engine, image: str, recipe: ImageRecipe) -> None:
-    name, _, version = recipe.tag(image).partition(":")
+def _tag(engine: Engine, image: str, tag: str) -> None:
+    name, _, version = tag.partition(":")
     engine.api.tag(image, name, version)
 
 
@@ -123,11 +127,14 @@ def _tag(engine: Engine, image: str, recipe: ImageRecipe) -> None:
 def remember_image(state_dir: Path, name: str, image: str) -> None:
     """Have this checkout go on with that image under that name, as long as it is there."""
     with wait_for_lock(state_dir / "images.json.lock"):
-        images = read_images(state_dir) | {name: image}
-        # Written aside: a runner killed in the middle would leave half a file.
-        fresh = state_dir / "images.json.new"
-        fresh.write_text(canonical_json(images) + "\n", encoding="utf-8")
-        fresh.replace(state_dir / "images.json")
+        _write_images(state_dir, read_images(state_dir) | {name: image})
+
+
+def _write_images(state_dir: Path, images: dict[str, str]) -> None:
+    # Written aside: a runner killed in the middle would leave half a file.
+    fresh = state_dir / "images.json.new"
+    fresh.write_text(canonical_json(images) + "\n", encoding="utf-8")
+    fresh.replace(state_dir / "images.json")
 
 
 def read_images(state_dir: Path) -> dict[str, str]:

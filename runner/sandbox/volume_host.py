@@ -22,6 +22,7 @@ from typing import Any
 
 MARKER = ".fairtrial.json"
 SERVER_UID = 10002
+NODE_FILES = ("package.json", "package-lock.json")
 
 
 # --- what is in it ------------------------------------------------------------------------------
@@ -29,28 +30,48 @@ SERVER_UID = 10002
 
 def entries(root: Path) -> list[Path]:
     """Every file, link and folder under `root` but the marker, in one order on every machine."""
-    found: list[Path] = []
+    return sorted(path for path in walk(root) if path != root / MARKER)
+
+
+def walk(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        found.extend(Path(folder, name) for name in (*folders, *files))
-    return sorted(path for path in found if path != root / MARKER)
+        for name in (*folders, *files):
+            yield Path(folder, name)
 
 
 def content(root: Path) -> tuple[str, int]:
     """SHA256 over each entry's path, mode, owner and bytes (a link's target), and its size."""
     digest, size_bytes = hashlib.sha256(), 0
     for path in (root, *entries(root)):
-        status = path.lstat()
-        bytes_or_target = ""
-        if path.is_symlink():
-            bytes_or_target = str(path.readlink())
-        elif path.is_file():
-            with path.open("rb") as file:
-                bytes_or_target = hashlib.file_digest(file, "sha256").hexdigest()
-            size_bytes += status.st_size
-        name = os.fsdecode(path.relative_to(root))
-        line = (name, status.st_mode, status.st_uid, status.st_gid, bytes_or_target)
-        digest.update(json.dumps(line).encode() + b"\n")
+        digest.update(describe(path, root).encode() + b"\n")
+        if is_plain_file(path):
+            size_bytes += path.stat().st_size
     return digest.hexdigest(), size_bytes
+
+
+def describe(path: Path, root: Path) -> str:
+    """All that counts of one entry, as a line of JSON."""
+    status = path.lstat()
+    name = os.fsdecode(path.relative_to(root))
+    line = (name, status.st_mode, status.st_uid, status.st_gid, bytes_or_target(path))
+    return json.dumps(line)
+
+
+def bytes_or_target(path: Path) -> str:
+    if path.is_symlink():
+        return str(path.readlink())
+    if path.is_file():
+        return sha256_of(path)
+    return ""
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_plain_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def read_marker(root: Path) -> Any:
@@ -70,7 +91,9 @@ def inspect(root: Path) -> dict[str, Any]:
 
 def run(*argv: str, cwd: Path) -> None:
     print("$", *argv, flush=True)  # noqa: T201 - the builder's log
-    done = subprocess.run(argv, cwd=cwd, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - our own lists
+    done = subprocess.run(  # noqa: S603 - our own lists
+        argv, cwd=cwd, check=False, stdin=subprocess.DEVNULL
+    )
     if done.returncode:
         sys.exit(f"{argv[0]} ended with {done.returncode}")
 
@@ -80,10 +103,14 @@ def empty(root: Path) -> None:
     # First the marker: cut off in the middle, it would vouch for half of what it counted.
     (root / MARKER).unlink(missing_ok=True)
     for path in root.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def pip_flags() -> Iterator[str]:
@@ -103,32 +130,44 @@ def install_python(root: Path, job: Path) -> None:
     run("python3", "-m", "venv", str(venv), cwd=job)
     pip = (str(venv / "bin/python"), "-m", "pip", "install", *pip_flags())
     run(*pip, "--target", target, "-r", "requirements.txt", cwd=job)
+    compile_python(target)
+
+
+def compile_python(target: str) -> None:
     # Without byte code every start would compile the packages again: a cell mounts them read-only.
-    compileall = ["python3", "-m", "compileall", "-q", "-j0"]
+    command = ["python3", "-m", "compileall", "-q", "-j0"]
     # Dates in the byte code would make it stale, and another digest each time it is built.
-    compileall += ["--invalidation-mode", "unchecked-hash", target]
-    subprocess.run(compileall, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 - some packages ship files that no Python compiles
+    command += ["--invalidation-mode", "unchecked-hash", target]
+    # Not checked: some packages ship files that no Python compiles.
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 - our own list
 
 
 def install_node(root: Path, job: Path) -> None:
-    for name in ("package.json", "package-lock.json"):
+    for name in NODE_FILES:
         shutil.copy(job / name, root / name)
     # A package's install scripts would run as root, with network.
     flags = ("--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier")
     run("npm", "ci", *flags, "--loglevel=error", cwd=root)
     # npm writes there where it downloaded from, so two registries would give two digests.
-    for name in ("package.json", "package-lock.json", "node_modules/.package-lock.json"):
+    for name in (*NODE_FILES, "node_modules/.package-lock.json"):
         (root / name).unlink(missing_ok=True)
 
 
 def write_files(root: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        path.chmod(0o644)
-        if text.startswith("#!"):
-            path.chmod(0o755)
+        write_file(root / name, text)
+
+
+def write_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode_of(text))
+
+
+def mode_of(text: str) -> int:
+    if text.startswith("#!"):
+        return 0o755
+    return 0o644
 
 
 def hand_over(root: Path) -> None:
@@ -141,10 +180,14 @@ def hand_over(root: Path) -> None:
 def write_marker(root: Path) -> None:
     digest, size_bytes = content(root)
     os.sync()  # The marker must not reach the disk before what it vouches for.
-    partial = root / f"{MARKER}.partial"
-    partial.write_text(json.dumps({"content": digest, "bytes": size_bytes}), encoding="utf-8")
+    write_whole(root / MARKER, json.dumps({"content": digest, "bytes": size_bytes}))
+
+
+def write_whole(path: Path, text: str) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
     os.chown(partial, SERVER_UID, SERVER_UID)
-    partial.replace(root / MARKER)
+    partial.replace(path)
 
 
 def build(root: Path, job: Path) -> None:

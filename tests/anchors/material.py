@@ -11,7 +11,8 @@ import yaml
 
 from runner.anchors import gate
 from runner.errors import NoVerdict
-from runner.judges.checklist import Checklist, verdict_inputs
+from runner.judges.checklist import Checklist
+from runner.judges.inputs import verdict_inputs
 from runner.records import AnswerStep, CriterionVerdict, MustCite, Rubric, StepVerdict, Verdict
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, UNCITED
 

@@ -32,7 +32,7 @@ from runner.records import (
     Step,
     StepVerdict,
     Timings,
-    ToolsSeen,
+    ToolListing,
     Unscored,
     Verdict,
 )
@@ -118,8 +118,8 @@ def fingerprint(of: Cell, **changes: Any) -> Fingerprint:
     return Fingerprint(**given | changes)
 
 
-def tools() -> ToolsSeen:
-    return ToolsSeen(
+def tools() -> ToolListing:
+    return ToolListing(
         names=("find", "read"),
         digest="8" * 64,
         schema_chars=4321,

@@ -15,8 +15,8 @@ import pytest
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.files import FORMATS, render_json, write_report
+from runner.report.grid import clean
 from runner.report.records import Arm, Report
-from runner.report.tables import clean
 from runner.store import LoadedCell, LoadedRun, RunStore
 from tests.report.loaded import (
     NAMES,

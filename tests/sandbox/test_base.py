@@ -17,7 +17,8 @@ import pytest
 from runner.errors import EngineError, LockError
 from runner.protocols import Log
 from runner.sandbox import base
-from runner.sandbox.base import BasePins, check_images_lock, ensure_base, write_images_lock
+from runner.sandbox.base import check_images_lock, ensure_base, write_images_lock
+from runner.sandbox.base_build import BasePins, HostTools, bootstrap, docker_build
 from runner.sandbox.builder import CA_INSIDE, BuilderEnv, BuilderSpec, open_builder
 from runner.sandbox.engine import absent_ok
 from runner.sandbox.images import RECIPE_LABEL, read_images, remember_image
@@ -148,10 +149,11 @@ def test_a_bootstrap_without_root_says_what_would_do_instead(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
+    host = HostTools(root=checkout, env=NOWHERE, scratch=tmp_path)
     with pytest.raises(
         EngineError, match=r"needs root(.|\n)*hint: make debian:bookworm-slim@sha256"
     ):
-        base._bootstrap(client, checkout, NOWHERE, tmp_path, check_images_lock(checkout))
+        bootstrap(client, host, check_images_lock(checkout))
     client.close()
 
 
@@ -161,8 +163,9 @@ def test_a_bootstrap_that_fails_shows_its_last_words(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     (checkout / "images/base/bootstrap.sh").write_text("echo the mirror is gone >&2; exit 9\n")
     client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
+    host = HostTools(root=checkout, env=NOWHERE, scratch=tmp_path)
     with pytest.raises(EngineError, match=r"exit 9\)\nthe mirror is gone\nhint: "):
-        base._bootstrap(client, checkout, NOWHERE, tmp_path, check_images_lock(ROOT))
+        bootstrap(client, host, check_images_lock(ROOT))
     client.close()
 
 
@@ -223,7 +226,7 @@ def checkouts(
         with open_builder(engine, BuilderSpec(image=base_image)) as builder:
             return builder.commit(pins.image.labels)
 
-    monkeypatch.setattr(base, "_build", build)
+    monkeypatch.setattr(base, "build_base", build)
     roots = (tmp_path / "one", tmp_path / "two")
     for root in roots:
         copy_recipe(root)
@@ -300,7 +303,7 @@ def test_a_failed_build_shows_its_log_and_leaves_no_layer(
         tmp_path, f"FROM {base_image}\nRUN echo {mark}\nRUN echo the mirror is gone; exit 7\n"
     )
     with pytest.raises(EngineError, match=r"(?s)returned a non-zero code: 7.*the mirror is gone"):
-        base._docker_build(engine, context)
+        docker_build(engine, context)
     # By its own mark: others build on this engine at the same time, and remove their images.
     left = []
     for image in engine.api.images(all=True, filters={"since": base_image}):
@@ -319,7 +322,7 @@ def test_a_proxy_works_in_the_build_and_is_gone_from_the_image(
     context = _context(
         tmp_path, f'FROM {base_image}\nRUN test "${{#http_proxy}}" -gt 30 && echo {mark}\n'
     )
-    built = base._docker_build(engine, context, buildargs=proxies)
+    built = docker_build(engine, context, buildargs=proxies)
     try:
         image = engine.images.get(built)
         assert mark in json.dumps(image.history())

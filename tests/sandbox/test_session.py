@@ -60,7 +60,7 @@ def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> No
     async def work(session: ServerSession) -> tuple[str, str, Any]:
         who = await session.call("whoami", {}, timeout_sec=PATIENCE_SEC)
         echo = await session.call("echo", {"text": "naïve ☃"}, timeout_sec=PATIENCE_SEC)
-        return who.text, echo.text, session.tools_seen
+        return who.text, echo.text, session.tool_listing
 
     who, echo, tools = use("good", work)
     assert (who, echo) == ("10002 /workspace /var/lib/server", "naïve ☃")

@@ -7,8 +7,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from runner.report import tables
+from runner.report.grid import Bar, clean
 from runner.report.records import Report
-from runner.report.tables import Bar, clean
 
 TEMPLATES = Path(__file__).parent
 

@@ -1,0 +1,168 @@
+"""Where a fact's terms stand in a step's sentences, and whether they are denied there."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+
+from runner.records import Fact
+from runner.text import fold
+
+Span = tuple[int, int]
+"""Start and end of a match, in characters of its text."""
+_GAP = "\n\x00\n"
+"""Stands between texts that are searched as one: no term can match across it."""
+
+
+class Texts:
+    """Many short texts searched as one, so that a term costs one pass and not one a sentence."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self._joined = _GAP.join(texts)
+        self._starts = [0]
+        for text in texts[:-1]:
+            self._starts.append(self._starts[-1] + len(text) + len(_GAP))
+
+    def spans(self, terms: Sequence[str]) -> dict[int, list[Span]]:
+        """The matches of any of the terms, by the position of the text they stand in."""
+        found: dict[int, list[Span]] = {}
+        for term in terms:
+            for start, end in self._matches(term):
+                index = bisect.bisect_right(self._starts, start) - 1
+                offset = self._starts[index]
+                found.setdefault(index, []).append((start - offset, end - offset))
+        return found
+
+    def _matches(self, term: str) -> Iterator[Span]:
+        head, pattern = term_pattern(term)
+        at = self._joined.find(head)
+        while at >= 0:
+            match = pattern.match(self._joined, at)
+            if match:
+                yield match.span()
+            at = self._joined.find(head, match.end() if match else at + 1)
+
+
+class FactHits:
+    """The sentences that a fact's terms stand in, or stand above, and those that deny the fact."""
+
+    def __init__(self, fact: Fact, own: Texts, above: Texts) -> None:
+        """`own`: the sentences; `above`: what each of them stands under."""
+        spans = [own.spans(group) for group in fact.terms]
+        self._own = [set(group) for group in spans]
+        self._above = [set(above.spans(group)) for group in fact.terms]
+        self.denied: set[int] = set()
+        """Positions of the sentences that say the fact's opposite."""
+        # "other errors are not caught" is said with a negation: that is no denial of it.
+        if not _NEGATION.search(fact.says.lower()):
+            for unit in set.intersection(*self._own):
+                if _is_negated(own.texts[unit], [group[unit] for group in spans]):
+                    self.denied.add(unit)
+        if fact.never:
+            opposites = set(own.spans(fact.never))
+            self.denied |= opposites & (self._own[0] | self._above[0])
+
+    def are_in(self, units: Collection[int]) -> bool:
+        """Does every group match in these sentences or above them, and one of them in these?"""
+        if not self.denied.isdisjoint(units):
+            return False
+        is_own = False
+        for own, above in zip(self._own, self._above, strict=True):
+            if not own.isdisjoint(units):
+                is_own = True
+            elif above.isdisjoint(units):
+                return False
+        return is_own
+
+
+# --- a term ---------------------------------------------------------------------------------
+
+_STAR_ENDING = re.compile(r"(?<=\w)\\\*")
+"""The star of an escaped `dispatch\\*`."""
+_DRESS = re.compile(r"(?<!\w)\*+|`")
+"""Emphasis and code marks: `**kwargs` is the term `kwargs`."""
+
+
+@lru_cache(maxsize=8192)
+def term_pattern(term: str) -> tuple[str, re.Pattern[str]]:
+    """A term as whole words in lower-case text, behind the plain text that every match begins with.
+
+    A space matches spaces or hyphens, a `*` after a letter any more letters (`dispatch*`). To find
+    the beginning first is five times as fast as to let the pattern search.
+    """
+    folded = plain_term(term)
+    words = []
+    for word in folded.split():
+        words.append(_STAR_ENDING.sub(r"\\w*", re.escape(word)))
+    body = r"[\s-]+".join(words)
+    # An edge that is no word character (`C++`) needs no boundary: nothing can continue it.
+    before = r"(?<!\w)" if re.match(r"\w", folded) else ""
+    after = r"(?!\w)" if re.search(r"\w\*?\Z", folded) else ""
+    head = re.split(r"[\s*]", folded, maxsplit=1)[0]
+    return head, re.compile(before + body + after)
+
+
+def plain_term(term: str) -> str:
+    """Raises ValueError for a term that nothing is left of."""
+    folded = _DRESS.sub("", fold(term)).strip().lower()
+    if not folded:
+        raise ValueError(f"the term {term!r} would match everything")
+    return folded
+
+
+# --- negation -------------------------------------------------------------------------------
+
+_NEGATION = re.compile(
+    r"""
+    \b(?:
+        not(?!\s+(?:only|just|merely|yet))  # "not only does it append": it does
+        | never | cannot | without | nor | neither
+        | no\ longer | instead\ of | rather\ than
+    )\b
+    | \b\w+n't\b                            # doesn't
+    """,
+    re.VERBOSE,
+)
+_CLAUSE_END = re.compile(
+    r"[.,;:()\n—–]\s|[;()—–]"  # "it does not raise; `deliver` appends"
+    r"|\bbut\b|\band\b|\bso\b|\bunless\b|\buntil\b"
+)
+_REACH = re.compile(r"(?:\s*\S+){0,5}")
+"""The words after a negation that it can deny."""
+
+
+def _is_negated(text: str, groups: Sequence[Sequence[Span]]) -> bool:
+    """Is every match of some group within reach of a negation that is not itself part of a term?"""
+    zones = list(_denied_zones(text, list(chain.from_iterable(groups))))
+    return any(_all_start_in(zones, group) for group in groups)
+
+
+def _denied_zones(text: str, terms: Sequence[Span]) -> Iterator[Span]:
+    for cue in _NEGATION.finditer(text):
+        # The term `not caught` asks for its negation.
+        if not _starts_in(terms, cue.start()):
+            yield cue.end(), _reach(text, cue.end())
+
+
+def _all_start_in(zones: Sequence[Span], spans: Sequence[Span]) -> bool:
+    return all(_starts_in(zones, start) for start, _ in spans)
+
+
+def _starts_in(zones: Sequence[Span], start: int) -> bool:
+    return any(low <= start < high for low, high in zones)
+
+
+def _reach(text: str, start: int) -> int:
+    """Where what a negation denies ends: after five words, or with its clause."""
+    words = _REACH.match(text, start)
+    clause = _CLAUSE_END.search(text, start)
+    ends = [len(text)]
+    if words:
+        ends.append(words.end())
+    if clause:
+        ends.append(clause.start())
+    return min(ends)

@@ -1,0 +1,104 @@
+"""Sentences and what they stand under, as a reader takes them in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from runner.judges.places import Place, places_in
+
+MAX_WORDS = 70
+"""A longer passage is no single statement: a soup of every keyword would be one."""
+MAX_CONTEXT_WORDS = 40
+MAX_CONTEXT_PLACES = 3
+"""A heading that cites more than this vouches for nothing under it."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a sentence stands under: headings, parent items, the short fields of its JSON object."""
+
+    text: str = ""
+    path: str | None = None
+    places: tuple[Place, ...] = ()
+
+    def under(self, text: str) -> Context:
+        """The context one level further down. The nearest words stay if there are too many."""
+        places, path = places_in(text, self.path)
+        words = f"{self.text} | {text}".split()[-MAX_CONTEXT_WORDS:]
+        if not places:
+            places = self.places
+        elif len(places) > MAX_CONTEXT_PLACES:
+            places = ()
+        return Context(" ".join(words), path, places)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A sentence: of prose, an item, a table row, a line of a fence, or a field of JSON."""
+
+    text: str
+    """Lower-case, folded, without Markdown emphasis."""
+    context: Context
+    places: tuple[Place, ...]
+
+    @property
+    def words(self) -> int:
+        return self.text.count(" ") + 1
+
+
+Block = list[Unit]
+"""Units that are read together: a paragraph, an item with what is under it, a row, an object."""
+
+_SENTENCE_END = re.compile(
+    r"""
+    (?<=[.!?])
+    (?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)  # abbreviations end no sentence
+    [\"')\]]?                                         # (so it ends.) Next
+    \s+
+    (?=[\"'(\[`*]*[A-Z0-9`_])                         # `_run` and "Then" begin the next one
+    """,
+    re.VERBOSE,
+)
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")
+_EMPHASIS = re.compile(r"[*`]+|~~")
+
+
+def plain(text: str) -> str:
+    """Lower-case, without emphasis and Markdown links' brackets."""
+    return _EMPHASIS.sub("", _LINK.sub(r"\1 (\2)", text)).lower()
+
+
+def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
+    """The sentences of a text.
+
+    A bare `line 42` belongs to the file named last in its block, or else above it.
+    """
+    path = _last_path(block) or context.path
+    units = []
+    for sentence in _SENTENCE_END.split(text.strip()):
+        for piece in _pieces(plain(sentence)):
+            places, path = places_in(piece, path)
+            units.append(Unit(piece, context, places))
+    return units
+
+
+def _last_path(block: Sequence[Unit]) -> str | None:
+    for unit in reversed(block):
+        if unit.places:
+            return unit.places[-1].path
+    return None
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """The sentence; if it is too long to be one statement, overlapping pieces of it."""
+    words = sentence.split()
+    if len(words) <= MAX_WORDS:
+        if words:
+            yield " ".join(words)
+        return
+    step = MAX_WORDS // 2
+    # Pieces overlap by half: a statement cut in two would be said in neither.
+    for start in range(0, len(words) - step, step):
+        yield " ".join(words[start : start + MAX_WORDS])
