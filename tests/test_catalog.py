@@ -30,8 +30,10 @@ steps:
 RUBRIC = """\
 audience: An agent.
 steps:
-  - {name: one, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
-  - {name: two, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
+  - name: one
+    criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
+  - name: two
+    criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
 """
 SERVER = """\
 name: {name}
@@ -116,7 +118,8 @@ def test_every_problem_of_every_file_is_said_at_once(root: Path) -> None:
         "7 problems\n"
         "  scenarios/core/good/scenario.yaml slant: Field required\n"
         "  scenarios/core/good/scenario.yaml slnat: no such key; did you mean `slant`?\n"
-        "  scenarios/core/good/rubric.yaml steps[0]: Value error, criterion weights of step 'one' sum to 0.5, not 1\n"
+        "  scenarios/core/good/rubric.yaml steps[0]: Value error, "
+        "criterion weights of step 'one' sum to 0.5, not 1\n"
         "  scenarios/core/other/referense: nothing reads this file; did you mean reference?\n"
         "  scenarios/core/other/reference/2.md: cannot be read: No such file or directory\n"
         "  images/servers/helper/server.yaml licence: Field required\n"
