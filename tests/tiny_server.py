@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,9 @@ def spec_of(**changes: Any) -> ServerSpec:
 
 
 def tiny_folder(folder: Path) -> Folder:
-    """Its file holds the folder's path, so that no two tests, or test runs, share a volume."""
+    """Its file holds a mark, so that no two tests share a volume, whichever machine runs them."""
     files = {
-        "server.py": f"# {folder}\n{SOURCE}",
+        "server.py": f"# {uuid.uuid4().hex}\n{SOURCE}",
         "bin/hello": "#!/bin/sh\necho {state}\n",
     }
     return Folder(spec_of(files=files), folder)
