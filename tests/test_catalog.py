@@ -30,8 +30,10 @@ steps:
 RUBRIC = """\
 audience: An agent.
 steps:
-  - {name: one, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
-  - {name: two, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
+  - name: one
+    criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
+  - name: two
+    criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
 """
 SERVER = """\
 name: {name}
@@ -116,7 +118,8 @@ def test_every_problem_of_every_file_is_said_at_once(root: Path) -> None:
         "7 problems\n"
         "  scenarios/core/good/scenario.yaml slant: Field required\n"
         "  scenarios/core/good/scenario.yaml slnat: no such key; did you mean `slant`?\n"
-        "  scenarios/core/good/rubric.yaml steps[0]: Value error, criterion weights of step 'one' sum to 0.5, not 1\n"
+        "  scenarios/core/good/rubric.yaml steps[0]: Value error, "
+        "criterion weights of step 'one' sum to 0.5, not 1\n"
         "  scenarios/core/other/referense: nothing reads this file; did you mean reference?\n"
         "  scenarios/core/other/reference/2.md: cannot be read: No such file or directory\n"
         "  images/servers/helper/server.yaml licence: Field required\n"
@@ -211,11 +214,18 @@ def test_a_broken_scenario_is_told_what_and_where(root: Path, name: str) -> None
     assert expected in said(load_catalog(root))
 
 
-def test_held_out_scenarios_carry_transcripts_and_gold(root: Path) -> None:
+def test_held_out_scenarios_alone_carry_transcripts_and_gold(root: Path) -> None:
     folder = scenario(root, "anchor", HELD_OUT)
     (folder / "transcripts").mkdir()
     (folder / "gold_scores.json").write_text("{}")
-    load_catalog(root).check()
+    catalog = load_catalog(root)
+    catalog.check()
+    assert catalog.scenarios.problems() == []
+    assert catalog.scenarios["anchor"].suite == HELD_OUT
+    (root / "scenarios" / HELD_OUT).rename(root / "scenarios/extra")
+    told = said(load_catalog(root))
+    assert "scenarios/extra/anchor/transcripts: nothing reads this file" in told
+    assert "scenarios/extra/anchor/gold_scores.json: nothing reads this file" in told
 
 
 def test_an_id_belongs_to_one_suite(root: Path) -> None:

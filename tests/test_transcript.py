@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -28,6 +25,7 @@ from runner.records import (
 )
 from runner.scoring import score_cell
 from runner.transcript import TranscriptWriter, iter_transcript, read_transcript, split
+from tests.helpers import wait_until
 from tests.scoring.material import GOOD, RUBRIC, SCENARIO, TREE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -131,13 +129,19 @@ for turn in range(10**9):
     writer.write(Prose(step=0, turn=turn, text="x" * (turn % 5000)))
 """
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    deadline = time.monotonic() + 30
-    while not (path.exists() and path.stat().st_size > 200_000) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+
+    def is_under_way() -> bool:
+        assert process.poll() is None, "the writer ended by itself"
+        return path.exists() and path.stat().st_size > 200_000
+
+    try:
+        wait_until(is_under_way, "the writer had written")
+    finally:
+        process.kill()
+        process.wait()
     turns = [event.turn for event in iter_transcript(path) if isinstance(event, Prose)]
-    assert len(turns) > 10 and turns == list(range(len(turns)))
+    assert len(turns) > 10
+    assert turns == list(range(len(turns)))
 
 
 @pytest.mark.parametrize(
