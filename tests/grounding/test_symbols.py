@@ -1,4 +1,4 @@
-"""Where a symbol is in a file: every grammar's query, the qualifier, uses, headers, and what falls back to text."""
+"""Where a symbol is in a file: every grammar's query, qualifiers, uses, headers, plain text."""
 
 from __future__ import annotations
 
@@ -67,7 +67,17 @@ def test_a_header_reaches_over_decorators_attributes_and_doc_comments() -> None:
     assert definition.header == 3
 
 
-TWO = "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n\n\nclass C(A):\n    pass\n"
+TWO = """class A:
+    def go(self): ...
+
+
+class B:
+    def go(self): ...
+
+
+class C(A):
+    pass
+"""
 
 
 def test_a_qualifier_filters_definitions() -> None:
@@ -93,7 +103,8 @@ def test_an_instance_or_module_filters_nothing_and_an_invented_type_everything()
     [
         (
             "m.go",
-            "package m\ntype A struct{}\ntype B struct{}\nfunc (a *A) Go() {}\nfunc (b *B) Go() {}\n",
+            "package m\ntype A struct{}\ntype B struct{}\n"
+            "func (a *A) Go() {}\nfunc (b *B) Go() {}\n",
             "B.Go",
         ),
         ("m.rs", "struct A;\nstruct B;\nimpl A {\n fn go() {} }\nimpl B { fn go() {} }\n", "B::go"),
