@@ -5,10 +5,10 @@ Made from the run itself, so that no reader has to know what to look for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from runner.models import is_language_model
-from runner.report.records import Arm, Report
+from runner.report.records import Arm, Report, ScenarioReport
 from runner.stats import MIN_SCENARIOS
 
 BROKEN_SHARE = 0.05
@@ -138,21 +138,22 @@ def _noise(report: Report) -> Iterator[str]:
 
 def _slants(report: Report) -> Iterator[str]:
     sections = report.sections
-    slants = {section.slant.strip().casefold() for section in sections}
-    if len(sections) > 1 and len(slants) == 1:
+    if len(sections) > 1 and _alike(sections, lambda section: section.slant.strip().casefold()):
         yield (
             "That a server of another kind would do as well: every scenario has the same slant "
             f"({sections[0].slant.strip()})."
         )
-    languages = {section.language for section in sections}
-    if len(languages) == 1:
-        yield f"Anything about other languages: all scenarios are in {languages.pop()}."
-    repositories = {section.repository for section in sections}
-    if len(repositories) == 1:
+    if _alike(sections, lambda section: section.language):
+        yield f"Anything about other languages: all scenarios are in {sections[0].language}."
+    if _alike(sections, lambda section: section.repository):
         yield (
             "Anything about other code: all scenarios ask about one repository "
-            f"({repositories.pop()})."
+            f"({sections[0].repository})."
         )
+
+
+def _alike(sections: Sequence[ScenarioReport], value_of: Callable[[ScenarioReport], str]) -> bool:
+    return len(set(map(value_of, sections))) == 1
 
 
 def _chance(report: Report) -> Iterator[str]:

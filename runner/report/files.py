@@ -27,7 +27,9 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
 
 def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     """All forms as files in `folder`, each written whole. Raises FairtrialError if one fails."""
-    paths = tuple(folder / name for name in FORMATS)
-    for path in paths:
-        write_whole(path, FORMATS[path.name](report))
-    return paths
+    paths = []
+    for name, render in FORMATS.items():
+        path = folder / name
+        write_whole(path, render(report))
+        paths.append(path)
+    return tuple(paths)

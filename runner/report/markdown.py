@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from runner.report import tables
-from runner.report.grid import Table, clean
+from runner.report.grid import Column, Table, clean
 from runner.report.records import Report, ScenarioReport
 
 _FENCE = "`" * 4
@@ -71,12 +72,19 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _rows(table: Table) -> Iterator[str]:
-    headings = (escape(column.full) for column in table.columns)
-    alignment = (" :-- " if column.text else " --: " for column in table.columns)
-    yield f"| {' | '.join(headings)} |"
-    yield f"|{'|'.join(alignment)}|"
-    for row in table.rows:
-        yield f"| {' | '.join(map(escape, row))} |"
+    yield _row(column.full for column in table.columns)
+    yield f"|{'|'.join(map(_alignment, table.columns))}|"
+    yield from map(_row, table.rows)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(escape, cells))} |"
+
+
+def _alignment(column: Column[Any]) -> str:
+    if column.text:
+        return " :-- "
+    return " --: "
 
 
 def _titled(table: Table) -> Iterator[str]:

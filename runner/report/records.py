@@ -71,7 +71,7 @@ class Delta(Record):
     pairs: Count = 0
     """Trials that both arms have."""
     noise_floor: Number | None = None
-    """What duplicates alone differ by, for means over as many pairs; None if nothing was repeated."""
+    """What duplicates alone differ by, for means over as many pairs; None if none were repeated."""
 
 
 class AdoptionFigures(HalfFigures):
@@ -167,10 +167,13 @@ class Incomparable(Record):
     differs: tuple[str, ...]
 
 
+Layer = Literal["criterion", "step", "scenario", "fairness"]
+
+
 class NoiseLayer(Record):
     """How far duplicates lie apart: the same cell in several trials."""
 
-    layer: Literal["criterion", "step", "scenario", "fairness"]
+    layer: Layer
     sd: Number
     limit: Number
     """Two single figures differ by more in 5 % of duplicates: 1.96·√2·sd."""
@@ -193,15 +196,15 @@ class CellReport(Record):
     outcome: OutcomeKind | None
     """None: not finished."""
     reason: str
-    fairness: Number | None
+    fairness: Number | None = None
     unscored: str
     """Why there is no fairness; empty if there is one."""
-    judge: str
-    commentary: tuple[Commentary, ...]
-    failed: tuple[Citation, ...]
+    judge: str = ""
+    commentary: tuple[Commentary, ...] = ()
+    failed: tuple[Citation, ...] = ()
     """The citations that failed, the first of them."""
-    failed_total: Count
-    cited_total: Count
+    failed_total: Count = 0
+    cited_total: Count = 0
 
 
 class ScenarioArm(Record):

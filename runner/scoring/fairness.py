@@ -114,7 +114,7 @@ FAIRNESS: dict[str, Part[FairnessScorer]] = {
 def precision_of(evidence: Evidence) -> float | None:
     """The headline rate, times what is left of it in steps that spray. None without citations."""
     rate = evidence.grounding.headline_rate
-    counts = [_places(citations) for citations in evidence.citations]
+    counts = list(map(_places, evidence.citations))
     if rate is None or not any(counts):
         return None
     kept = []
