@@ -10,11 +10,13 @@ from typing import Any
 import yaml
 
 from runner.anchors import gate
+from runner.anchors.examination import Examined
 from runner.errors import NoVerdict
 from runner.judges.checklist import Checklist, verdict_inputs
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
+    GateVerdict,
     MustCite,
     Rubric,
     RubricStep,
@@ -183,8 +185,20 @@ class Tree:
 def locked(root: Path) -> Tree:
     """A tree with its first generation."""
     tree = Tree(root)
-    gate.accept(tree.root, Checklist(), reason="first generation", date=DATE)
+    accept(tree, reason="first generation")
     return tree
+
+
+def verify(tree: Tree) -> GateVerdict:
+    return gate.verify(tree.root, Checklist())
+
+
+def accept(tree: Tree, *, reason: str) -> Examined:
+    return gate.accept(tree.root, Checklist(), reason=reason, date=DATE)
+
+
+def regrade(tree: Tree, *, reason: str) -> Examined:
+    return gate.regrade(tree.root, Checklist(), reason=reason, date=DATE)
 
 
 class Judging:

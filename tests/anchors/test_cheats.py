@@ -29,7 +29,10 @@ from tests.anchors.material import (
     FarAway,
     Judging,
     Tree,
+    accept,
     locked,
+    regrade,
+    verify,
 )
 
 ONE = "scenarios/held-out/queue-one"
@@ -93,7 +96,7 @@ def test_editing_gold_with_the_rubric_loses(tree: Tree) -> None:
     assert drifted(tree) == [GOLD, f"{ONE}/rubric.yaml"]
     assert GOLD in str(not_accepted(tree)) and not_accepted(tree).exit_code == 3
     with pytest.raises(AnchorsDrifted, match=r"rubric\.yaml: changed"):
-        gate.regrade(tree.root, Checklist(), reason="both at once", date=DATE)
+        regrade(tree, reason="both at once")
 
 
 def test_a_rubric_that_changes_its_meaning_through_yaml_anchors_loses(tree: Tree) -> None:
@@ -102,14 +105,14 @@ def test_a_rubric_that_changes_its_meaning_through_yaml_anchors_loses(tree: Tree
     tree.edit(f"{ONE}/rubric.yaml", "question: Does it say what", "question: *a #")
     assert drifted(tree) == [f"{ONE}/rubric.yaml"]
     with pytest.raises(CatalogError, match="aliases"):
-        gate.accept(tree.root, Checklist(), reason="shorter", date=DATE)
+        accept(tree, reason="shorter")
 
 
 def test_a_rubric_that_gives_a_key_twice_loses(tree: Tree) -> None:
     tree.edit(f"{ONE}/rubric.yaml", "weight: 0.6\n", "weight: 0.6\n      weight: 0.6\n")
     assert drifted(tree) == [f"{ONE}/rubric.yaml"]
     with pytest.raises(CatalogError, match="given twice"):
-        gate.accept(tree.root, Checklist(), reason="clearer", date=DATE)
+        accept(tree, reason="clearer")
 
 
 @pytest.mark.parametrize(("name", "where"), [(CORE, f"aaa/{CORE}"), ("queue-one", "aaa/queue-one")])
@@ -184,7 +187,7 @@ def test_a_grade_that_is_no_number_from_0_to_1_loses(tmp_path: Path, value: str)
     tree = Tree(tmp_path)
     tree.write(GOLD, re.sub(r'"score": 0\.35', f'"score": {value}', tree.read(GOLD), count=1))
     with pytest.raises(CatalogError, match=r"gold_scores\.json"):
-        gate.accept(tree.root, Checklist(), reason="first", date=DATE)
+        accept(tree, reason="first")
     with pytest.raises(CatalogError):
         parse_json(tree.read(GOLD), GoldScores, where=GOLD)
 
@@ -195,7 +198,7 @@ def test_a_grade_given_twice_loses(tmp_path: Path) -> None:
         GOLD, re.sub(r'"score": 0\.35', '"score": 0.9, "score": 0.35', tree.read(GOLD), count=1)
     )
     with pytest.raises(CatalogError, match="given twice"):
-        gate.accept(tree.root, Checklist(), reason="first", date=DATE)
+        accept(tree, reason="first")
 
 
 # --- links ----------------------------------------------------------------------------------
@@ -220,7 +223,7 @@ def test_a_symlink_loses_even_where_it_leads_to_the_same_text(tree: Tree, path: 
     target.symlink_to(elsewhere)
     assert path in drifted(tree)
     with pytest.raises(GateError):
-        gate.accept(tree.root, Checklist(), reason="moved", date=DATE)
+        accept(tree, reason="moved")
 
 
 def test_a_linked_generation_of_the_chain_loses(tree: Tree) -> None:
@@ -373,7 +376,7 @@ def reword(tree: Tree, words: str = "Plainly.") -> None:
 
 def accept_rewording(tree: Tree, words: str = "Plainly.") -> None:
     reword(tree, words)
-    gate.accept(tree.root, Checklist(), reason=words, date=DATE)
+    accept(tree, reason=words)
 
 
 def test_a_lock_rewritten_without_its_chain_loses(tree: Tree) -> None:
@@ -444,7 +447,7 @@ def commit(tree: Tree) -> None:
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_whole_chain_rewritten_consistently_is_seen_by_git(tree: Tree, committed: bool) -> None:
     commit(tree)
-    assert gate.verify(tree.root, Checklist()).refusal == ""
+    assert verify(tree).refusal == ""
     write_lock(tree, forge(tree))
     if committed:
         commit(tree)
@@ -490,7 +493,7 @@ def test_a_hooks_variables_lead_to_no_other_repository(
 
 def test_a_repository_without_a_commit_leaves_it_to_the_links(tree: Tree) -> None:
     git(tree, "init", "-q")
-    assert gate.verify(tree.root, Checklist()).refusal == ""
+    assert verify(tree).refusal == ""
     tree.write("locks/anchors.lock", text_of(forge(tree)))
     assert drifted(tree) == ["locks/anchors.lock"]
 
@@ -507,11 +510,11 @@ def test_two_branches_that_each_accept_a_generation_can_be_merged(tree: Tree) ->
     git(tree, "merge", "-q", "-s", "ours", "--no-commit", "other")
     accept_rewording(tree, "Theirs.")
     commit(tree)
-    assert gate.verify(tree.root, Checklist()).generation == 3
+    assert verify(tree).generation == 3
 
 
 def test_the_digest_of_the_lock_tells_two_histories_apart_without_git(tree: Tree) -> None:
-    before = gate.gate_record(tree.root, gate.verify(tree.root, Checklist())).lock
+    before = gate.gate_record(tree.root, verify(tree)).lock
     write_lock(tree, forge(tree))
-    assert gate.gate_record(tree.root, gate.verify(tree.root, Checklist())).lock != before
+    assert gate.gate_record(tree.root, verify(tree)).lock != before
     assert before != digest_of({})

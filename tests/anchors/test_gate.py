@@ -31,7 +31,17 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring import FAIRNESS
-from tests.anchors.material import CORE, DATE, HELD_OUT, FarAway, Tree, locked
+from tests.anchors.material import (
+    CORE,
+    DATE,
+    HELD_OUT,
+    FarAway,
+    Tree,
+    accept,
+    locked,
+    regrade,
+    verify,
+)
 
 ONE = "scenarios/held-out/queue-one"
 RUBRIC = f"{ONE}/rubric.yaml"
@@ -74,7 +84,7 @@ def invert(tree: Tree, folder: str = "held-out/queue-one") -> None:
 
 
 def test_an_unchanged_tree_opens_the_gate_and_says_how_well_it_agrees(tree: Tree) -> None:
-    verdict = gate.verify(tree.root, Checklist())
+    verdict = verify(tree)
     assert (verdict.refusal, verdict.generation) == ("", 1)
     assert (verdict.transcripts.n, verdict.steps.n) == (15, 30)
     assert verdict.transcripts.rho is not None and verdict.transcripts.rho >= 0.85
@@ -85,7 +95,7 @@ def test_an_unchanged_tree_opens_the_gate_and_says_how_well_it_agrees(tree: Tree
 
 def test_verifying_changes_nothing(tree: Tree) -> None:
     before = tree.snapshot()
-    gate.verify(tree.root, Checklist())
+    verify(tree)
     gate.propose(tree.root, Checklist())
     assert tree.snapshot() == before
 
@@ -122,7 +132,7 @@ def test_line_ends_and_file_modes_change_no_digest(tree: Tree) -> None:
         path = tree.root / name
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
         path.chmod(0o755)
-    assert gate.verify(tree.root, Checklist()).refusal == ""
+    assert verify(tree).refusal == ""
 
 
 def test_another_weight_of_a_score_is_drift(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,14 +146,14 @@ def test_a_scenario_that_no_generation_holds_is_named_and_closes_the_gate_only_f
     tree: Tree,
 ) -> None:
     tree.write_scenario("core/new")
-    assert gate.verify(tree.root, Checklist()).unlocked == ("scenarios/core/new/",)
+    assert verify(tree).unlocked == ("scenarios/core/new/",)
     assert gate.verify(tree.root, Checklist(), scenarios=[CORE]).refusal == ""
     assert words(drifts(tree, scenarios=["new"])) == ["scenario new: no generation holds it"]
 
 
 def test_a_run_answers_for_the_rubrics_it_uses_and_for_the_anchors_always(tree: Tree) -> None:
     tree.write_scenario("core/other")
-    gate.accept(tree.root, Checklist(), reason="another scenario", date=DATE)
+    accept(tree, reason="another scenario")
     synonym(tree, "core/other")
     assert gate.verify(tree.root, Checklist(), scenarios=[CORE]).refusal == ""
     synonym(tree, "held-out/queue-two")
@@ -254,7 +264,7 @@ def test_a_sensible_edit_is_accepted_and_linked_to_what_was_before(tree: Tree) -
     assert (second.generation, second.kind) == (2, "accept")
     assert (second.reason, second.chain) == ("stash says it too", first.chain)
     assert second.previous == chain.digest_of_lock(first) and first.previous is None
-    assert gate.verify(tree.root, Checklist()).generation == 2
+    assert verify(tree).generation == 2
 
 
 def test_an_edit_that_inverts_the_rubric_is_refused_with_exit_4_and_writes_nothing(
@@ -267,7 +277,7 @@ def test_an_edit_that_inverts_the_rubric_is_refused_with_exit_4_and_writes_nothi
     with pytest.raises(
         AnchorsDisagree, match=r"Spearman's rho .* is -?0\.\d+, below 0\.85"
     ) as caught:
-        gate.accept(tree.root, Checklist(), reason="better", date=DATE)
+        accept(tree, reason="better")
     assert caught.value.exit_code == 4 and tree.snapshot() == before
 
 
@@ -280,18 +290,18 @@ def test_one_inverted_criterion_is_refused_by_its_own_reference_answer(tree: Tre
         AnchorsDisagree,
         match=r"shop-queue: its reference answer .*trace, justification: 0\.00, below 0\.5",
     ):
-        gate.accept(tree.root, Checklist(), reason="better", date=DATE)
+        accept(tree, reason="better")
 
 
 def test_new_weights_of_a_rubric_move_the_judged_scores_and_never_the_gold(tree: Tree) -> None:
-    before = gold_of(gate.verify(tree.root, Checklist()))
+    before = gold_of(verify(tree))
     rubric = tree.rubric("held-out/queue-one")
     for criterion in rubric["steps"][0]["criteria"].values():
         criterion["weight"] = 0.5
     tree.write_rubric("held-out/queue-one", rubric)
-    examined = gate.accept(tree.root, Checklist(), reason="justification matters more", date=DATE)
+    examined = accept(tree, reason="justification matters more")
     assert gold_of(examined.verdict) == before
-    assert gold_of(gate.verify(tree.root, Checklist())) == before
+    assert gold_of(verify(tree)) == before
 
 
 def gold_of(verdict: GateVerdict) -> dict[str, float]:
@@ -300,7 +310,7 @@ def gold_of(verdict: GateVerdict) -> dict[str, float]:
 
 def test_there_is_nothing_to_accept_where_nothing_changed(tree: Tree) -> None:
     with pytest.raises(FairtrialError, match="nothing changed"):
-        gate.accept(tree.root, Checklist(), reason="again", date=DATE)
+        accept(tree, reason="again")
 
 
 @pytest.mark.parametrize("move", [gate.accept, gate.regrade])
@@ -348,7 +358,7 @@ def test_a_regrade_starts_a_new_chain_that_keeps_the_old_one_and_every_report_sh
     )
     synonym(tree)
     gate.accept(tree.root, Checklist(), reason="stash says it too", date="2025-03-05")
-    shown = gate.gate_record(tree.root, gate.verify(tree.root, Checklist()))
+    shown = gate.gate_record(tree.root, verify(tree))
     assert (shown.generation, shown.chain_started) == (3, "2025-03-04")
     assert shown.chain_reason == "a second reader saw it otherwise"
     assert shown.regrades == ("2025-03-04, generation 2: a second reader saw it otherwise",)
@@ -361,21 +371,21 @@ def test_a_regrade_takes_new_transcripts_with_their_grades(tree: Tree) -> None:
     gold = json.loads(tree.read(f"{ONE}/gold_scores.json"))
     gold["transcripts"].append({**gold["transcripts"][1], "transcript": "thin-again.jsonl"})
     tree.write(f"{ONE}/gold_scores.json", json.dumps(gold))
-    examined = gate.regrade(tree.root, Checklist(), reason="one more", date=DATE)
+    examined = regrade(tree, reason="one more")
     assert examined.verdict.transcripts.n == 16
-    assert gate.verify(tree.root, Checklist()).transcripts.n == 16
+    assert verify(tree).transcripts.n == 16
 
 
 def test_a_regrade_that_disagrees_is_on_record_and_leaves_the_gate_closed(tree: Tree) -> None:
     tree.grade_by_dice()
-    gate.regrade(tree.root, Checklist(), reason="graded by dice", date=DATE)
+    regrade(tree, reason="graded by dice")
     with pytest.raises(AnchorsDisagree):
-        gate.require(gate.verify(tree.root, Checklist()))
+        gate.require(verify(tree))
 
 
 def test_there_is_nothing_to_regrade_where_no_grade_changed(tree: Tree) -> None:
     with pytest.raises(FairtrialError, match="no grade and no transcript changed"):
-        gate.regrade(tree.root, Checklist(), reason="again", date=DATE)
+        regrade(tree, reason="again")
 
 
 # --- grades that do not fit -----------------------------------------------------------------
@@ -404,7 +414,7 @@ def test_grades_that_do_not_fit_their_transcripts_are_refused(
     tree = Tree(tmp_path)
     tree.edit(f"{ONE}/gold_scores.json", old, new)
     with pytest.raises(CatalogError) as caught:
-        gate.accept(tree.root, Checklist(), reason="first", date=DATE)
+        accept(tree, reason="first")
     assert message in str(caught.value) and f"{ONE}/gold_scores.json" in str(caught.value)
 
 

@@ -18,7 +18,7 @@ from runner.report.data import build_report
 from runner.report.records import Report
 from runner.store import RunStore, write_record
 from runner.transcript import iter_transcript, split
-from tests.anchors.material import CORE, DATE, Judging, Tree, locked, transcript
+from tests.anchors.material import CORE, Judging, Tree, locked, regrade, transcript, verify
 from tests.report import loaded
 from tests.scoring.material import GOOD, RUBRIC, SCENARIO
 
@@ -159,7 +159,7 @@ def test_run_refuses_where_the_anchors_disagree(
     tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree.grade_by_dice()
-    gate.regrade(tree.root, Checklist(), reason="graded by dice", date=DATE)
+    regrade(tree, reason="graded by dice")
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 4
     assert "below 0.85" in capsys.readouterr().err
 
@@ -267,7 +267,7 @@ def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:
     gate.regrade(
         tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04"
     )
-    shown = gate.gate_record(tree.root, gate.verify(tree.root, Checklist()))
+    shown = gate.gate_record(tree.root, verify(tree))
     run = loaded.small_run()
     report = build_report(run, *loaded.catalog(run), gate=shown)
     assert Report.model_validate_json(report.model_dump_json()) == report
