@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -90,6 +93,7 @@ def replace(path: Path, old: str, new: str) -> None:
 def test_everything_shipped_holds_together() -> None:
     catalog = load_catalog(ROOT)
     catalog.check()
+    # `shell` is built in: a folder of that name would be a second baseline.
     assert {loaded.suite for loaded in catalog.scenarios.values()} >= {"core"}
     assert "shell" not in catalog.servers
 
@@ -302,12 +306,27 @@ def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
         load_catalog(tmp_path)
 
 
+# --- imports --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["catalog", "plan", "records", "protocols"])
+def test_importing_it_loads_no_engine_and_no_arithmetic(module: str) -> None:
+    # Each of these takes up to three seconds to import, and `fairtrial --help` would wait for it.
+    code = f"import runner.{module}, sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    slow = {"docker", "git", "mcp", "mcp_types", "numpy", "requests", "scipy"}
+    loaded = set(done.stdout.split())
+    assert f"runner.{module}" in loaded and not loaded & slow
+
+
 # --- YAML -----------------------------------------------------------------------------------
 
-LAUGHS = "a: &a [x]\n" + "".join(
-    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
-    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-)
+# A billion texts in nine lines: each is nine times the one before it.
+LAUGHS = "a: &a [x]\n"
+for old, new in itertools.pairwise("abcdefghi"):
+    LAUGHS += f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
 
 
 @pytest.mark.parametrize(
