@@ -1,3 +1,6 @@
-"""fairtrial gives an MCP server a fair trial: the same agent, question, commit and container, with and without it."""
+"""fairtrial gives an MCP server a fair trial.
+
+The same agent, question, commit and container, with the server and without it.
+"""
 
 __version__ = "0.1.0"

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from runner.cheats import CHEATS, PASTED_PROMPT, Loaded, cheats
 from runner.errors import Problem
+from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import TOLERANCE
-from runner.grounding.symbols import SourceFile, outline_of
+from runner.grounding.symbols import SourceFile
 from runner.protocols import Files, Judge
 from runner.records import (
     Answer,

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
@@ -214,22 +214,6 @@ def _describe(folder: Path) -> Repository:
 # --- a source becomes a repository --------------------------------------------------------------
 
 
-def object_folder(path: Path) -> Path:
-    """The git directory with a local repository's objects: a linked worktree's own has none.
-
-    Raises SourceError if there is no repository at the path.
-    """
-    git_at(path)  # says so if git is missing
-    from git import Repo  # noqa: PLC0415 - see git_at
-    from git.exc import InvalidGitRepositoryError, NoSuchPathError  # noqa: PLC0415 - see git_at
-
-    try:
-        return Path(Repo(path).common_dir)
-    except (InvalidGitRepositoryError, NoSuchPathError) as error:
-        hint = "give the path of a clone, or a URL that git can clone"
-        raise SourceError("not a git repository", where=str(path), hint=hint) from error
-
-
 def fetch_source(
     source: Source,
     *,
@@ -293,7 +277,7 @@ def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: N
     """Raises SourceError, the source named in it."""
     try:
         if isinstance(source, GitSource):
-            Remote(source.url, environ).fetch_commit(source.commit, fresh)
+            Remote(url=source.url, environ=environ).fetch_commit(source.commit, fresh)
         else:
             _fill_from_archive(source, fresh, environ, npm)
     except SourceError as error:
@@ -338,7 +322,7 @@ def _differences(locked: RepoPin, found: RepoPin) -> Iterator[str]:
 # --- from a remote ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Remote:
     """A repository elsewhere, and the environment that git reaches it with."""
 
@@ -356,7 +340,8 @@ class Remote:
             with tempfile.TemporaryDirectory(prefix=".all-", dir=folder.parent) as scratch:
                 everything = Path(scratch) / "all.git"
                 self._fetch_all(everything, commit, refusal)
-                Remote(str(everything), self.environ).fetch(folder, refspec, depth=1)
+                here = replace(self, url=str(everything))
+                here.fetch(folder, refspec, depth=1)
         run_git(runner, "rev-parse", "--verify", f"{commit}^{{commit}}")
 
     def _fetch_all(self, folder: Path, commit: CommitSha, refusal: SourceError) -> None:
@@ -427,7 +412,27 @@ def _change(member: Member, mark: int) -> bytes:
     return b'M %b :%d "%b"\n' % (member.mode.encode(), mark, quoted)
 
 
-# --- a repository named on the command line -----------------------------------------------------
+# --- a repository on this machine, or named on the command line --------------------------------
+
+
+def object_folder(path: Path) -> Path:
+    """The git directory with a local repository's objects: a linked worktree's own has none.
+
+    Raises SourceError if there is no repository at the path.
+    """
+    hint = "give the path of a clone, or a URL that git can clone"
+    return Path(_local_repository(path, hint=hint).common_dir)
+
+
+def _local_repository(path: Path, *, hint: str) -> git.Repo:
+    git_at(path)  # says so if git is missing
+    from git import Repo  # noqa: PLC0415 - see git_at
+    from git.exc import InvalidGitRepositoryError, NoSuchPathError  # noqa: PLC0415 - see git_at
+
+    try:
+        return Repo(path)
+    except (InvalidGitRepositoryError, NoSuchPathError) as error:
+        raise SourceError("not a git repository", where=str(path), hint=hint) from error
 
 
 def open_repository(
@@ -474,15 +479,7 @@ def _open_local(path: str, commit: str) -> tuple[Path, str]:
 
 def _local_git(path: str) -> git.Git:
     """git on a work tree's or a bare repository, wherever its git directory is."""
-    git_at(Path(path))  # says so if git is missing
-    from git import Repo  # noqa: PLC0415 - see git_at
-    from git.exc import InvalidGitRepositoryError  # noqa: PLC0415 - see git_at
-
-    try:
-        repo = Repo(path)
-    except InvalidGitRepositoryError as error:
-        hint = "give its top folder, or a URL"
-        raise SourceError("not a git repository", where=path, hint=hint) from error
+    repo = _local_repository(Path(path), hint="give its top folder, or a URL")
     # In a partial clone git would go and fetch what is missing, from wherever the clone says.
     repo.git.update_environment(GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1")
     return repo.git

@@ -235,7 +235,7 @@ def _card(
     examination: Examination,
 ) -> ServerCard:
     session = ready.session
-    tools = session.tools_seen
+    tools = session.tool_listing
     return ServerCard(
         name=spec.name,
         version=spec.version,

@@ -131,9 +131,10 @@ def repeatability(groups: Iterable[Sequence[float]]) -> Repeatability | None:
     for group in map(_finite, groups):
         if len(group) > 1:
             centre = mean(group)
-            squares += [(figure - centre) ** 2 for figure in group]
-            figures += len(group)
             count += 1
+            for figure in group:
+                squares.append((figure - centre) ** 2)
+                figures += 1
     if not count:
         return None
     variance = math.fsum(squares) / (figures - count)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,8 +33,10 @@ steps:
 RUBRIC = """\
 audience: An agent.
 steps:
-  - {name: one, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
-  - {name: two, criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}}
+  - name: one
+    criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
+  - name: two
+    criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
 """
 SERVER = """\
 name: {name}
@@ -88,6 +93,7 @@ def replace(path: Path, old: str, new: str) -> None:
 def test_everything_shipped_holds_together() -> None:
     catalog = load_catalog(ROOT)
     catalog.check()
+    # `shell` is built in: a folder of that name would be a second baseline.
     assert {loaded.suite for loaded in catalog.scenarios.values()} >= {"core"}
     assert "shell" not in catalog.servers
 
@@ -116,7 +122,8 @@ def test_every_problem_of_every_file_is_said_at_once(root: Path) -> None:
         "7 problems\n"
         "  scenarios/core/good/scenario.yaml slant: Field required\n"
         "  scenarios/core/good/scenario.yaml slnat: no such key; did you mean `slant`?\n"
-        "  scenarios/core/good/rubric.yaml steps[0]: Value error, criterion weights of step 'one' sum to 0.5, not 1\n"
+        "  scenarios/core/good/rubric.yaml steps[0]: Value error, "
+        "criterion weights of step 'one' sum to 0.5, not 1\n"
         "  scenarios/core/other/referense: nothing reads this file; did you mean reference?\n"
         "  scenarios/core/other/reference/2.md: cannot be read: No such file or directory\n"
         "  images/servers/helper/server.yaml licence: Field required\n"
@@ -211,11 +218,18 @@ def test_a_broken_scenario_is_told_what_and_where(root: Path, name: str) -> None
     assert expected in said(load_catalog(root))
 
 
-def test_held_out_scenarios_carry_transcripts_and_gold(root: Path) -> None:
+def test_held_out_scenarios_alone_carry_transcripts_and_gold(root: Path) -> None:
     folder = scenario(root, "anchor", HELD_OUT)
     (folder / "transcripts").mkdir()
     (folder / "gold_scores.json").write_text("{}")
-    load_catalog(root).check()
+    catalog = load_catalog(root)
+    catalog.check()
+    assert catalog.scenarios.problems() == []
+    assert catalog.scenarios["anchor"].suite == HELD_OUT
+    (root / "scenarios" / HELD_OUT).rename(root / "scenarios/extra")
+    told = said(load_catalog(root))
+    assert "scenarios/extra/anchor/transcripts: nothing reads this file" in told
+    assert "scenarios/extra/anchor/gold_scores.json: nothing reads this file" in told
 
 
 def test_an_id_belongs_to_one_suite(root: Path) -> None:
@@ -292,12 +306,27 @@ def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
         load_catalog(tmp_path)
 
 
+# --- imports --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", ["catalog", "plan", "records", "protocols"])
+def test_importing_it_loads_no_engine_and_no_arithmetic(module: str) -> None:
+    # Each of these takes up to three seconds to import, and `fairtrial --help` would wait for it.
+    code = f"import runner.{module}, sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    slow = {"docker", "git", "mcp", "mcp_types", "numpy", "requests", "scipy"}
+    loaded = set(done.stdout.split())
+    assert f"runner.{module}" in loaded and not loaded & slow
+
+
 # --- YAML -----------------------------------------------------------------------------------
 
-LAUGHS = "a: &a [x]\n" + "".join(
-    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
-    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-)
+# A billion texts in nine lines: each is nine times the one before it.
+LAUGHS = "a: &a [x]\n"
+for old, new in itertools.pairwise("abcdefghi"):
+    LAUGHS += f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
 
 
 @pytest.mark.parametrize(

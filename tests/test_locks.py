@@ -32,11 +32,12 @@ PIN = RepoPin(commit="1" * 40, tree="2" * 40, files=3)
 
 @pytest.fixture
 def root(tmp_path: Path, pinned: GitSource) -> Path:
-    """A checkout with one scenario on a local git repository, one server, and the recipe of the base image."""
+    """A checkout with a scenario on a local repository, one server, and the base image's recipe."""
     folder = scenario(tmp_path, "good")
     replace(folder / "scenario.yaml", "/repo", pinned.url)
     replace(folder / "scenario.yaml", "1" * 40, pinned.commit)
     server(tmp_path, "helper")
+    # `lock` digests the base image's recipe as well.
     for name in RECIPE:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -85,11 +86,8 @@ def test_a_lock_that_was_tampered_with_is_refused(tmp_path: Path, text: str) -> 
 
 
 def test_locking_pins_every_repository_and_then_rests(root: Path, pinned: GitSource) -> None:
-    changes = lock(root)
-    assert any(
-        line.startswith(f"{pinned.label}: new, commit {pinned.commit[:12]}, 6 files")
-        for line in changes
-    )
+    changes = "\n".join(lock(root))
+    assert f"{pinned.label}: new, commit {pinned.commit[:12]}, 6 files" in changes
     assert read_repos_lock(root)[pinned.label].commit == pinned.commit
     assert lock(root) == ["1 repositories and the base image are as locked"]
     assert lock(root, check=True) == lock(root)
@@ -101,11 +99,10 @@ def test_a_check_changes_nothing_and_names_the_drift(root: Path, pinned: GitSour
     write_repos_lock(root, lie)
     with pytest.raises(LockError) as caught:
         lock(root, check=True)
-    assert (
-        f"{pinned.label}: commit 111111111111 (tree 222222222222) becomes {pinned.commit[:12]}"
-        in str(caught.value)
-    )
-    assert "pypi:gone==1: no scenario uses it any more" in str(caught.value)
+    said = str(caught.value)
+    moved = f"{pinned.label}: commit 111111111111 (tree 222222222222)"
+    assert f"{moved} becomes {pinned.commit[:12]}" in said
+    assert "pypi:gone==1: no scenario uses it any more" in said
     assert read_repos_lock(root) == lie
 
 
@@ -123,15 +120,12 @@ def test_a_package_lock_with_an_address_is_refused_by_line(root: Path) -> None:
     (folder / "requirements.txt").write_text(
         "x==1 --hash=sha256:00\n--index-url https://packages.example/simple\n"
     )
+    # `funding` is an address too, and nothing is downloaded from it.
     package = {
-        "packages": {
-            "node_modules/x": {
-                "resolved": "https://packages.example/x.tgz",
-                "funding": "https://example.com/give",
-            }
-        }
+        "resolved": "https://packages.example/x.tgz",
+        "funding": "https://example.com/give",
     }
-    (folder / "package-lock.json").write_text(json.dumps(package))
+    (folder / "package-lock.json").write_text(json.dumps({"packages": {"node_modules/x": package}}))
     assert [problem.where for problem in address_problems(root)] == [
         "images/servers/helper/requirements.txt:2",
         "images/servers/helper/package-lock.json packages.node_modules/x.resolved",
@@ -148,17 +142,16 @@ def test_no_committed_lock_names_a_place_to_download_from() -> None:
 
 
 def test_the_committed_lock_pins_every_shipped_scenario() -> None:
-    pins = read_repos_lock(ROOT)
-    assert {
-        loaded.scenario.repository.label for loaded in load_catalog(ROOT).scenarios.values()
-    } == set(pins)
+    shipped = load_catalog(ROOT).scenarios.values()
+    labels = {loaded.scenario.repository.label for loaded in shipped}
+    assert set(read_repos_lock(ROOT)) == labels
 
 
 def test_a_fresh_clone_gets_the_locked_commits_from_the_registry(tmp_path: Path) -> None:
-    """The real thing, once: an sdist from the machine's own index becomes the commit in the committed lock."""
+    # The real thing, once: an sdist from the machine's own index becomes the locked commit.
     source = load_catalog(ROOT).scenarios["flask-error-handling"].scenario.repository
-    got = fetch_source(source, cache=tmp_path, pins=read_repos_lock(ROOT))
-    assert git(got.path, "rev-list", "--all") == got.commit
+    repository = fetch_source(source, cache=tmp_path, pins=read_repos_lock(ROOT))
+    assert git(repository.path, "rev-list", "--all") == repository.commit
 
 
 def test_the_harness_digest_is_a_constant_of_this_version() -> None:

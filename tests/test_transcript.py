@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -120,24 +117,30 @@ def test_appending_after_a_cut_line_spoils_no_event(tmp_path: Path) -> None:
     assert read_transcript(path) == WHOLE
 
 
-def test_a_writer_killed_at_any_moment_leaves_a_readable_transcript(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    code = f"""
+ENDLESS = """
+import sys
 from pathlib import Path
 from runner.records import Prose
 from runner.transcript import TranscriptWriter
-writer = TranscriptWriter(Path({str(path)!r}))
+writer = TranscriptWriter(Path(sys.argv[1]))
 for turn in range(10**9):
     writer.write(Prose(step=0, turn=turn, text="x" * (turn % 5000)))
+    if turn == 500:
+        print("well begun", flush=True)
 """
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    deadline = time.monotonic() + 30
-    while not (path.exists() and path.stat().st_size > 200_000) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_readable_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    command = [sys.executable, "-c", ENDLESS, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        # It goes on writing while we read this, so the kill falls anywhere in a line.
+        assert process.stdout.readline() == "well begun\n"
+        process.kill()
     turns = [event.turn for event in iter_transcript(path) if isinstance(event, Prose)]
-    assert len(turns) > 10 and turns == list(range(len(turns)))
+    assert len(turns) > 500
+    assert turns == list(range(len(turns)))
 
 
 @pytest.mark.parametrize(
@@ -193,19 +196,14 @@ def test_half_a_surrogate_pair_and_odd_line_ends_survive_as_one_line(tmp_path: P
 
 def test_tool_inputs_and_outputs_and_thinking_never_reach_the_answer() -> None:
     said, trace, _ = split(WHOLE, SCENARIO)
-    text = said.model_dump_json()
-    assert (
-        "SECRET_QUERY" not in text
-        and "SECRET_RESULT" not in text
-        and "somewhere" not in text
-        and "find_symbol" not in text
-    )
+    for secret in ("SECRET_QUERY", "SECRET_RESULT", "somewhere", "find_symbol"):
+        assert secret not in said.model_dump_json()
     assert said.steps[0].text == f"I look for it.\n\n{GOOD[0]}"
     assert "I look" not in trace.model_dump_json() and GOOD[1] not in trace.model_dump_json()
 
 
 def test_a_keyword_in_a_tool_call_scores_nothing() -> None:
-    """The cheat of seed 002, pitfall 1: grep for the keywords, say nothing."""
+    # The cheat: grep for the rubric's keywords, and say nothing (DESIGN.md, Scores).
     searched = call("a", pattern="deliver|retry_failed|OSError")
     events = (
         Prompt(step=0, text="p"),
@@ -239,20 +237,20 @@ def test_a_step_that_was_never_reached_stands_empty_in_the_answer() -> None:
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "cut"])
 def test_a_step_that_something_else_ended_is_not_completed(stop: str) -> None:
     end = StepEnd.model_validate({"step": 0, "stop": stop})
-    assert not split((Prose(step=0, turn=0, text="half an"), end), SCENARIO)[0].steps[0].completed
+    answer, _, _ = split((Prose(step=0, turn=0, text="half an"), end), SCENARIO)
+    assert not answer.steps[0].completed
 
 
 def test_a_step_without_prose_is_not_completed() -> None:
-    assert (
-        not split((call("a"), result("a"), StepEnd(step=0, stop="end")), SCENARIO)[0]
-        .steps[0]
-        .completed
-    )
+    events = (call("a"), result("a"), StepEnd(step=0, stop="end"))
+    answer, _, _ = split(events, SCENARIO)
+    assert not answer.steps[0].completed
 
 
 def test_effort_leaves_the_provider_s_waiting_out_and_counts_cached_tokens_nowhere() -> None:
     _, _, cost = split(WHOLE, SCENARIO)
     assert (cost.input_tokens, cost.output_tokens, cost.actions) == (300, 60, 2)
+    # Two answered calls of 0.5 s; three turns of 3 s, each with 1 s of the provider's waiting.
     assert cost.agent_sec == pytest.approx(3 * 2.0 + 2 * 0.5) and cost.backoff_sec == 3.0
     assert cost.tokens_estimated
 
@@ -263,8 +261,9 @@ def test_a_call_that_nothing_answered_did_not_succeed() -> None:
 
 
 def test_a_call_id_used_again_belongs_to_its_own_result() -> None:
+    # In WHOLE both steps have a call "a": the second failed, the first did not.
     _, trace, _ = split(WHOLE, SCENARIO)
-    assert [c.is_error for c in trace.calls] == [False, True]
+    assert [call.is_error for call in trace.calls] == [False, True]
 
 
 def test_a_transcript_of_another_scenario_is_refused() -> None:
@@ -316,12 +315,15 @@ def test_the_halves_share_no_field_but_the_number_of_steps() -> None:
 
 
 def test_a_long_transcript_is_read_as_a_stream(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
     big = result("a", "y" * 200_000).model_dump(mode="json")
-    with (tmp_path / "t.jsonl").open("w") as file:
-        for _ in range(200):
-            file.write(json.dumps(big) + "\n")
+    path.write_text(f"{json.dumps(big)}\n" * 200)
     tracemalloc.start()
-    assert sum(1 for _ in iter_transcript(tmp_path / "t.jsonl")) == 200
-    peak = tracemalloc.get_traced_memory()[1]
+    count = 0
+    for _ in iter_transcript(path):
+        count += 1
+    _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 5_000_000, "40 MB of tool results were held at once"
+    assert count == 200
+    # All of them at once are 40 MB.
+    assert peak_bytes < 5_000_000

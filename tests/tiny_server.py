@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.volumes import ServerVolume, ensure_volume, volume_name
+from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = r"""
@@ -69,6 +71,7 @@ def spec_of(**changes: Any) -> ServerSpec:
         call=McpCall(tool="find", arguments={"name": "wsgi_app"}),
         contains="app.py:3",
         line=3,
+        timeout_sec=PATIENCE_SEC,
     )
     known: dict[str, Any] = {
         "name": "tiny",
@@ -79,14 +82,16 @@ def spec_of(**changes: Any) -> ServerSpec:
         "line_base": 1,
         "command": ("python3", "{install}/server.py"),
         "canaries": (canary,),
+        "initialize_timeout_sec": PATIENCE_SEC,
+        "call_timeout_sec": PATIENCE_SEC,
     }
     return ServerSpec(**{**known, **changes})
 
 
 def tiny_folder(folder: Path) -> Folder:
-    """Its file holds the folder's path, so that no two tests, or test runs, share a volume."""
+    """Its file holds a mark, so that no two tests share a volume, whichever machine runs them."""
     files = {
-        "server.py": f"# {folder}\n{SOURCE}",
+        "server.py": f"# {uuid.uuid4().hex}\n{SOURCE}",
         "bin/hello": "#!/bin/sh\necho {state}\n",
     }
     return Folder(spec_of(files=files), folder)

@@ -18,7 +18,7 @@ from runner.records import (
     Outcome,
     Scenario,
     ServerSpec,
-    ToolsSeen,
+    ToolListing,
     digest_of,
 )
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
@@ -191,15 +191,15 @@ def _fingerprint(
         model_identity=model.identity,
         server=attempt.arm.name,
         server_spec=attempt.arm.digest,
-        tools=_tools_seen(session),
+        tools=_tool_listing(session),
         server_version=_server_version(attempt.arm.spec),
     )
 
 
-def _tools_seen(session: ServerSession | None) -> ToolsSeen | None:
+def _tool_listing(session: ServerSession | None) -> ToolListing | None:
     if session is None:
         return None
-    return session.tools_seen
+    return session.tool_listing
 
 
 def _server_version(spec: ServerSpec | None) -> str:

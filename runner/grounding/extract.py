@@ -1,7 +1,7 @@
 """Text -> the citations it makes, as written. What they are worth is verify.py's business.
 
-A document is cut into chunks (heading, list item, paragraph, table, fence, JSON), and each chunk is
-read for three things (inline.py): paths, lines, and the symbol that the same sentence or cell names.
+A document is cut into chunks (heading, list item, paragraph, table, fence, JSON), and each is read
+for three things (inline.py): paths, lines, and the symbol that the same sentence or cell names.
 Lines with no path of their own belong to the nearest path before them in their chunk, else to the
 item, lead-in or heading above it, else to the file named last in the section.
 """

@@ -6,8 +6,8 @@ from runner.records import MustCite
 
 TOLERANCE = 5
 """Lines that a citation may be off (DESIGN.md, Citations)."""
-MAX_SPAN = 150
-"""Lines of a cited range; a longer one must be shorter than twice the place it points at."""
+WIDE_LINES = 250
+"""Lines of a cited range: a longer one points nowhere. Honest answers cite up to 248 at once."""
 ALLOWANCE = 80
 """Distinct places a step may cite before it is a spray.
 
@@ -32,11 +32,12 @@ def spray_share(cited: int, asked_for: int) -> float:
 def points_at(path: str, start: int, end: int, gold: MustCite) -> bool:
     """Does a cited interval point at a place?
 
-    Either path may be a tail of the other, and the lines may be 5 off. A wide range points nowhere.
+    Either path may be a tail of the other, and the lines may be 5 off. A wide range points nowhere,
+    unless the place itself is more than half as wide.
     """
     last = gold.end or gold.line
     is_near = start <= last + TOLERANCE and end >= gold.line - TOLERANCE
-    is_narrow = end - start < max(MAX_SPAN, 2 * (last - gold.line + 1))
+    is_narrow = end - start < max(WIDE_LINES, 2 * (last - gold.line + 1))
     return is_near and is_narrow and same_file(path, gold.path)
 
 

@@ -40,7 +40,7 @@ from runner.records.cells import (
     OutcomeKind,
     Plan,
     Timings,
-    ToolsSeen,
+    ToolListing,
 )
 from runner.records.citations import Citation, GroundingSummary, Resolution, Status
 from runner.records.reading import load_json, parse_json, parse_yaml, read_text
@@ -154,9 +154,9 @@ __all__ = [
     "Thinking",
     "Timings",
     "ToolCall",
+    "ToolListing",
     "ToolResult",
     "ToolTrace",
-    "ToolsSeen",
     "TraceCall",
     "Unit",
     "Unscored",

@@ -80,7 +80,7 @@ class Outcome(Record):
         return self.kind in MEASUREMENTS
 
 
-class ToolsSeen(Record):
+class ToolListing(Record):
     """What `tools/list` and `initialize` gave."""
 
     names: tuple[str, ...]
@@ -114,7 +114,7 @@ class Fingerprint(Record):
     server: Name
     server_version: str
     server_spec: Sha256
-    tools: ToolsSeen | None
+    tools: ToolListing | None
 
 
 class Timings(Record):

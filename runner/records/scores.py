@@ -59,13 +59,13 @@ class Fairness(Record):
     """The share of must_cite places that were cited; a component of the grounding part."""
     grounding: GroundingSummary
     citations: tuple[Citation, ...] = ()
-    """The answer's citations as verified, in its order: a report names the ones that failed, with reasons."""
+    """As verified, in the answer's order: a report names those that failed, with reasons."""
     verdict: Verdict | None
     effort: Effort
 
 
 class Adoption(Record):
-    """Was the server used well? `shell` has no server, so its scores are unscored: a dash in a report."""
+    """Was the server used well? `shell` has no server: its scores are unscored, shown as a dash."""
 
     score: Score
     parts: dict[str, Score]

@@ -1,1 +1,4 @@
-"""What a run shows, in four forms made from one record: data.py makes it, and every form prints it and computes nothing."""
+"""What a run shows, in four forms made from one record.
+
+data.py makes the record; every form prints it and computes nothing.
+"""

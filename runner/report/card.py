@@ -2,64 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from textwrap import fill
 
 from runner.records import ServerCard
 
+WIDTH = 80
+PATHS_SHOWN = 4
+CANARY_CHARS = 200
+
 
 def card_text(card: ServerCard) -> str:
     """What `fairtrial server check` shows; fits 80 columns."""
-    measured = (
-        "not shown by the canary"
-        if card.line_base_measured is None
-        else f"measured {card.line_base_measured}"
-    )
-    memory = "unknown" if card.peak_memory_mb is None else f"{card.peak_memory_mb:.0f} MB"
-    rows = [
-        (
-            "version",
-            f"{card.version} ({card.licence}); serverInfo says {card.server_info or 'nothing'}, protocol {card.protocol}",
-        ),
-        ("tools", f"{len(card.tools)}: {', '.join(card.tools)}"),
-        ("schema", f"{card.schema_chars:,} characters, about {card.schema_tokens:,} tokens"),
-        ("instructions", f"{card.instructions_chars:,} characters"),
-        (
-            "seconds",
-            f"{card.initialize_sec:.2f} to initialise, {card.warm_up_sec:.2f} to index, {card.answer_sec:.3f} to answer",
-        ),
-        (
-            "memory, disk",
-            f"{memory} at most; install {card.install_mb:.0f} MB, index {card.state_mb:.1f} MB",
-        ),
-        (
-            "files written",
-            f"{card.files_written}"
-            + (f": {', '.join(card.paths_written[:4])} …" if card.paths_written else ""),
-        ),
-        ("network", f"{card.network_attempts} attempts"),
-        (
-            "stray stdout",
-            f"{card.stray_lines} lines" + (f", first {card.stray[0]!r}" if card.stray else ""),
-        ),
-        ("line base", f"declared {card.line_base}, {measured}"),
-        ("canary", _canary(card)),
-    ]
     verdict = "passes" if card.canary_passed else "FAILS"
     lines = [f"{card.name} {verdict} on {card.repository}"]
-    lines += [
-        fill(
-            text,
-            80,
-            initial_indent=f"  {name:14} ",
-            subsequent_indent=" " * 17,
-            break_on_hyphens=False,
+    for name, text in _rows(card):
+        lines.append(
+            fill(
+                text,
+                WIDTH,
+                initial_indent=f"  {name:14} ",
+                subsequent_indent=" " * 17,
+                # Broken at a hyphen, a path or a tool's name could not be copied whole.
+                break_on_hyphens=False,
+            )
         )
-        for name, text in rows
-    ]
     return "\n".join(lines) + "\n"
+
+
+def _rows(card: ServerCard) -> Iterator[tuple[str, str]]:
+    yield "version", _version(card)
+    yield "tools", f"{len(card.tools)}: {', '.join(card.tools)}"
+    yield "schema", f"{card.schema_chars:,} characters, about {card.schema_tokens:,} tokens"
+    yield "instructions", f"{card.instructions_chars:,} characters"
+    yield "seconds", _seconds(card)
+    yield "memory, disk", _memory_and_disk(card)
+    yield "files written", _files_written(card)
+    yield "network", f"{card.network_attempts} attempts"
+    yield "stray stdout", _stray(card)
+    yield "line base", f"declared {card.line_base}, {_measured_line_base(card)}"
+    yield "canary", _canary(card)
+
+
+def _version(card: ServerCard) -> str:
+    says = card.server_info or "nothing"
+    return f"{card.version} ({card.licence}); serverInfo says {says}, protocol {card.protocol}"
+
+
+def _seconds(card: ServerCard) -> str:
+    return (
+        f"{card.initialize_sec:.2f} to initialise, {card.warm_up_sec:.2f} to index, "
+        f"{card.answer_sec:.3f} to answer"
+    )
+
+
+def _memory_and_disk(card: ServerCard) -> str:
+    memory = "unknown" if card.peak_memory_mb is None else f"{card.peak_memory_mb:.0f} MB"
+    return f"{memory} at most; install {card.install_mb:.0f} MB, index {card.state_mb:.1f} MB"
+
+
+def _files_written(card: ServerCard) -> str:
+    if not card.paths_written:
+        return f"{card.files_written}"
+    return f"{card.files_written}: {', '.join(card.paths_written[:PATHS_SHOWN])} …"
+
+
+def _stray(card: ServerCard) -> str:
+    if not card.stray:
+        return f"{card.stray_lines} lines"
+    return f"{card.stray_lines} lines, first {card.stray[0]!r}"
+
+
+def _measured_line_base(card: ServerCard) -> str:
+    if card.line_base_measured is None:
+        return "not shown by the canary"
+    return f"measured {card.line_base_measured}"
 
 
 def _canary(card: ServerCard) -> str:
     if card.canary_passed:
         return f"found {card.canary_wanted!r}"
-    return f"expected {card.canary_wanted!r}, got: {' '.join(card.canary_text.split())[:200] or '(nothing)'}"
+    answer = " ".join(card.canary_text.split())[:CANARY_CHARS]
+    return f"expected {card.canary_wanted!r}, got: {answer or '(nothing)'}"

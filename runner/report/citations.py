@@ -2,53 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from runner.records import Citation, GroundingSummary
 
 MARKS = {"grounded": "ok  ", "unresolved": "????", "hallucinated": "FAIL"}
+DEFINITIONS_SHOWN = 5
 
 
 def citations_text(
     file: str, commit: str, citations: tuple[Citation, ...], summary: GroundingSummary
 ) -> str:
-    """One line a citation: its verdict, how it was written, and why; then the parts of the rates."""
-    lines = [f"{file} at {commit[:12]}"]
-    lines += [_line(citation) for citation in citations]
-    return "\n".join([*lines, *_summary(summary), ""])
+    """A line for each citation: its verdict, how it was written, and why; then the rates."""
+    lines = [f"{file} at {commit[:12]}", *map(_line, citations), *_summary(summary)]
+    return "\n".join([*lines, ""])
 
 
 def _line(citation: Citation) -> str:
     mark = "file" if citation.start is None else MARKS[citation.status]
-    # Lines often stand apart from the file they belong to (a heading, a table): alone they would tell the reader nothing.
-    meant = "" if citation.path in citation.written else f" = {citation.path}{_interval(citation)}"
-    elsewhere = citation.definition_lines if citation.status == "hallucinated" else ()
-    really = f"; defined at {', '.join(map(str, elsewhere[:5]))}" if elsewhere else ""
-    return f"  {mark} {citation.written}{meant}: {citation.reason}{really}"
+    return f"  {mark} {citation.written}{_meant(citation)}: {citation.reason}{_really(citation)}"
+
+
+def _meant(citation: Citation) -> str:
+    """The place in full, if the text gives a part of it: ` = src/app.py:3`."""
+    if citation.path in citation.written:
+        return ""
+    # Lines often stand apart from their file (a heading, a table): `line 3` alone says nothing.
+    return f" = {citation.path}{_interval(citation)}"
+
+
+def _really(citation: Citation) -> str:
+    """Where the symbol is, if it is not where the text says: `; defined at 12, 80`."""
+    lines = citation.definition_lines[:DEFINITIONS_SHOWN]
+    if citation.status != "hallucinated" or not lines:
+        return ""
+    return f"; defined at {', '.join(map(str, lines))}"
 
 
 def _interval(citation: Citation) -> str:
     if citation.start is None:
         return ""
-    return (
-        f":{citation.start}"
-        if citation.end in (None, citation.start)
-        else f":{citation.start}-{citation.end}"
-    )
+    if citation.end in (None, citation.start):
+        return f":{citation.start}"
+    return f":{citation.start}-{citation.end}"
 
 
-def _summary(summary: GroundingSummary) -> list[str]:
+def _summary(summary: GroundingSummary) -> Iterator[str]:
     if not summary.total:
-        return ["  no citations with a line: nothing to verify"]
-    rates = {
-        "strict": summary.strict_rate,
-        "headline": summary.headline_rate,
-        "by definition": summary.definition_rate,
-        "by chance": summary.chance_rate,
-    }
+        yield "  no citations with a line: nothing to verify"
+        return
     noun = "citation" if summary.total == 1 else "citations"
-    shown = ", ".join(f"{name} {value:.1%}" for name, value in rates.items() if value is not None)
-    return [
-        f"  {summary.total} {noun}: {summary.grounded} grounded, {summary.unresolved} unresolved, {summary.hallucinated} hallucinated",
-        f"  paths: {summary.exact} exact, {summary.suffix} shortened, {summary.ambiguous} ambiguous, {summary.missing} missing, "
-        f"{summary.other_commit} of another commit",
-        f"  rates: {shown}",
-    ]
+    yield (
+        f"  {summary.total} {noun}: {summary.grounded} grounded, "
+        f"{summary.unresolved} unresolved, {summary.hallucinated} hallucinated"
+    )
+    yield (
+        f"  paths: {summary.exact} exact, {summary.suffix} shortened, "
+        f"{summary.ambiguous} ambiguous, {summary.missing} missing, "
+        f"{summary.other_commit} of another commit"
+    )
+    yield f"  rates: {', '.join(_rates(summary))}"
+
+
+def _rates(summary: GroundingSummary) -> Iterator[str]:
+    for name, rate in (
+        ("strict", summary.strict_rate),
+        ("headline", summary.headline_rate),
+        ("by definition", summary.definition_rate),
+        ("by chance", summary.chance_rate),
+    ):
+        # `by definition 0.0%` of a text that names no symbol would be an accusation.
+        if rate is not None:
+            yield f"{name} {rate:.1%}"

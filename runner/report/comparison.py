@@ -10,8 +10,8 @@ from runner import stats
 from runner.models import is_language_model
 from runner.records import Verdict
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
-from runner.report.records import Delta, Judgement, NoiseLayer
-from runner.report.view import ArmView, RunView, fairness_halves
+from runner.report.records import Delta, Judgement, Layer, NoiseLayer
+from runner.report.view import ArmView, RunView, verdicts
 from runner.store import LoadedCell
 
 BASELINE = Delta(judgement="baseline", says="baseline")
@@ -71,11 +71,14 @@ class _Difference:
 
     @property
     def noise_floor(self) -> float | None:
-        return None if self.noise is None else self.noise.limit(self.pairs)
+        if self.noise is None:
+            return None
+        return self.noise.limit(self.pairs)
 
     def delta(self) -> Delta:
         judgement, says = self.judgement()
         low, high = bounds(self.interval)
+        floor = self.noise_floor
         return Delta(
             judgement=judgement,
             says=says,
@@ -84,7 +87,7 @@ class _Difference:
             high=high,
             scenarios=len(self.by_scenario),
             pairs=self.pairs,
-            noise_floor=None if self.noise_floor is None else rounded(self.noise_floor),
+            noise_floor=None if floor is None else rounded(floor),
         )
 
     def judgement(self) -> tuple[Judgement, str]:
@@ -106,31 +109,33 @@ class _Difference:
 # --- noise ----------------------------------------------------------------------------------
 
 
-def noise_layers(view: RunView) -> tuple[NoiseLayer, ...]:
-    """How far duplicates lie apart, layer by layer; empty if nothing was repeated."""
-    layers: dict[str, stats.Repeatability | None] = {}
-    judged = stats.noise_floor(_verdicts(group) for group in _duplicates(view.arms))
+def noise_layers(view: RunView) -> Iterator[NoiseLayer]:
+    """How far duplicates lie apart, layer by layer; none if nothing was repeated."""
+    judged = stats.noise_floor(map(_verdicts, _duplicates(view.arms)))
     if judged is not None:
-        layers |= {"criterion": judged.criterion, "step": judged.step, "scenario": judged.scenario}
-    layers["fairness"] = _fairness_noise(view.arms)
-    return tuple(_layer(name, noise) for name, noise in layers.items() if noise is not None)
+        yield _layer("criterion", judged.criterion)
+        yield _layer("step", judged.step)
+        yield _layer("scenario", judged.scenario)
+    fairness = _fairness_noise(view.arms)
+    if fairness is not None:
+        yield _layer("fairness", fairness)
 
 
-def _layer(name: str, noise: stats.Repeatability) -> NoiseLayer:
-    return NoiseLayer.model_validate(
-        {
-            "layer": name,
-            "sd": rounded(noise.sd),
-            "limit": rounded(noise.limit()),
-            "groups": noise.groups,
-            "figures": noise.figures,
-        }
+def _layer(layer: Layer, noise: stats.Repeatability) -> NoiseLayer:
+    return NoiseLayer(
+        layer=layer,
+        sd=rounded(noise.sd),
+        limit=rounded(noise.limit()),
+        groups=noise.groups,
+        figures=noise.figures,
     )
 
 
 def _fairness_noise(arms: Iterable[ArmView]) -> stats.Repeatability | None:
-    scored = [values(group, whole_fairness) for group in _duplicates(arms)]
-    return stats.repeatability(list(by_trial.values()) for by_trial in scored)
+    groups = []
+    for cells in _duplicates(arms):
+        groups.append(list(values(cells, whole_fairness).values()))
+    return stats.repeatability(groups)
 
 
 def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:
@@ -141,4 +146,4 @@ def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:
 
 
 def _verdicts(cells: Sequence[LoadedCell]) -> list[Verdict]:
-    return [fairness.verdict for fairness in fairness_halves(cells) if fairness.verdict]
+    return list(verdicts(cells))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from runner import stats
 from runner.report.records import Costs
 from runner.report.view import ArmView, fairness_halves, fairness_of, fingerprints, trial_of
 from runner.store import LoadedCell
 
+T = TypeVar("T")
 CHARS_PER_TOKEN = 4
 
 
@@ -20,24 +22,24 @@ def costs(arm: ArmView, shell: ArmView | None) -> Costs:
     tools = [fingerprint.tools for fingerprint in fingerprints(arm.measured) if fingerprint.tools]
     # Without this, the shell would show zeros, as if its server started in no time.
     served = results if tools else []
-    schema_chars = max((shown.schema_chars for shown in tools), default=None)
+    schema_chars = _largest_count(tools, lambda shown: shown.schema_chars)
     return Costs(
-        input_tokens=_average_count(effort.input_tokens for effort in efforts),
-        output_tokens=_average_count(effort.output_tokens for effort in efforts),
+        input_tokens=_average_count(efforts, lambda effort: effort.input_tokens),
+        output_tokens=_average_count(efforts, lambda effort: effort.output_tokens),
         tokens_estimated=any(effort.tokens_estimated for effort in efforts),
         tokens_vs_shell=_ratio(arm, shell, _tokens),
-        agent_sec=_average(time.agent_sec for time in times),
+        agent_sec=_average(times, lambda time: time.agent_sec),
         seconds_vs_shell=_ratio(arm, shell, _agent_sec),
-        backoff_sec=_average(time.backoff_sec for time in times),
-        create_sec=_average(time.create_sec for time in times),
-        initialize_sec=_average(result.timings.initialize_sec for result in served),
-        warm_up_sec=_average(result.timings.warm_up_sec for result in served),
-        canary_sec=_average(result.timings.canary_sec for result in served),
-        peak_memory_mb=_largest(result.peak_memory_mb for result in results),
-        state_mb=_largest(result.state_mb for result in served),
+        backoff_sec=_average(times, lambda time: time.backoff_sec),
+        create_sec=_average(times, lambda time: time.create_sec),
+        initialize_sec=_average(served, lambda result: result.timings.initialize_sec),
+        warm_up_sec=_average(served, lambda result: result.timings.warm_up_sec),
+        canary_sec=_average(served, lambda result: result.timings.canary_sec),
+        peak_memory_mb=_largest(results, lambda result: result.peak_memory_mb),
+        state_mb=_largest(served, lambda result: result.state_mb),
         schema_chars=schema_chars,
-        schema_tokens=None if schema_chars is None else round(schema_chars / CHARS_PER_TOKEN),
-        instructions_chars=max((shown.instructions_chars for shown in tools), default=None),
+        schema_tokens=_estimated_tokens(schema_chars),
+        instructions_chars=_largest_count(tools, lambda shown: shown.instructions_chars),
     )
 
 
@@ -75,21 +77,40 @@ def _tokens(cell: LoadedCell) -> float | None:
 
 
 def _agent_sec(cell: LoadedCell) -> float | None:
-    return None if cell.result is None else cell.result.timings.agent_sec
+    if cell.result is None:
+        return None
+    return cell.result.timings.agent_sec
 
 
 # --- small ----------------------------------------------------------------------------------
 
 
-def _average(values: Iterable[float]) -> float | None:
-    figures = list(values)
-    return round(stats.mean(figures), 2) if figures else None
+def _average(items: Iterable[T], cost_of: Callable[[T], float]) -> float | None:
+    figures = list(map(cost_of, items))
+    if not figures:
+        return None
+    return round(stats.mean(figures), 2)
 
 
-def _average_count(values: Iterable[int]) -> int | None:
-    figures = list(values)
-    return round(stats.mean(figures)) if figures else None
+def _average_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | None:
+    figures = list(map(count_of, items))
+    if not figures:
+        return None
+    return round(stats.mean(figures))
 
 
-def _largest(values: Iterable[float | None]) -> float | None:
-    return max((round(value, 1) for value in values if value is not None), default=None)
+def _largest(items: Iterable[T], size_of: Callable[[T], float | None]) -> float | None:
+    sizes = [size for size in map(size_of, items) if size is not None]
+    if not sizes:
+        return None
+    return round(max(sizes), 1)
+
+
+def _largest_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | None:
+    return max(map(count_of, items), default=None)
+
+
+def _estimated_tokens(chars: int | None) -> int | None:
+    if chars is None:
+        return None
+    return round(chars / CHARS_PER_TOKEN)

@@ -7,10 +7,10 @@ meet in one figure.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.models import is_language_model
-from runner.records import Citation, Gate, Scenario, Scored, ServerSpec, Verdict
+from runner.records import Citation, Gate, OutcomeKind, Scenario, Scored, ServerSpec, Verdict
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
 from runner.report.costs import costs
@@ -38,10 +38,10 @@ from runner.report.view import (
     SHELL,
     ArmView,
     RunView,
-    fairness_halves,
     fairness_of,
     fingerprints,
     unique,
+    verdicts,
     view_of,
 )
 from runner.store import LoadedCell, LoadedRun
@@ -91,7 +91,7 @@ def build_report(
         arms=tuple(_arm(compared, arm, servers.get(arm.server)) for arm in view.arms),
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
-        noise=noise_layers(view),
+        noise=tuple(noise_layers(view)),
         sections=tuple(_section(compared, name, scenarios.get(name)) for name in view.scenarios),
         not_concluded=(),
         repeat=how_to_repeat(run, view, scenarios, servers),
@@ -127,8 +127,7 @@ def _question(servers: Sequence[str]) -> str:
 
 
 def _judges(view: RunView) -> tuple[str, ...]:
-    verdicts = [fairness.verdict for fairness in fairness_halves(view.cells)]
-    return unique(verdict.judge for verdict in verdicts if verdict)
+    return unique(verdict.judge for verdict in verdicts(view.cells))
 
 
 # --- arms -----------------------------------------------------------------------------------
@@ -153,15 +152,17 @@ def _arm(compared: Comparisons, arm: ArmView, spec: ServerSpec | None) -> Arm:
 def _title(arm: ArmView, spec: ServerSpec | None) -> str:
     if spec:
         return spec.title
-    return "the baseline: a shell and no server" if arm.is_shell else arm.server
+    if arm.is_shell:
+        return "the baseline: a shell and no server"
+    return arm.server
 
 
 def _version(arm: ArmView, spec: ServerSpec | None) -> str:
     """What ran; the catalog may have moved on since."""
     ran = unique(fingerprint.server_version for fingerprint in fingerprints(arm.cells))
-    if ran:
+    if ran or spec is None:
         return ", ".join(ran)
-    return spec.version if spec else ""
+    return spec.version
 
 
 def _tally(arm: ArmView) -> Tally:
@@ -251,34 +252,43 @@ def _scenario_arms(compared: Comparisons, scenario: str) -> Iterator[ScenarioArm
 
 
 def _cell(arm: ArmView, cell: LoadedCell) -> CellReport:
-    fairness = fairness_of(cell)
-    verdict = fairness.verdict if fairness else None
-    failed = _failed(fairness.citations) if fairness else []
-    outcome = cell.result.outcome if cell.result else None
-    return CellReport(
+    outcome, reason = _ending(cell)
+    report = CellReport(
         cell_id=cell.cell.id,
         trial=cell.cell.trial,
-        outcome=outcome.kind if outcome else None,
-        reason=outcome.reason if outcome else "not finished",
-        fairness=_whole(cell),
+        outcome=outcome,
+        reason=reason,
         unscored=why_missing(arm, cell, whole_fairness),
-        judge=verdict.judge if verdict else "",
-        commentary=tuple(_commentary(verdict)) if verdict else (),
-        failed=tuple(failed[:FAILED_SHOWN]),
-        failed_total=len(failed),
-        cited_total=fairness.grounding.total if fairness else 0,
     )
+    fairness = fairness_of(cell)
+    if fairness is None:
+        return report
+    failed = tuple(_failed(fairness.citations))
+    details: dict[str, object] = {
+        "failed": failed[:FAILED_SHOWN],
+        "failed_total": len(failed),
+        "cited_total": fairness.grounding.total,
+    }
+    if isinstance(fairness.score, Scored):
+        details["fairness"] = rounded(fairness.score.value)
+    if fairness.verdict is not None:
+        details["judge"] = fairness.verdict.judge
+        details["commentary"] = tuple(_commentary(fairness.verdict))
+    return report.model_copy(update=details)
 
 
-def _whole(cell: LoadedCell) -> float | None:
-    score = whole_fairness(cell)
-    return rounded(score.value) if isinstance(score, Scored) else None
+def _ending(cell: LoadedCell) -> tuple[OutcomeKind | None, str]:
+    """How the cell ended, and why."""
+    if cell.result is None:
+        return None, "not finished"
+    return cell.result.outcome.kind, cell.result.outcome.reason
 
 
-def _failed(citations: Sequence[Citation]) -> list[Citation]:
-    """A file cited without a line is in no count, so it can fail in none."""
-    counted = [citation for citation in citations if citation.start is not None]
-    return [citation for citation in counted if citation.status != "grounded"]
+def _failed(citations: Iterable[Citation]) -> Iterator[Citation]:
+    for citation in citations:
+        # A file cited without a line is in no count, so it can fail in none.
+        if citation.start is not None and citation.status != "grounded":
+            yield citation
 
 
 def _commentary(verdict: Verdict) -> Iterator[Commentary]:

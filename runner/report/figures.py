@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from runner import stats
-from runner.records import Adoption, Fairness, GroundingSummary, Score, Scored
+from runner.records import Adoption, Fairness, GroundingSummary, Record, Score, Scored, Unscored
 from runner.report.records import AdoptionFigures, FairnessFigures, Figure, GroundingParts
 from runner.report.view import ArmView, fairness_halves, fairness_of, trial_of
 from runner.scoring import ADOPTION, FAIRNESS
@@ -21,14 +21,18 @@ ScoreOf = Callable[[LoadedCell], Score | None]
 def _of_fairness(pick: Callable[[Fairness], Score | None]) -> ScoreOf:
     def score_of(cell: LoadedCell) -> Score | None:
         fairness = fairness_of(cell)
-        return None if fairness is None else pick(fairness)
+        if fairness is None:
+            return None
+        return pick(fairness)
 
     return score_of
 
 
 def _of_adoption(pick: Callable[[Adoption], Score | None]) -> ScoreOf:
     def score_of(cell: LoadedCell) -> Score | None:
-        return None if cell.scorecard is None else pick(cell.scorecard.adoption)
+        if cell.scorecard is None:
+            return None
+        return pick(cell.scorecard.adoption)
 
     return score_of
 
@@ -56,6 +60,9 @@ def values(cells: Iterable[LoadedCell], score_of: ScoreOf) -> dict[stats.Trial, 
     return scored
 
 
+_CALLS = ("server_calls", "server_errors", "shell_calls", "shell_searches")
+
+
 # --- their means ----------------------------------------------------------------------------
 
 
@@ -75,11 +82,17 @@ def adoption_figures(arm: ArmView) -> AdoptionFigures | None:
     return AdoptionFigures(
         score=_figure(arm, _whole_adoption),
         parts={name: _figure(arm, _adoption_part(name)) for name in ADOPTION},
-        server_calls=sum(adoption.server_calls for adoption in halves),
-        server_errors=sum(adoption.server_errors for adoption in halves),
-        shell_calls=sum(adoption.shell_calls for adoption in halves),
-        shell_searches=sum(adoption.shell_searches for adoption in halves),
+        **_summed(halves, _CALLS),
     )
+
+
+def _summed(records: Iterable[Record], names: Iterable[str]) -> dict[str, int]:
+    """Counts that the records have, each over all of them."""
+    totals = dict.fromkeys(names, 0)
+    for record in records:
+        for name in totals:
+            totals[name] += getattr(record, name)
+    return totals
 
 
 def _figure(arm: ArmView, score_of: ScoreOf) -> Figure:
@@ -87,7 +100,7 @@ def _figure(arm: ArmView, score_of: ScoreOf) -> Figure:
     means = list(stats.scenario_means(scored).values())
     low, high = bounds(interval_of(means))
     return Figure(
-        value=rounded(stats.mean(means)) if means else None,
+        value=_rounded_mean(means),
         low=low,
         high=high,
         cells=len(scored),
@@ -115,7 +128,9 @@ def why_missing(arm: ArmView, cell: LoadedCell, score_of: ScoreOf) -> str:
     score = score_of(cell)
     if score is None:
         return "not scored yet; run `fairtrial score`"
-    return "" if isinstance(score, Scored) else score.reason
+    if isinstance(score, Unscored):
+        return score.reason
+    return ""
 
 
 def interval_of(by_scenario: Sequence[float]) -> stats.Interval | None:
@@ -129,6 +144,12 @@ def bounds(interval: stats.Interval | None) -> tuple[float | None, float | None]
     if interval is None:
         return None, None
     return rounded(interval.low), rounded(interval.high)
+
+
+def _rounded_mean(values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    return rounded(stats.mean(values))
 
 
 def rounded(score: float) -> float:
@@ -156,12 +177,8 @@ _COUNTS = (
 def grounding_parts(arm: ArmView) -> GroundingParts:
     """Pooled over citations, not over cells: one lucky citation is no answer full of them."""
     summaries = [fairness.grounding for fairness in fairness_halves(arm.usable)]
-    counts = dict.fromkeys(_COUNTS, 0)
-    for summary in summaries:
-        for name in _COUNTS:
-            counts[name] += getattr(summary, name)
     return GroundingParts(
-        **counts,
+        **_summed(summaries, _COUNTS),
         strict_rate=_pooled(summaries, "strict_rate", "total"),
         headline_rate=_pooled(summaries, "headline_rate", "total"),
         definition_rate=_pooled(summaries, "definition_rate", "with_symbol"),

@@ -13,16 +13,9 @@ from runner.store import write_whole
 
 def render_json(report: Report) -> str:
     """Sorted keys, no NaN: equal reports are equal bytes."""
-    return (
-        json.dumps(
-            report.model_dump(mode="json"),
-            sort_keys=True,
-            indent=1,
-            ensure_ascii=False,
-            allow_nan=False,
-        )
-        + "\n"
-    )
+    plain = report.model_dump(mode="json")
+    text = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    return text + "\n"
 
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
@@ -33,8 +26,10 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
 
 
 def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
-    """All forms as files in `folder`, each written whole. Raises FairtrialError where one cannot be written."""
-    paths = tuple(folder / name for name in FORMATS)
-    for path in paths:
-        write_whole(path, FORMATS[path.name](report))
-    return paths
+    """All forms as files in `folder`, each written whole. Raises FairtrialError if one fails."""
+    paths = []
+    for name, render in FORMATS.items():
+        path = folder / name
+        write_whole(path, render(report))
+        paths.append(path)
+    return tuple(paths)

@@ -96,13 +96,16 @@ def _cells(columns: Sequence[Column[Row_contra]], row: Row_contra) -> tuple[str,
 
 def clean(text: str, limit: int = TEXT_SHOWN) -> str:
     """One line without control or direction characters, clipped with a mark."""
-    spaced = "".join(" " if char.isspace() else char for char in _ANSI.sub("", text))
-    # A terminal would obey an ESC, and U+202E would turn the rest of a page's line round.
-    harmless = (char for char in spaced if unicodedata.category(char)[0] != "C")
-    line = " ".join("".join(harmless).split())
+    words = map(_harmless, _ANSI.sub("", text).split())
+    line = " ".join(filter(None, words))
     if len(line) <= limit:
         return line
     return f"{line[:limit].rstrip()}… ({len(line):,} characters)"
+
+
+def _harmless(word: str) -> str:
+    # A terminal would obey an ESC, and U+202E would turn the rest of a page's line round.
+    return "".join(char for char in word if unicodedata.category(char)[0] != "C")
 
 
 def score(value: float | None) -> str:
@@ -158,9 +161,9 @@ class Notes:
 
     def figure(self, label: str, name: str, figure: Figure) -> str:
         """The value or `unscored`, with the number of its note if it misses cells: `0.500 [1]`."""
-        if not figure.planned:
-            return "unscored"
-        shown = "unscored" if figure.value is None else score(figure.value)
+        shown = "unscored"
+        if figure.value is not None:
+            shown = score(figure.value)
         if not figure.reasons:
             return shown
         reasons = "; ".join(map(clean, figure.reasons))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from runner.report import tables
+from runner.report.grid import Column, Table, clean
 from runner.report.records import Report, ScenarioReport
-from runner.report.grid import Table, clean
+
+_FENCE = "`" * 4
 
 
 def render(report: Report) -> str:
@@ -16,6 +19,7 @@ def render(report: Report) -> str:
 
 def escape(text: str) -> str:
     """Text as itself: no pipe ends a cell, no markup, link, image or tag begins."""
+    # The backslash comes first: later, it would escape the escapes of the others.
     for mark in ("\\", "|", "*", "`", "<", "&", "~"):
         text = text.replace(mark, f"\\{mark}")
     return text.replace("](", "]\\(").replace("![", "!\\[")
@@ -23,34 +27,33 @@ def escape(text: str) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     for notice in report.notices:
-        yield from (f"**{escape(notice)}**", "")
-    yield from (
-        f"# {_gated(report, escape(clean(report.run)))}",
-        "",
-        escape(report.question),
-        "",
-        *_facts(report),
-        "",
-    )
+        yield f"**{escape(notice)}**"
+        yield ""
+    yield from _heading(report, 1, escape(clean(report.run)))
+    yield escape(report.question)
+    yield ""
+    yield from _facts(report)
+    yield ""
     for table in tables.of_run(report):
-        yield from (f"## {_gated(report, escape(table.title))}", "", *_table(table), "")
-    yield from (
-        f"## {_gated(report, 'What may not be concluded')}",
-        "",
-        *(f"- {escape(line)}" for line in report.not_concluded),
-        "",
-    )
+        yield from _heading(report, 2, escape(table.title))
+        yield from _table(table)
+        yield ""
+    yield from _heading(report, 2, "What may not be concluded")
+    for line in report.not_concluded:
+        yield f"- {escape(line)}"
+    yield ""
     for section in report.sections:
-        yield from (
-            f"## {_gated(report, 'Scenario ' + escape(clean(section.id)))}",
-            "",
-            *_section(section),
-        )
-    yield from (f"## {_gated(report, 'How to repeat it')}", "", *_repeat(report))
+        yield from _heading(report, 2, f"Scenario {escape(clean(section.id))}")
+        yield from _section(section)
+    yield from _heading(report, 2, "How to repeat it")
+    yield from _repeat(report)
 
 
-def _gated(report: Report, heading: str) -> str:
-    return f"UNGATED · {heading}" if report.ungated else heading
+def _heading(report: Report, level: int, text: str) -> Iterator[str]:
+    """Every heading of an ungated run says so: whichever part is quoted, the warning goes along."""
+    ungated = "UNGATED · " if report.ungated else ""
+    yield f"{'#' * level} {ungated}{text}"
+    yield ""
 
 
 def _facts(report: Report) -> Iterator[str]:
@@ -60,33 +63,53 @@ def _facts(report: Report) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     if table.rows:
-        yield "| " + " | ".join(escape(column.full) for column in table.columns) + " |"
-        yield "|" + "|".join(" :-- " if column.text else " --: " for column in table.columns) + "|"
-        for row in table.rows:
-            yield "| " + " | ".join(map(escape, row)) + " |"
-    if table.rows and table.notes:
-        yield ""
-    yield from (f"{escape(note)}  " for note in table.notes)
+        yield from _rows(table)
+        if table.notes:
+            # Without a line between them, GitHub would take the notes for another row.
+            yield ""
+    for note in table.notes:
+        yield f"{escape(note)}  "
+
+
+def _rows(table: Table) -> Iterator[str]:
+    yield _row(column.full for column in table.columns)
+    yield f"|{'|'.join(map(_alignment, table.columns))}|"
+    yield from map(_row, table.rows)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(escape, cells))} |"
+
+
+def _alignment(column: Column[Any]) -> str:
+    if column.text:
+        return " :-- "
+    return " --: "
+
+
+def _titled(table: Table) -> Iterator[str]:
+    yield f"### {escape(table.title)}"
+    yield ""
+    yield from _table(table)
+    yield ""
 
 
 def _section(section: ScenarioReport) -> Iterator[str]:
-    yield from (
-        f"**{escape(clean(section.title))}.** {escape(clean(section.description, 1000))}",
-        "",
-    )
-    yield from (f"- slant: {escape(clean(section.slant))}", f"- {_where(section)}", "")
+    where = f"repository: {section.repository}; {section.language}; {section.steps} steps"
+    yield f"**{escape(clean(section.title))}.** {escape(clean(section.description, 1000))}"
+    yield ""
+    yield f"- slant: {escape(clean(section.slant))}"
+    yield f"- {escape(clean(where))}"
+    yield ""
     for table in tables.of_scenario(section):
-        yield from (f"### {escape(table.title)}", "", *_table(table), "")
-
-
-def _where(section: ScenarioReport) -> str:
-    return escape(
-        clean(f"repository: {section.repository}; {section.language}; {section.steps} steps")
-    )
+        yield from _titled(table)
 
 
 def _repeat(report: Report) -> Iterator[str]:
-    fence = "`" * 4
-    yield from (f"{fence}sh", clean(report.repeat.command, 4000).replace(fence, ""), fence, "")
+    yield f"{_FENCE}sh"
+    # A fence inside the command would end the block, and the rest would be read as Markdown.
+    yield clean(report.repeat.command, 4000).replace(_FENCE, "")
+    yield _FENCE
+    yield ""
     for table in tables.repeat(report):
-        yield from (f"### {escape(table.title)}", "", *_table(table), "")
+        yield from _titled(table)

@@ -1,4 +1,4 @@
-"""Live progress of a run: a bar and the cells under way on a terminal, one line an event elsewhere."""
+"""Live progress of a run: a bar and the cells under way on a terminal, else a line an event."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -21,16 +22,27 @@ from runner.protocols import Progress
 from runner.records import Cell, CellResult
 
 
+@contextmanager
+def live(cells: int, stream: TextIO) -> Iterator[Progress]:
+    """`cells`: how many are to be run."""
+    shown = _bar if stream.isatty() else _log
+    with shown(cells, stream) as progress:
+        yield progress
+
+
 def _label(cell: Cell) -> str:
     trial = f" #{cell.trial}" if cell.trial > 1 else ""
     return f"{cell.scenario} × {cell.server}{trial}"
 
 
-@contextmanager
-def live(cells: int, stream: TextIO) -> Iterator[Progress]:
-    """`cells`: how many are to be run."""
-    with _bar(cells, stream) if stream.isatty() else _log(cells, stream) as progress:
-        yield progress
+def _ending(result: CellResult) -> str:
+    """`answered in 61.0 s`, `sandbox_failed in 3.2 s (the container is gone)`."""
+    outcome = result.outcome
+    ended = f"{outcome.kind} in {result.timings.total_sec:.1f} s"
+    if outcome.kind == "answered":
+        return ended
+    # The first line: a traceback's other lines would bury the cells that are under way.
+    return f"{ended} ({outcome.reason.splitlines()[0]})"
 
 
 @contextmanager
@@ -40,6 +52,7 @@ def _log(cells: int, stream: TextIO) -> Iterator[Progress]:
     def line(text: str) -> None:
         now = datetime.now(UTC).strftime("%H:%M:%S")
         stream.write(f"{now} {text}\n")
+        # Unflushed, a log that is piped to a file would stay empty for minutes.
         stream.flush()
 
     def ended(result: CellResult) -> None:
@@ -54,17 +67,11 @@ def _log(cells: int, stream: TextIO) -> Iterator[Progress]:
     )
 
 
-def _ending(result: CellResult) -> str:
-    reason = (
-        "" if result.outcome.kind == "answered" else f" ({result.outcome.reason.splitlines()[0]})"
-    )
-    return f"{result.outcome.kind} in {result.timings.total_sec:.1f} s{reason}"
-
-
 @contextmanager
 def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
     columns = (
         SpinnerColumn(),
+        # Without markup=False, a cell that says `[red]` would colour the line.
         TextColumn("{task.description}", markup=False),
         BarColumn(20),
         MofNCompleteColumn(),
@@ -72,7 +79,7 @@ def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
     )
     with Bars(*columns, console=Console(file=stream), transient=True) as bars:
         whole = bars.add_task("cells", total=cells)
-        under_way = {}
+        under_way: dict[str, TaskID] = {}
 
         def started(cell: Cell) -> None:
             under_way[cell.id] = bars.add_task(_label(cell), total=None)
@@ -82,9 +89,8 @@ def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
 
         def ended(result: CellResult) -> None:
             bars.remove_task(under_way.pop(result.cell.id))
-            bars.console.print(
-                f"{_label(result.cell)}: {_ending(result)}", markup=False, highlight=False
-            )
+            line = f"{_label(result.cell)}: {_ending(result)}"
+            bars.console.print(line, markup=False, highlight=False)
             bars.advance(whole)
 
         yield Progress(started=started, says=says, ended=ended)

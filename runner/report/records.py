@@ -1,6 +1,7 @@
 """What a report holds, as `report.json` keeps it. Every renderer prints this and computes nothing.
 
-Scores are rounded to 3 decimals, seconds to 2, MB to 1, when the report is built: all four forms print the same figures.
+Scores are rounded to 3 decimals, seconds to 2 and MB to 1 when the report is built, so that all
+four forms print the same figures.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Figure(Record):
 
     value: Number | None
     low: Number | None = None
-    """95 % interval; None where too few scenarios allow one."""
+    """95 % interval; None if there are too few scenarios for one."""
     high: Number | None = None
     cells: Count
     """Cells in the mean."""
@@ -70,7 +71,7 @@ class Delta(Record):
     pairs: Count = 0
     """Trials that both arms have."""
     noise_floor: Number | None = None
-    """What duplicates alone differ by, for a mean over this many pairs; None where nothing was repeated."""
+    """What duplicates alone differ by, for means over as many pairs; None if none were repeated."""
 
 
 class AdoptionFigures(HalfFigures):
@@ -104,13 +105,13 @@ class GroundingParts(Record):
 
 
 class Costs(Record):
-    """Per measured cell, on average; memory, disk and the server's texts as the largest seen."""
+    """Per measured cell, on average; for memory, disk and the server's texts, the largest."""
 
     input_tokens: Count | None
     """Uncached."""
     output_tokens: Count | None
     tokens_estimated: bool
-    """True where any cell's model counts none and they are taken as characters / 4."""
+    """True if any cell's model counts none: they are then taken as characters / 4."""
     tokens_vs_shell: Number | None
     """Ratio over the pairs that both arms have."""
     agent_sec: Number | None
@@ -130,7 +131,7 @@ class Costs(Record):
 
 class Arm(Record):
     label: str
-    """The server's name; with the model's, where a run has several."""
+    """The server's name; with the model's, if a run has several."""
     model: str
     server: str
     title: str
@@ -166,10 +167,13 @@ class Incomparable(Record):
     differs: tuple[str, ...]
 
 
+Layer = Literal["criterion", "step", "scenario", "fairness"]
+
+
 class NoiseLayer(Record):
     """How far duplicates lie apart: the same cell in several trials."""
 
-    layer: Literal["criterion", "step", "scenario", "fairness"]
+    layer: Layer
     sd: Number
     limit: Number
     """Two single figures differ by more in 5 % of duplicates: 1.96·√2·sd."""
@@ -178,7 +182,7 @@ class NoiseLayer(Record):
 
 
 class Commentary(Record):
-    """One criterion's score. Commentary: it fluctuates more than a scenario does and ranks nobody."""
+    """One criterion's score. It fluctuates more than a scenario's figure does, and ranks nobody."""
 
     step: str
     criterion: str
@@ -192,15 +196,15 @@ class CellReport(Record):
     outcome: OutcomeKind | None
     """None: not finished."""
     reason: str
-    fairness: Number | None
+    fairness: Number | None = None
     unscored: str
-    """Why there is no fairness; empty where there is one."""
-    judge: str
-    commentary: tuple[Commentary, ...]
-    failed: tuple[Citation, ...]
+    """Why there is no fairness; empty if there is one."""
+    judge: str = ""
+    commentary: tuple[Commentary, ...] = ()
+    failed: tuple[Citation, ...] = ()
     """The citations that failed, the first of them."""
-    failed_total: Count
-    cited_total: Count
+    failed_total: Count = 0
+    cited_total: Count = 0
 
 
 class ScenarioArm(Record):
@@ -227,7 +231,7 @@ class Repeat(Record):
     command: str
     plan_digest: str
     versions: dict[str, tuple[str, ...]]
-    """What was the same for all, as name -> every value seen."""
+    """What should be the same for all cells: name -> every value that was in use."""
     servers: dict[str, dict[str, str]]
     scenarios: dict[str, dict[str, str]]
 
@@ -238,7 +242,7 @@ class Report(Record):
     """What a reader must know first, in order."""
     ungated: bool
     gate: Gate | None = None
-    """What stood in front of this result; None where nothing did."""
+    """What stood in front of this result; None if nothing did."""
     language_model: bool
     """Did a language model answer in every cell? Without one an arm ranks nobody."""
     question: str
@@ -254,7 +258,7 @@ class Report(Record):
     faults: tuple[Fault, ...]
     incomparable: tuple[Incomparable, ...]
     noise: tuple[NoiseLayer, ...]
-    """Empty where nothing was repeated: the noise floor is unknown."""
+    """Empty if nothing was repeated: the noise floor is unknown."""
     sections: tuple[ScenarioReport, ...]
     not_concluded: tuple[str, ...]
     repeat: Repeat

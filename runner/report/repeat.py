@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runner.records import Record, Scenario, ServerSpec, digest_of
+from runner.records import Fingerprint, Record, Scenario, ServerSpec, digest_of
 from runner.report.records import Repeat
-from runner.report.view import RunView, fingerprints, unique
+from runner.report.view import RunView, fingerprints, grouped, unique
 from runner.store import LoadedRun
 
 _SHARED = (
@@ -35,29 +35,40 @@ def how_to_repeat(
         command=_command(run, view),
         plan_digest=digest_of(run.plan),
         versions={name: _values(everywhere, name) for name in _SHARED},
-        servers={name: _server_facts(view, name, servers.get(name)) for name in view.servers},
-        scenarios={
-            name: _scenario_facts(view, name, scenarios.get(name)) for name in view.scenarios
-        },
+        servers=dict(_servers(view, servers)),
+        scenarios=dict(_scenarios(view, scenarios)),
     )
 
 
-def _server_facts(view: RunView, server: str, spec: ServerSpec | None) -> dict[str, str]:
-    facts = {"licence": spec.licence} if spec else {}
-    cells = [cell for cell in view.cells if cell.cell.server == server]
-    ran = list(fingerprints(cells))
-    facts |= _joined(ran, _PER_SERVER)
+Named = tuple[str, dict[str, str]]
+
+
+def _servers(view: RunView, specs: Mapping[str, ServerSpec]) -> Iterator[Named]:
+    cells = grouped(view.cells, lambda cell: cell.cell.server)
+    for server in view.servers:
+        ran = list(fingerprints(cells[server]))
+        facts = {}
+        if server in specs:
+            facts["licence"] = specs[server].licence
+        yield server, facts | _joined(ran, _PER_SERVER) | _tool_facts(ran)
+
+
+def _tool_facts(ran: Iterable[Fingerprint]) -> dict[str, str]:
     tools = [fingerprint.tools for fingerprint in ran if fingerprint.tools]
-    if tools:
-        facts["tools_digest"] = ", ".join(_values(tools, "digest"))
-        facts |= _joined(tools, ("server_info", "protocol"))
-    return facts
+    if not tools:
+        return {}
+    facts = {"tools_digest": ", ".join(_values(tools, "digest"))}
+    return facts | _joined(tools, ("server_info", "protocol"))
 
 
-def _scenario_facts(view: RunView, name: str, scenario: Scenario | None) -> dict[str, str]:
-    facts = {"repository": scenario.repository.label if scenario else "unknown"}
-    cells = [cell for cell in view.cells if cell.cell.scenario == name]
-    return facts | _joined(list(fingerprints(cells)), _PER_SCENARIO)
+def _scenarios(view: RunView, scenarios: Mapping[str, Scenario]) -> Iterator[Named]:
+    cells = grouped(view.cells, lambda cell: cell.cell.scenario)
+    for name in view.scenarios:
+        repository = "unknown"
+        if name in scenarios:
+            repository = scenarios[name].repository.label
+        ran = list(fingerprints(cells[name]))
+        yield name, {"repository": repository} | _joined(ran, _PER_SCENARIO)
 
 
 def _joined(records: Sequence[Record], names: Iterable[str]) -> dict[str, str]:

@@ -184,7 +184,10 @@ def fairness(report: Report) -> Table:
 
 
 def _bars(report: Report) -> Iterator[Bar | None]:
-    shells = {arm.model: arm.fairness.score.value for arm in report.arms if arm.server == "shell"}
+    shells = {}
+    for arm in report.arms:
+        if arm.server == "shell":
+            shells[arm.model] = arm.fairness.score.value
     for arm in report.arms:
         figure = arm.fairness.score
         if figure.value is None:
@@ -204,12 +207,16 @@ def scenario_scores(section: ScenarioReport) -> Table:
 
 
 def _noise_floor(arm: Arm) -> str:
-    # A floor beside no difference would look like one.
-    return DASH if arm.delta.value is None else score(arm.delta.noise_floor)
+    if arm.delta.value is None:
+        return DASH
+    return score(arm.delta.noise_floor)
 
 
 def _pairs(arm: Arm) -> str:
-    return DASH if arm.delta.value is None else f"{arm.delta.scenarios}/{arm.delta.pairs}"
+    if arm.delta.value is None:
+        # `0/0` would say that pairs were looked for; the shell's own row has no such pairs.
+        return DASH
+    return f"{arm.delta.scenarios}/{arm.delta.pairs}"
 
 
 DELTA: tuple[Column[Arm], ...] = (
@@ -236,14 +243,21 @@ def delta(report: Report) -> Table:
 
 
 def noise(report: Report) -> Table:
-    notes = [] if report.noise else ["Unknown: nothing was repeated."]
+    notes = []
+    if not report.noise:
+        notes.append("Unknown: nothing was repeated.")
     title = "Noise floor: what duplicates of one cell differ by"
     return table(title, NOISE, report.noise, notes=notes)
 
 
 def _if_adopted(show: Callable[[AdoptionFigures], str]) -> Callable[[Arm], str]:
-    """The shell's cells are dashes: zeros would read as a server that nobody used."""
-    return lambda arm: DASH if arm.adoption is None else show(arm.adoption)
+    def cell(arm: Arm) -> str:
+        if arm.adoption is None:
+            # Zeros for the shell would read as a server that nobody used.
+            return DASH
+        return show(arm.adoption)
+
+    return cell
 
 
 CALLS: tuple[Column[Arm], ...] = (
@@ -393,8 +407,9 @@ CONTEXT_COSTS: tuple[Column[Arm], ...] = (
 
 
 def agent_costs(report: Report) -> Table:
-    estimated = any(arm.costs.tokens_estimated for arm in report.arms)
-    notes = ["~ estimated as characters / 4."] if estimated else []
+    notes = []
+    if any(arm.costs.tokens_estimated for arm in report.arms):
+        notes.append("~ estimated as characters / 4.")
     return table("Costs of the agent, per cell", AGENT_COSTS, report.arms, notes=notes)
 
 

@@ -1,16 +1,18 @@
-"""The report in a terminal: the run's tables in 80 columns. Scenarios' details are in the other forms."""
+"""The report in a terminal: the run's tables. Scenarios' details are in the other forms."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from runner.report import tables
+from runner.report.grid import Column, Table, clean
 from runner.report.records import Report
-from runner.report.grid import Table, clean
 
 WIDTH = 80
 LABEL_WIDTH = 22
@@ -18,49 +20,54 @@ LABEL_WIDTH = 22
 
 
 def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
-    """Text no line of which is wider than `width`. All of it is literal: no markup in a name or a reason is obeyed."""
+    """Text no line of which is wider than `width`.
+
+    All of it is literal: no markup in a name or a reason is obeyed.
+    """
     console = Console(
         file=io.StringIO(),
         width=width,
         color_system="standard" if colour else None,
         force_terminal=colour,
+        # Otherwise Windows gets calls to its console instead of the text that is captured here.
         legacy_windows=False,
     )
     with console.capture() as capture:
-        console.print(_whole(report))
+        console.print(Group(*_parts(report)))
+    # Rich pads lines with blanks, which show when a report is pasted or compared.
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def _whole(report: Report) -> RenderableType:
-    notices = [Text(notice, style="bold yellow") for notice in report.notices]
-    head = Text(
-        f"{clean(report.run)} · {clean(report.created_at)} · {', '.join(map(clean, report.models))}",
-        style="bold",
-    )
-    parts: list[RenderableType] = [
-        *notices,
-        head,
-        Text(report.question),
-        Text(tables.answer(report), style="bold"),
-    ]
+def _parts(report: Report) -> Iterator[RenderableType]:
+    for notice in report.notices:
+        yield Text(notice, style="bold yellow")
+    models = ", ".join(map(clean, report.models))
+    yield _bold(f"{clean(report.run)} · {clean(report.created_at)} · {models}")
+    yield Text(report.question)
+    yield _bold(tables.answer(report))
     for table in tables.of_run(report):
-        parts += [Text(""), *_table(table, ungated=report.ungated)]
-    parts += [
-        Text(""),
-        Text(_gated("What may not be concluded", ungated=report.ungated), style="bold"),
-    ]
-    parts += [_item(clean(line, 1000)) for line in report.not_concluded]
-    return Group(*parts)
+        yield Text("")
+        yield _heading(report, table.title)
+        yield from _table(table)
+    yield Text("")
+    yield _heading(report, "What may not be concluded")
+    for line in report.not_concluded:
+        yield _item(clean(line, 1000))
 
 
-def _gated(title: str, *, ungated: bool) -> str:
-    return f"UNGATED · {title}" if ungated else title
+def _bold(text: str) -> Text:
+    return Text(text, style="bold")
 
 
-def _table(table: Table, *, ungated: bool) -> list[RenderableType]:
-    title = Text(_gated(table.title, ungated=ungated), style="bold")
-    notes = [Text(note, style="dim") for note in table.notes]
-    return [title, _grid(table), *notes] if table.rows else [title, *notes]
+def _heading(report: Report, title: str) -> Text:
+    return _bold(f"UNGATED · {title}" if report.ungated else title)
+
+
+def _table(table: Table) -> Iterator[RenderableType]:
+    if table.rows:
+        yield _grid(table)
+    for note in table.notes:
+        yield Text(note, style="dim")
 
 
 def _grid(table: Table) -> RichTable:
@@ -71,11 +78,19 @@ def _grid(table: Table) -> RichTable:
             Text(column.short),
             justify="left" if column.text else "right",
             overflow="fold",
-            min_width=None if column.text and place else min(longest, LABEL_WIDTH),
+            min_width=_least_width(place, column, longest),
         )
     for row in table.rows:
+        # As Text: a plain string with `[red]` in it would be obeyed as markup.
         grid.add_row(*map(Text, row))
     return grid
+
+
+def _least_width(place: int, column: Column[Any], longest: int) -> int | None:
+    """Words may fold; a row's name and figures stay whole, or `0.123` would read as `0.1`."""
+    if column.text and place > 0:
+        return None
+    return min(longest, LABEL_WIDTH)
 
 
 def _item(line: str) -> RenderableType:

@@ -6,15 +6,16 @@ baseline's in anything but the server is compared with nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from runner import stats
-from runner.records import Cell, Fairness, Fingerprint
+from runner.records import Cell, Fairness, Fingerprint, Verdict
 from runner.store import LoadedCell, LoadedRun
 
+K = TypeVar("K")
 T = TypeVar("T")
 SHELL = "shell"
 Differences = Mapping[str, tuple[str, ...]]
@@ -50,8 +51,8 @@ class ArmView:
     @cached_property
     def by_scenario(self) -> Mapping[str, ArmView]:
         # Made once: searched for each scenario anew, n cells would be looked at n² times.
-        cells = grouped((cell.cell.scenario, cell) for cell in self.cells)
-        return {scenario: self._with(scenario, group) for scenario, group in cells.items()}
+        groups = grouped(self.cells, lambda cell: cell.cell.scenario)
+        return {scenario: self._with(scenario, cells) for scenario, cells in groups.items()}
 
     def within(self, scenario: str) -> ArmView:
         """The same arm in one scenario; without cells if none were planned there."""
@@ -95,7 +96,9 @@ class RunView:
         """The baseline: the shell's arm of the same model, in the same scenario."""
         for other in self.arms_of(arm.model):
             if other.is_shell:
-                return other if arm.scenario is None else other.within(arm.scenario)
+                if arm.scenario is None:
+                    return other
+                return other.within(arm.scenario)
         return None
 
 
@@ -124,7 +127,7 @@ def _planned_cells(run: LoadedRun) -> Iterator[LoadedCell]:
 def _arms(
     cells: Sequence[LoadedCell], models: Sequence[str], differs: Differences
 ) -> Iterator[ArmView]:
-    arms = grouped(((cell.cell.model, cell.cell.server), cell) for cell in cells)
+    arms = grouped(cells, lambda cell: (cell.cell.model, cell.cell.server))
     for model, server in sorted(arms, key=lambda arm: (models.index(arm[0]), arm[1] != SHELL)):
         yield ArmView(
             model=model,
@@ -148,7 +151,7 @@ def _label(model: str, server: str, models: Sequence[str]) -> str:
 def _what_differs(cells: Sequence[LoadedCell]) -> Differences:
     """Every measured cell against its baseline: the shell's first of its scenario and model."""
     measured = [cell for cell in cells if cell.measured]
-    compared = grouped(((cell.cell.scenario, cell.cell.model), cell) for cell in measured)
+    compared = grouped(measured, lambda cell: (cell.cell.scenario, cell.cell.model))
     differs = {}
     for group in compared.values():
         baseline = _baseline(group)
@@ -206,6 +209,13 @@ def fairness_halves(cells: Iterable[LoadedCell]) -> Iterator[Fairness]:
             yield fairness
 
 
+def verdicts(cells: Iterable[LoadedCell]) -> Iterator[Verdict]:
+    """Of the cells that were judged."""
+    for fairness in fairness_halves(cells):
+        if fairness.verdict is not None:
+            yield fairness.verdict
+
+
 def fingerprints(cells: Iterable[LoadedCell]) -> Iterator[Fingerprint]:
     """Of the cells that have one."""
     for cell in cells:
@@ -216,17 +226,15 @@ def fingerprints(cells: Iterable[LoadedCell]) -> Iterator[Fingerprint]:
 
 # --- small ----------------------------------------------------------------------------------
 
-K = TypeVar("K")
-
 
 def unique(values: Iterable[T]) -> tuple[T, ...]:
     """Each value once, in the order of their first appearance."""
     return tuple(dict.fromkeys(values))
 
 
-def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    """(a, 1), (b, 2), (a, 3) -> {a: [1, 3], b: [2]}."""
+def grouped(values: Iterable[T], key_of: Callable[[T], K]) -> dict[K, list[T]]:
+    """Values by key, keys and values in the order of their first appearance."""
     groups: dict[K, list[T]] = {}
-    for key, value in pairs:
-        groups.setdefault(key, []).append(value)
+    for value in values:
+        groups.setdefault(key_of(value), []).append(value)
     return groups

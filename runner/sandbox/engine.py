@@ -119,7 +119,9 @@ def image_id(engine: Engine, reference: str) -> str | None:
 
 def remove_image(engine: Engine, reference: str) -> None:
     """By tag: takes it from its image, which goes with its last one. By id: with all its tags."""
-    engine.api.remove_image(reference, force=True)
+    # It may be gone already: another checkout can refuse the same image at the same time.
+    with absent_ok():
+        engine.api.remove_image(reference, force=True)
 
 
 def volume_exists(engine: Engine, name: str) -> bool:

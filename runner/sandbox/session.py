@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from runner.errors import ServerError
-from runner.records import ToolsSeen, canonical_json, digest_of
+from runner.records import ToolListing, canonical_json, digest_of
 from runner.sandbox.container import Container
 from runner.sandbox.transport import ServerLog, server_streams
 
@@ -54,10 +54,10 @@ class ServerSession:
         return self._client.instructions or ""
 
     @property
-    def tools_seen(self) -> ToolsSeen:
+    def tool_listing(self) -> ToolListing:
         """What `tools/list` and `initialize` gave, for the fingerprint."""
         shown = [_as_shown(tool) for tool in self.tools]
-        return ToolsSeen(
+        return ToolListing(
             names=tuple(tool.name for tool in self.tools),
             digest=digest_of(shown),
             schema_chars=sum(len(canonical_json(tool)) for tool in shown),

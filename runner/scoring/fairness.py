@@ -1,7 +1,7 @@
 """Fairness: was the answer better, faster, cheaper? (DESIGN.md, Scores)
 
-It is the weighted sum of the parts in `FAIRNESS`. A new part is a function of `Evidence`, and a line
-there. Its scorers see the answer and what it cost. They see no tool call, and no arm's name.
+It is the weighted sum of the parts in `FAIRNESS`. A new part is a function of `Evidence`, and a
+line there. Its scorers see the answer and what it cost. They see no tool call, and no arm's name.
 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
@@ -114,7 +114,7 @@ FAIRNESS: dict[str, Part[FairnessScorer]] = {
 def precision_of(evidence: Evidence) -> float | None:
     """The headline rate, times what is left of it in steps that spray. None without citations."""
     rate = evidence.grounding.headline_rate
-    counts = [_places(citations) for citations in evidence.citations]
+    counts = list(map(_places, evidence.citations))
     if rate is None or not any(counts):
         return None
     kept = []

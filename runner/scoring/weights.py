@@ -17,7 +17,7 @@ Scorer = TypeVar("Scorer", bound=Callable[..., Score])
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Generic[Scorer]):
-    """One line of FAIRNESS or ADOPTION: what scores the part, what it weighs, how a report calls it."""
+    """One line of FAIRNESS or ADOPTION: what scores it, what it weighs, and what it is called."""
 
     score: Scorer
     weight: float
@@ -42,16 +42,22 @@ def formula(parts: Parts) -> str:
 
 def weighted(scores: Mapping[str, Score], parts: Parts) -> Score:
     """Σ weight × score. Unscored if any part is, with every reason: a missing part is no zero."""
-    missing = {name: score.reason for name, score in scores.items() if isinstance(score, Unscored)}
-    reasons = set(missing.values())
-    if len(missing) == len(scores) and len(reasons) == 1:
-        return Unscored(reason=reasons.pop())
+    terms = []
+    missing = {}
+    for name, score in scores.items():
+        if isinstance(score, Scored):
+            terms.append(parts[name].weight * score.value)
+        else:
+            missing[name] = score.reason
     if missing:
-        return Unscored(reason="; ".join(f"{name}: {reason}" for name, reason in missing.items()))
-    terms = [
-        parts[name].weight * score.value
-        for name, score in scores.items()
-        if isinstance(score, Scored)
-    ]
+        return Unscored(reason=_why(missing, of=len(scores)))
     # Full marks in every part sum to 1.0000000000000002 with some weights, and a record refuses it.
     return Scored(value=min(1.0, math.fsum(terms)))
+
+
+def _why(missing: Mapping[str, str], *, of: int) -> str:
+    """`llm_quality: no verdict`; the reason alone if all parts are missing for the same one."""
+    reasons = set(missing.values())
+    if len(missing) == of and len(reasons) == 1:
+        return reasons.pop()
+    return "; ".join(f"{name}: {reason}" for name, reason in missing.items())

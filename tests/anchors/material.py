@@ -1,29 +1,44 @@
-"""A whole checkout with three held-out scenarios of five graded transcripts each, small enough to make for every test."""
+"""A checkout with three held-out scenarios of five graded transcripts each, made for every test."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from runner.anchors import gate
+from runner.anchors.examination import Examined
 from runner.errors import NoVerdict
 from runner.judges.checklist import Checklist
 from runner.judges.inputs import verdict_inputs
-from runner.records import AnswerStep, CriterionVerdict, MustCite, Rubric, StepVerdict, Verdict
+from runner.records import (
+    AnswerStep,
+    CriterionVerdict,
+    GateVerdict,
+    MustCite,
+    Rubric,
+    RubricStep,
+    StepVerdict,
+    Verdict,
+)
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, UNCITED
 
 DATE = "2025-01-02"
 HELD_OUT = ("queue-one", "queue-three", "queue-two")
 CORE = "shop-queue"
+# Reads well and says nothing: a judge of style would put it on top.
 FLUENT = (
-    """Message queues such as this one are designed so that a failure does not lose work. The component in charge takes care to keep the
-message safe, and a later pass gives it another chance. This is a robust and well-known pattern, and the code follows it with care: it is
-easy to read, easy to extend, and the responsibilities of the classes are separated in a clean way, as one would hope for.""",
-    "Other errors are handled in the usual manner, so nothing out of the ordinary should break, as far as one can tell from the design.",
+    "Message queues such as this one are designed so that a failure does not lose work. "
+    "The component in charge takes care to keep the\n"
+    "message safe, and a later pass gives it another chance. This is a robust and well-known "
+    "pattern, and the code follows it with care: it is\n"
+    "easy to read, easy to extend, and the responsibilities of the classes are separated in a "
+    "clean way, as one would hope for.",
+    "Other errors are handled in the usual manner, so nothing out of the ordinary should break, "
+    "as far as one can tell from the design.",
 )
 RIGHT_THEN_SHORT = (GOOD[0], "It would not be handled, see `OSError` (shop/queue.py:14).")
 HALF = ("\n".join(GOOD[0].split("\n")[:4]), THIN[1])
@@ -32,8 +47,9 @@ ALMOST = (GOOD[0].replace("shop/store.py:2", "shop/store.py:29"), GOOD[1])
 NO_SECOND = (GOOD[0], "")
 FAR_OFF = (INVENTED[0].replace("Only `OSError` is caught.", ""), FLUENT[1])
 
-ANSWERS: dict[str, dict[str, tuple[tuple[str, str], tuple[float, float, float]]]] = {
-    # file name -> answer, and its grades: map_quality and justification of the first step, map_quality of the second
+Grades = tuple[float, float, float]
+"""By hand: map_quality and justification of the first step, map_quality of the second."""
+ANSWERS: dict[str, dict[str, tuple[tuple[str, str], Grades]]] = {
     "queue-one": {
         "right.jsonl": (GOOD, (1.0, 0.9, 1.0)),
         "thin.jsonl": (THIN, (0.4, 0.1, 0.9)),
@@ -56,39 +72,46 @@ ANSWERS: dict[str, dict[str, tuple[tuple[str, str], tuple[float, float, float]]]
         "half.jsonl": ((THIN[0], FLUENT[1]), (0.4, 0.05, 0.0)),
     },
 }
-"""For each step the answer, and grades by hand."""
+"""Scenario -> file name -> the answer to each step, and its grades."""
+DICE = (0.1, 0.9, 0.5, 0.3, 0.7)
+"""A grade for each transcript of a scenario, whatever it says."""
 
 
 def transcript(texts: Sequence[str]) -> str:
     """What a cell would have left, in our event format."""
-    events: list[dict[str, Any]] = []
+    lines = []
     for index, (step, text) in enumerate(zip(SCENARIO.steps, texts, strict=True)):
-        events.append({"type": "prompt", "step": index, "text": step.prompt})
-        if text:
-            events.append({"type": "prose", "step": index, "turn": 0, "text": text})
-        events.append({"type": "step_end", "step": index, "stop": "end"})
-    return "".join(json.dumps(event) + "\n" for event in events)
+        lines += [json.dumps(event) for event in _events(index, step.prompt, text)]
+    return "\n".join([*lines, ""])
 
 
-def grades(scores: tuple[float, float, float]) -> list[dict[str, Any]]:
-    steps = {
-        "trace": {"map_quality": scores[0], "justification": scores[1]},
-        "impact": {"map_quality": scores[2]},
-    }
+def _events(step: int, prompt: str, text: str) -> Iterator[dict[str, Any]]:
+    yield {"type": "prompt", "step": step, "text": prompt}
+    # A model that says nothing leaves no prose event, not an empty one.
+    if text:
+        yield {"type": "prose", "step": step, "turn": 0, "text": text}
+    yield {"type": "step_end", "step": step, "stop": "end"}
+
+
+def _grade(score: float) -> dict[str, Any]:
+    return {"score": score, "reason": "as read"}
+
+
+def _grades(scores: Grades) -> list[dict[str, Any]]:
+    first, second, third = (_grade(score) for score in scores)
     return [
-        {
-            "name": name,
-            "criteria": {
-                criterion: {"score": score, "reason": "as read"}
-                for criterion, score in criteria.items()
-            },
-        }
-        for name, criteria in steps.items()
+        {"name": "trace", "criteria": {"map_quality": first, "justification": second}},
+        {"name": "impact", "criteria": {"map_quality": third}},
     ]
 
 
-def graded(name: str, scores: tuple[float, float, float]) -> dict[str, Any]:
-    return {"transcript": name, "graded_by": "a reader", "graded_at": DATE, "steps": grades(scores)}
+def _graded(name: str, scores: Grades) -> dict[str, Any]:
+    return {
+        "transcript": name,
+        "graded_by": "a reader",
+        "graded_at": DATE,
+        "steps": _grades(scores),
+    }
 
 
 class Tree:
@@ -99,12 +122,15 @@ class Tree:
         (root / "images/servers").mkdir(parents=True)
         for name in HELD_OUT:
             self.write_scenario(f"held-out/{name}")
-            for file, (texts, _) in ANSWERS[name].items():
-                self.write(f"scenarios/held-out/{name}/transcripts/{file}", transcript(texts))
-            self.write_gold(
-                name, [graded(file, scores) for file, (_, scores) in ANSWERS[name].items()]
-            )
+            self._write_anchors(name)
         self.write_scenario(f"core/{CORE}")
+
+    def _write_anchors(self, scenario: str) -> None:
+        gold = []
+        for file, (texts, scores) in ANSWERS[scenario].items():
+            self.write(f"scenarios/held-out/{scenario}/transcripts/{file}", transcript(texts))
+            gold.append(_graded(file, scores))
+        self.write_gold(scenario, gold)
 
     def write(self, path: str, text: str) -> None:
         target = self.root / path
@@ -134,6 +160,14 @@ class Tree:
             f"scenarios/held-out/{scenario}/gold_scores.json", json.dumps(gold, indent=1) + "\n"
         )
 
+    def grade_by_dice(self) -> None:
+        """Hand grades that no judge agrees with."""
+        for name in HELD_OUT:
+            gold = json.loads(self.read(f"scenarios/held-out/{name}/gold_scores.json"))
+            for score, item in zip(DICE, gold["transcripts"], strict=True):
+                item["steps"] = _grades((score, score, score))
+            self.write_gold(name, gold["transcripts"])
+
     def rubric(self, folder: str) -> Any:
         return yaml.safe_load(self.read(f"scenarios/{folder}/rubric.yaml"))
 
@@ -141,22 +175,35 @@ class Tree:
         self.write(f"scenarios/{folder}/rubric.yaml", yaml.safe_dump(rubric, sort_keys=False))
 
     def snapshot(self) -> dict[str, bytes]:
-        return {
-            path.relative_to(self.root).as_posix(): path.read_bytes()
-            for path in self.root.rglob("*")
-            if path.is_file()
-        }
+        """Path -> bytes of every file."""
+        files = {}
+        for path in self.root.rglob("*"):
+            if path.is_file():
+                files[path.relative_to(self.root).as_posix()] = path.read_bytes()
+        return files
 
 
 def locked(root: Path) -> Tree:
     """A tree with its first generation."""
     tree = Tree(root)
-    gate.accept(tree.root, Checklist(), reason="first generation", date=DATE)
+    accept(tree, reason="first generation")
     return tree
 
 
+def verify(tree: Tree) -> GateVerdict:
+    return gate.verify(tree.root, Checklist())
+
+
+def accept(tree: Tree, *, reason: str) -> Examined:
+    return gate.accept(tree.root, Checklist(), reason=reason, date=DATE)
+
+
+def regrade(tree: Tree, *, reason: str) -> Examined:
+    return gate.regrade(tree.root, Checklist(), reason=reason, date=DATE)
+
+
 class Judging:
-    """A judge that scores every step by one function of its text; `deterministic` or not, reachable or not."""
+    """A judge that scores every step by one function of its text."""
 
     def __init__(
         self,
@@ -166,26 +213,17 @@ class Judging:
         identity: str = "1" * 64,
         deterministic: bool = True,
     ) -> None:
-        self.score, self.name, self.identity, self.deterministic = (
-            score,
-            name,
-            identity,
-            deterministic,
-        )
-        self.asked = 0
+        self.score = score
+        self.name = name
+        self.identity = identity
+        self.deterministic = deterministic
 
     def judge(
         self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
     ) -> Verdict:
-        self.asked += 1
         steps = []
-        for asked, said in zip(rubric.steps, answer, strict=True):
-            score = self.score(said.text)
-            criteria = {name: CriterionVerdict(score=score, reason="so") for name in asked.criteria}
-            quality = min(
-                1.0, sum(criterion.weight * score for criterion in asked.criteria.values())
-            )
-            steps.append(StepVerdict(name=asked.name, quality=quality, criteria=criteria))
+        for asked, answered in zip(rubric.steps, answer, strict=True):
+            steps.append(_judged(asked, self.score(answered.text)))
         return Verdict(
             judge=self.name,
             identity=self.identity,
@@ -195,6 +233,17 @@ class Judging:
         )
 
 
+def _judged(step: RubricStep, score: float) -> StepVerdict:
+    """The same score for every criterion, summed as the gate checks it."""
+    criterion = CriterionVerdict(score=score, reason="so")
+    quality = sum(asked.weight * score for asked in step.criteria.values())
+    return StepVerdict(
+        name=step.name,
+        quality=min(1.0, quality),
+        criteria=dict.fromkeys(step.criteria, criterion),
+    )
+
+
 class FarAway:
     """A judge as a model is one: asking again costs money, and it can be out of reach."""
 
@@ -202,7 +251,9 @@ class FarAway:
     deterministic = False
 
     def __init__(self, *, reachable: bool, identity: str = "2" * 64) -> None:
-        self.reachable, self.identity, self.asked = reachable, identity, 0
+        self.reachable, self.identity = reachable, identity
+        self.asked = 0
+        """How often it was: the gate must not pay for what is stored."""
 
     def judge(
         self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
@@ -210,8 +261,5 @@ class FarAway:
         if not self.reachable:
             raise NoVerdict("no API key")
         self.asked += 1
-        return (
-            Checklist()
-            .judge(rubric, answer, must_find)
-            .model_copy(update={"judge": self.name, "identity": self.identity})
-        )
+        verdict = Checklist().judge(rubric, answer, must_find)
+        return verdict.model_copy(update={"judge": self.name, "identity": self.identity})

@@ -7,18 +7,20 @@ import pytest
 from scipy.stats import spearmanr
 
 from runner.anchors.agreement import correlate, disagreements, resampled_rhos
-from runner.records import AnchorScore
+from runner.records import AnchorScore, Correlation
 
 
 def test_rho_is_spearmans_with_average_ranks_for_ties() -> None:
     gold, judged = [0.1, 0.2, 0.2, 0.4, 0.9], [0.0, 0.5, 0.4, 0.4, 1.0]
     found = correlate(gold, judged)
-    # By hand: ranks 1, 2.5, 2.5, 4, 5 and 1, 4, 2.5, 2.5, 5; Σ of products of deviations 7.25, each Σ of squares 9.5.
+    # By hand: ranks 1, 2.5, 2.5, 4, 5 and 1, 4, 2.5, 2.5, 5;
+    # Σ of products of deviations 7.25, each Σ of squares 9.5.
     assert found.rho == pytest.approx(7.25 / 9.5)
     assert (found.n, found.ties_gold, found.ties_judged) == (5, 2, 2)
 
 
 def test_scores_that_differ_by_an_error_of_addition_are_ties() -> None:
+    # 0.1 + 0.2 is 0.30000000000000004.
     assert correlate([0.0, 0.5, 1.0], [0.0, 0.1 + 0.2, 0.3]).ties_judged == 2
 
 
@@ -26,10 +28,10 @@ def test_every_resample_has_the_rho_that_scipy_gives_it() -> None:
     random = np.random.default_rng(7)
     x, y = random.integers(0, 5, 14).astype(float), random.random(14)
     times = random.multinomial(14, [1 / 14] * 14, size=50).astype(float)
-    expected = [
-        spearmanr(np.repeat(x, row.astype(int)), np.repeat(y, row.astype(int))).statistic
-        for row in times
-    ]
+    expected = []
+    for row in times:
+        drawn = row.astype(int)
+        expected.append(spearmanr(np.repeat(x, drawn), np.repeat(y, drawn)).statistic)
     assert resampled_rhos(x, y, times) == pytest.approx(expected)
 
 
@@ -41,8 +43,8 @@ def test_a_resample_without_spread_has_no_rho() -> None:
 
 def test_the_interval_is_the_same_every_time_and_holds_the_estimate() -> None:
     random = np.random.default_rng(3)
-    gold = random.random(18).tolist()
-    judged = [value + noise for value, noise in zip(gold, random.normal(0, 0.2, 18), strict=True)]
+    by_hand = random.random(18)
+    gold, judged = by_hand.tolist(), (by_hand + random.normal(0, 0.2, 18)).tolist()
     one, other = correlate(gold, judged), correlate(gold, judged)
     assert one == other and one.rho is not None and one.low is not None and one.high is not None
     assert -1 <= one.low < one.rho < one.high <= 1
@@ -50,21 +52,21 @@ def test_the_interval_is_the_same_every_time_and_holds_the_estimate() -> None:
 
 def test_steps_of_one_transcript_are_no_independent_evidence() -> None:
     random = np.random.default_rng(5)
-    gold, judged = random.random(12), random.random(12)
-    repeated_gold, repeated_judged = np.repeat(gold, 4).tolist(), np.repeat(judged, 4).tolist()
-    clustered = correlate(repeated_gold, repeated_judged, np.repeat(np.arange(12), 4).tolist())
-    plain = correlate(repeated_gold, repeated_judged)
-    assert (
-        clustered.low is not None
-        and clustered.high is not None
-        and plain.low is not None
-        and plain.high is not None
-    )
-    assert clustered.high - clustered.low > 1.5 * (plain.high - plain.low)
+    gold = np.repeat(random.random(12), 4).tolist()
+    judged = np.repeat(random.random(12), 4).tolist()
+    # Four steps of a transcript that agree are one agreement, and the interval stays wide.
+    clustered = correlate(gold, judged, np.repeat(np.arange(12), 4).tolist())
+    assert _width(clustered) > 1.5 * _width(correlate(gold, judged))
+
+
+def _width(found: Correlation) -> float:
+    assert found.low is not None and found.high is not None
+    return found.high - found.low
 
 
 def test_too_few_for_an_interval_have_none() -> None:
-    found = correlate([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
+    in_order = [1.0, 2.0, 3.0, 4.0, 5.0]
+    found = correlate(in_order, in_order)
     assert (found.low, found.high) == (None, None) and found.rho == pytest.approx(1.0)
 
 
@@ -84,18 +86,18 @@ def test_no_rho_is_a_reason_and_never_a_number(
     assert (found.rho, found.reason) == (None, reason)
 
 
-def test_the_pairs_that_disagree_most_come_first_and_only_those_ranked_the_other_way_round() -> (
-    None
-):
+def _score(name: str, gold: float, judged: float) -> AnchorScore:
+    return AnchorScore(transcript=name, gold=gold, judged=judged)
+
+
+def test_only_pairs_ranked_the_other_way_round_disagree_and_the_worst_come_first() -> None:
     scores = [
-        AnchorScore(transcript=name, gold=gold, judged=judged)
-        for name, gold, judged in (
-            ("a", 0.9, 0.2),
-            ("b", 0.5, 0.6),
-            ("c", 0.4, 0.5),
-            ("d", 0.1, 0.3),
-            ("e", 0.1, 0.9),
-        )
+        _score("a", 0.9, 0.2),
+        _score("b", 0.5, 0.6),
+        _score("c", 0.4, 0.5),
+        # One grade for both: that the judge prefers e to d is no disagreement.
+        _score("d", 0.1, 0.3),
+        _score("e", 0.1, 0.9),
     ]
     found = [(pair.better.transcript, pair.worse.transcript) for pair in disagreements(scores)]
     assert found == [("a", "e"), ("a", "d"), ("a", "b")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +14,31 @@ from typing import Any
 import pytest
 
 from runner.anchors import chain, gate
+from runner.anchors.material import load_anchors
+from runner.anchors.verdicts import key_of
+from runner.catalog import load_catalog
 from runner.errors import AnchorsDisagree, AnchorsDrifted, CatalogError, GateError, NoVerdict
 from runner.judges.checklist import Checklist
+from runner.protocols import Judge
 from runner.records import GoldScores, canonical_json, digest_of, parse_json
-from tests.anchors.material import CORE, DATE, FarAway, Judging, Tree, locked
+from tests.anchors.material import (
+    ANSWERS,
+    CORE,
+    DATE,
+    HELD_OUT,
+    FarAway,
+    Judging,
+    Tree,
+    accept,
+    locked,
+    regrade,
+    verify,
+)
 
 ONE = "scenarios/held-out/queue-one"
 GOLD = f"{ONE}/gold_scores.json"
+FILES = list(ANSWERS["queue-one"])
+"""Its transcripts, in the order of the grades."""
 
 
 @pytest.fixture
@@ -27,20 +46,20 @@ def tree(tmp_path: Path) -> Tree:
     return locked(tmp_path)
 
 
-def refused(tree: Tree, judge: Any = None) -> GateError:
+def refused(tree: Tree, judge: Judge | None = None) -> GateError:
     """What `run` and `report` would be told."""
     with pytest.raises(GateError) as caught:
         gate.require(gate.verify(tree.root, judge or Checklist()))
     return caught.value
 
 
-def drifted(tree: Tree, judge: Any = None) -> list[str]:
+def drifted(tree: Tree, judge: Judge | None = None) -> list[str]:
     error = refused(tree, judge)
     assert isinstance(error, AnchorsDrifted) and error.exit_code == 3
     return [drift.where for drift in error.drifts]
 
 
-def not_accepted(tree: Tree, judge: Any = None) -> GateError:
+def not_accepted(tree: Tree, judge: Judge | None = None) -> GateError:
     before = tree.snapshot()
     with pytest.raises(GateError) as caught:
         gate.accept(tree.root, judge or Checklist(), reason="an improvement", date=DATE)
@@ -52,23 +71,22 @@ def not_accepted(tree: Tree, judge: Any = None) -> GateError:
 
 
 def test_editing_a_rubric_to_favour_one_arm_loses(tree: Tree) -> None:
-    """Places no longer count, only the words that one server's tool results put into every answer."""
-
-    def favour(folder: str) -> None:
-        rubric = tree.rubric(folder)
-        for step in rubric["steps"]:
-            for criterion in step["criteria"].values():
-                criterion["facts"] = [
-                    {"says": "it reads well", "terms": [["pattern", "design", "FailureJournal"]]}
-                ]
-        tree.write_rubric(folder, rubric)
-
-    favour(f"core/{CORE}")
+    favour(tree, f"core/{CORE}")
     assert drifted(tree) == [f"scenarios/core/{CORE}/rubric.yaml"]
     assert not_accepted(tree).exit_code == 4
-    for name in ("queue-one", "queue-two", "queue-three"):
-        favour(f"held-out/{name}")
+    for name in HELD_OUT:
+        favour(tree, f"held-out/{name}")
     assert len(drifted(tree)) == 4 and not_accepted(tree).exit_code == 4
+
+
+def favour(tree: Tree, folder: str) -> None:
+    # Places no longer count, only words that one server's tool results put into every answer.
+    words = ["pattern", "design", "FailureJournal"]
+    rubric = tree.rubric(folder)
+    for step in rubric["steps"]:
+        for criterion in step["criteria"].values():
+            criterion["facts"] = [{"says": "it reads well", "terms": [list(words)]}]
+    tree.write_rubric(folder, rubric)
 
 
 def test_editing_gold_with_the_rubric_loses(tree: Tree) -> None:
@@ -78,30 +96,30 @@ def test_editing_gold_with_the_rubric_loses(tree: Tree) -> None:
     assert drifted(tree) == [GOLD, f"{ONE}/rubric.yaml"]
     assert GOLD in str(not_accepted(tree)) and not_accepted(tree).exit_code == 3
     with pytest.raises(AnchorsDrifted, match=r"rubric\.yaml: changed"):
-        gate.regrade(tree.root, Checklist(), reason="both at once", date=DATE)
+        regrade(tree, reason="both at once")
 
 
 def test_a_rubric_that_changes_its_meaning_through_yaml_anchors_loses(tree: Tree) -> None:
-    """Digests are of bytes: a merge that a hash of the parsed form might not see is a change, and the reader refuses it."""
+    # A hash of the parsed form might not see the merge: digests are of bytes.
     tree.edit(f"{ONE}/rubric.yaml", "audience: A coding", "audience: &a A coding")
     tree.edit(f"{ONE}/rubric.yaml", "question: Does it say what", "question: *a #")
     assert drifted(tree) == [f"{ONE}/rubric.yaml"]
     with pytest.raises(CatalogError, match="aliases"):
-        gate.accept(tree.root, Checklist(), reason="shorter", date=DATE)
+        accept(tree, reason="shorter")
 
 
 def test_a_rubric_that_gives_a_key_twice_loses(tree: Tree) -> None:
     tree.edit(f"{ONE}/rubric.yaml", "weight: 0.6\n", "weight: 0.6\n      weight: 0.6\n")
     assert drifted(tree) == [f"{ONE}/rubric.yaml"]
     with pytest.raises(CatalogError, match="given twice"):
-        gate.accept(tree.root, Checklist(), reason="clearer", date=DATE)
+        accept(tree, reason="clearer")
 
 
 @pytest.mark.parametrize(("name", "where"), [(CORE, f"aaa/{CORE}"), ("queue-one", "aaa/queue-one")])
 def test_a_scenario_that_stands_in_for_a_locked_one_from_another_folder_loses(
     tree: Tree, name: str, where: str
 ) -> None:
-    """The catalog goes by id: the first folder of that name is the one a run would be judged with."""
+    # The catalog goes by id: a run would be judged with the first folder of that name.
     tree.write_scenario(where)
     with pytest.raises(
         AnchorsDrifted, match=rf"scenarios/{where}/rubric\.yaml: is not in the lock"
@@ -121,9 +139,10 @@ def test_editing_gold_alone_loses(tree: Tree) -> None:
 
 def test_swapping_two_transcripts_loses(tree: Tree) -> None:
     right, thin = f"{ONE}/transcripts/right.jsonl", f"{ONE}/transcripts/thin.jsonl"
-    texts = tree.read(right), tree.read(thin)
-    tree.write(right, texts[1])
-    tree.write(thin, texts[0])
+    good, poor = tree.read(right), tree.read(thin)
+    # Each text keeps its digest; only which grade it stands beside is another.
+    tree.write(right, poor)
+    tree.write(thin, good)
     assert drifted(tree) == [right, thin]
     assert not_accepted(tree).exit_code == 3
 
@@ -131,40 +150,33 @@ def test_swapping_two_transcripts_loses(tree: Tree) -> None:
 def test_deleting_the_worst_anchor_loses(tree: Tree) -> None:
     (tree.root / ONE / "transcripts/invented.jsonl").unlink()
     gold = json.loads(tree.read(GOLD))
-    gold["transcripts"] = [
-        item for item in gold["transcripts"] if item["transcript"] != "invented.jsonl"
-    ]
+    del gold["transcripts"][FILES.index("invented.jsonl")]
     tree.write(GOLD, json.dumps(gold))
     assert drifted(tree) == [GOLD, f"{ONE}/transcripts/invented.jsonl"]
     assert not_accepted(tree).exit_code == 3
 
 
 def test_adding_easy_anchors_loses(tree: Tree) -> None:
+    # An empty answer is ranked last by any judge, and five of them would lift every rho.
+    silent = tree.read("scenarios/held-out/queue-three/transcripts/silent.jsonl")
     gold = json.loads(tree.read(GOLD))
+    added = []
     for number in range(5):
-        tree.write(
-            f"{ONE}/transcripts/easy-{number}.jsonl",
-            tree.read("scenarios/held-out/queue-three/transcripts/silent.jsonl"),
-        )
-        silent = json.loads(json.dumps(gold["transcripts"][0]).replace("invented", "silent"))
-        gold["transcripts"].append({**silent, "transcript": f"easy-{number}.jsonl"})
+        name = f"easy-{number}.jsonl"
+        tree.write(f"{ONE}/transcripts/{name}", silent)
+        gold["transcripts"].append({**gold["transcripts"][0], "transcript": name})
+        added.append(f"{ONE}/transcripts/{name}")
     tree.write(GOLD, json.dumps(gold))
-    assert drifted(tree) == [
-        GOLD,
-        *(f"{ONE}/transcripts/easy-{number}.jsonl" for number in range(5)),
-    ]
+    assert drifted(tree) == [GOLD, *added]
     assert not_accepted(tree).exit_code == 3
 
 
 def test_a_whole_easy_held_out_scenario_loses(tree: Tree) -> None:
-    for path in sorted((tree.root / ONE).rglob("*")):
-        if path.is_file():
-            name = path.relative_to(tree.root / ONE).as_posix()
-            tree.write(
-                f"scenarios/held-out/queue-easy/{name}",
-                path.read_text().replace("queue-one", "queue-easy"),
-            )
-    assert all(where.startswith("scenarios/held-out/queue-easy/") for where in drifted(tree))
+    easy = "scenarios/held-out/queue-easy"
+    shutil.copytree(tree.root / ONE, tree.root / easy)
+    for name in ("scenario.yaml", "gold_scores.json"):
+        tree.edit(f"{easy}/{name}", "queue-one", "queue-easy")
+    assert all(where.startswith(f"{easy}/") for where in drifted(tree))
     assert not_accepted(tree).exit_code == 3
 
 
@@ -175,7 +187,7 @@ def test_a_grade_that_is_no_number_from_0_to_1_loses(tmp_path: Path, value: str)
     tree = Tree(tmp_path)
     tree.write(GOLD, re.sub(r'"score": 0\.35', f'"score": {value}', tree.read(GOLD), count=1))
     with pytest.raises(CatalogError, match=r"gold_scores\.json"):
-        gate.accept(tree.root, Checklist(), reason="first", date=DATE)
+        accept(tree, reason="first")
     with pytest.raises(CatalogError):
         parse_json(tree.read(GOLD), GoldScores, where=GOLD)
 
@@ -186,7 +198,7 @@ def test_a_grade_given_twice_loses(tmp_path: Path) -> None:
         GOLD, re.sub(r'"score": 0\.35', '"score": 0.9, "score": 0.35', tree.read(GOLD), count=1)
     )
     with pytest.raises(CatalogError, match="given twice"):
-        gate.accept(tree.root, Checklist(), reason="first", date=DATE)
+        accept(tree, reason="first")
 
 
 # --- links ----------------------------------------------------------------------------------
@@ -209,10 +221,9 @@ def test_a_symlink_loses_even_where_it_leads_to_the_same_text(tree: Tree, path: 
     elsewhere = tree.root.parent / f"{tree.root.name}-elsewhere"
     target.rename(elsewhere)
     target.symlink_to(elsewhere)
-    where = drifted(tree)
-    assert path in where
+    assert path in drifted(tree)
     with pytest.raises(GateError):
-        gate.accept(tree.root, Checklist(), reason="moved", date=DATE)
+        accept(tree, reason="moved")
 
 
 def test_a_linked_generation_of_the_chain_loses(tree: Tree) -> None:
@@ -226,11 +237,12 @@ def test_a_linked_generation_of_the_chain_loses(tree: Tree) -> None:
 
 
 def store(tree: Tree, judge: str) -> list[Path]:
-    return [
-        path
-        for path in sorted((tree.root / "locks/verdicts").iterdir())
-        if json.loads(path.read_text())["judge"] == judge
-    ]
+    """The judge's verdicts, sorted."""
+    paths = []
+    for path in sorted((tree.root / "locks/verdicts").iterdir()):
+        if json.loads(path.read_text())["judge"] == judge:
+            paths.append(path)
+    return paths
 
 
 @pytest.mark.parametrize("judge", [Checklist(), FarAway(reachable=False)])
@@ -250,19 +262,16 @@ def test_a_hand_edited_verdict_loses_even_where_its_sums_hold(tree: Tree, judge:
 
 @pytest.mark.parametrize("what", ["rubric", "judge"])
 def test_a_stale_verdict_from_another_rubric_prompt_or_model_loses(tree: Tree, what: str) -> None:
-    """The old verdicts are copied to where the new ones would stand, and the judge is out of reach: nothing speaks for the change."""
     root = tree.root
     gate.accept(root, FarAway(reachable=True), reason="another judge", date=DATE)
-    judge = FarAway(reachable=False, identity="5" * 64 if what == "judge" else "2" * 64)
-    if what == "rubric":
-        tree.edit(
-            f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
-        )
+    judge = FarAway(reachable=False)
+    if what == "judge":
+        judge.identity = "5" * 64
+    else:
+        reword(tree)
     assert refused(tree, judge).exit_code == 3
-    from runner.anchors.material import load_anchors
-    from runner.anchors.verdicts import key_of
-    from runner.catalog import load_catalog
-
+    # An old verdict is copied to where each new one would stand, and the judge is out of reach:
+    # nothing but the copies speaks for the change.
     stale = store(tree, "far-away")[0].read_text()
     for anchor in load_anchors(load_catalog(root), None):
         path = root / "locks/verdicts" / f"{key_of(judge, anchor)}.json"
@@ -276,14 +285,10 @@ def test_a_stale_verdict_put_in_the_lock_as_well_is_still_of_another_answer(tree
     gate.accept(tree.root, FarAway(reachable=True), reason="another judge", date=DATE)
     one, other = store(tree, "far-away")[:2]
     one.write_text(other.read_text())
-    lock = chain.read_chain(tree.root)[-1]
-    held = lock.judges["far-away"]
-    forged = held.model_copy(
-        update={"verdicts": {**held.verdicts, one.stem: held.verdicts[other.stem]}}
-    )
-    chain.write_generation(
-        tree.root, lock.model_copy(update={"judges": {**lock.judges, "far-away": forged}})
-    )
+    lock = newest(tree)
+    digests = lock["judges"]["far-away"]["verdicts"]
+    digests[one.stem] = digests[other.stem]
+    write_lock(tree, lock)
     assert isinstance(refused(tree, FarAway(reachable=False)), NoVerdict)
 
 
@@ -310,10 +315,10 @@ def _chance(text: str) -> float:
     ("score", "reason"),
     [
         (_same, "are all the same"),
-        *(
-            (score, "below 0.85")
-            for score in (_length, _citations, _chance, lambda text: 1 - _length(text))
-        ),
+        (_length, "below 0.85"),
+        (_citations, "below 0.85"),
+        (_chance, "below 0.85"),
+        (lambda text: 1 - _length(text), "below 0.85"),
     ],
     ids=[
         "the same score always",
@@ -342,10 +347,15 @@ def test_a_judge_that_takes_its_name_and_identity_says_something_else_and_loses(
 # --- the lock -------------------------------------------------------------------------------
 
 
+def newest(tree: Tree) -> dict[str, Any]:
+    lock: dict[str, Any] = json.loads(tree.read("locks/anchors.lock"))
+    return lock
+
+
 def forge(tree: Tree) -> dict[str, Any]:
     """A lock that holds the digest of edited gold, all else as it was."""
     tree.edit(GOLD, '"score": 0.35', '"score": 0.95')
-    lock: dict[str, Any] = json.loads(tree.read("locks/anchors.lock"))
+    lock = newest(tree)
     lock["files"][GOLD] = hashlib.sha256((tree.root / GOLD).read_bytes()).hexdigest()
     return lock
 
@@ -354,23 +364,35 @@ def text_of(lock: dict[str, Any]) -> str:
     return canonical_json(lock) + "\n"
 
 
+def write_lock(tree: Tree, lock: dict[str, Any]) -> None:
+    """As the gate would: the head, and the generation's own file."""
+    for path in ("locks/anchors.lock", f"locks/anchors/{lock['generation']}.lock"):
+        tree.write(path, text_of(lock))
+
+
+def reword(tree: Tree, words: str = "Plainly.") -> None:
+    """An edit of a rubric that changes no score."""
+    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes", f"{words} Does it say what escapes")
+
+
+def accept_rewording(tree: Tree, words: str = "Plainly.") -> None:
+    reword(tree, words)
+    accept(tree, reason=words)
+
+
 def test_a_lock_rewritten_without_its_chain_loses(tree: Tree) -> None:
     tree.write("locks/anchors.lock", text_of(forge(tree)))
     assert drifted(tree) == ["locks/anchors.lock"]
 
 
 def test_a_lock_that_adds_a_generation_without_the_digest_before_it_loses(tree: Tree) -> None:
-    forged = {**forge(tree), "generation": 2, "kind": "accept", "previous": "0" * 64}
-    for path in ("locks/anchors.lock", "locks/anchors/2.lock"):
-        tree.write(path, text_of(forged))
+    forged = forge(tree)
+    write_lock(tree, {**forged, "generation": 2, "kind": "accept", "previous": "0" * 64})
     assert drifted(tree) == ["locks/anchors/2.lock"]
 
 
 def test_a_rewritten_generation_in_the_middle_of_the_chain_loses(tree: Tree) -> None:
-    tree.edit(
-        f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
-    )
-    gate.accept(tree.root, Checklist(), reason="plainer", date=DATE)
+    accept_rewording(tree)
     first = json.loads(tree.read("locks/anchors/1.lock"))
     tree.write("locks/anchors/1.lock", text_of({**first, "reason": "another story"}))
     assert drifted(tree) == ["locks/anchors/2.lock"]
@@ -385,14 +407,11 @@ def test_a_chain_cut_short_loses(tree: Tree, kept: str) -> None:
 
 
 def test_the_newest_generation_taken_away_loses(tree: Tree) -> None:
-    tree.edit(
-        f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
-    )
-    gate.accept(tree.root, Checklist(), reason="plainer", date=DATE)
+    rubric = tree.read(f"{ONE}/rubric.yaml")
+    accept_rewording(tree)
+    # The files are put back with the head: nothing but the chain remembers generation 2.
     tree.write("locks/anchors.lock", tree.read("locks/anchors/1.lock"))
-    tree.edit(
-        f"{ONE}/rubric.yaml", "Does it say what escapes from it?", "Does it say what escapes?"
-    )
+    tree.write(f"{ONE}/rubric.yaml", rubric)
     assert drifted(tree) == ["locks/anchors.lock"]
 
 
@@ -406,15 +425,14 @@ def test_a_lock_that_gives_a_key_twice_loses(tree: Tree) -> None:
 
 
 def test_gold_weights_moved_without_a_regrade_lose(tree: Tree) -> None:
-    tree.edit(
-        f"{ONE}/rubric.yaml", "Does it say what escapes?", "Does it say what escapes from it?"
-    )
-    gate.accept(tree.root, Checklist(), reason="plainer", date=DATE)
-    lock = json.loads(tree.read("locks/anchors.lock"))
+    accept_rewording(tree)
+    lock = newest(tree)
     lock["gold_weights"]["queue-one"]["trace"] = {"map_quality": 0.0, "justification": 1.0}
-    for path in ("locks/anchors.lock", "locks/anchors/2.lock"):
-        tree.write(path, text_of(lock))
+    write_lock(tree, lock)
     assert drifted(tree) == ["locks/anchors/2.lock"]
+
+
+# --- git ------------------------------------------------------------------------------------
 
 
 def git(tree: Tree, *arguments: str) -> None:
@@ -427,41 +445,77 @@ def commit(tree: Tree) -> None:
         git(tree, *arguments)
 
 
-def reword(tree: Tree, how: str) -> None:
-    tree.edit(f"{ONE}/rubric.yaml", "Does it say what escapes", f"{how} Does it say what escapes")
-    gate.accept(tree.root, Checklist(), reason=how, date=DATE)
-
-
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_whole_chain_rewritten_consistently_is_seen_by_git(tree: Tree, committed: bool) -> None:
     commit(tree)
-    assert gate.verify(tree.root, Checklist()).refusal == ""
-    forged = text_of(forge(tree))
-    for path in ("locks/anchors.lock", "locks/anchors/1.lock"):
-        tree.write(path, forged)
+    assert verify(tree).refusal == ""
+    write_lock(tree, forge(tree))
     if committed:
         commit(tree)
     assert drifted(tree) == ["locks/anchors/1.lock"]
 
 
+def test_a_chain_rewritten_in_a_worktree_is_seen_by_git(tree: Tree, tmp_path: Path) -> None:
+    commit(tree)
+    elsewhere = tmp_path.with_name(f"{tmp_path.name}-worktree")
+    git(tree, "worktree", "add", "-q", str(elsewhere))
+    (elsewhere / "images/servers").mkdir(parents=True)
+    # There `.git` is a file that names the repository.
+    assert (elsewhere / ".git").is_file()
+    assert gate.verify(elsewhere, Checklist()).refusal == ""
+    forged = text_of(forge(tree))
+    for path in ("locks/anchors.lock", "locks/anchors/1.lock"):
+        (elsewhere / path).write_text(forged)
+    with pytest.raises(AnchorsDrifted, match=r"locks/anchors/1\.lock: was changed after"):
+        gate.verify(elsewhere, Checklist())
+
+
+def test_a_chain_in_a_folder_of_another_owner_is_asked_of_git_all_the_same(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tree)
+    # git's own switch for its tests: every folder is somebody else's, and none is trusted.
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    write_lock(tree, forge(tree))
+    assert drifted(tree) == ["locks/anchors/1.lock"]
+
+
+def test_a_hooks_variables_lead_to_no_other_repository(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tree)
+    other = tmp_path / "other.git"
+    git(tree, "init", "-q", "--bare", str(other))
+    monkeypatch.setenv("GIT_DIR", str(other))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    write_lock(tree, forge(tree))
+    assert drifted(tree) == ["locks/anchors/1.lock"]
+
+
+def test_a_repository_without_a_commit_leaves_it_to_the_links(tree: Tree) -> None:
+    git(tree, "init", "-q")
+    assert verify(tree).refusal == ""
+    tree.write("locks/anchors.lock", text_of(forge(tree)))
+    assert drifted(tree) == ["locks/anchors.lock"]
+
+
 def test_two_branches_that_each_accept_a_generation_can_be_merged(tree: Tree) -> None:
     commit(tree)
     git(tree, "checkout", "-qb", "other")
-    reword(tree, "Theirs.")
+    accept_rewording(tree, "Theirs.")
     commit(tree)
     git(tree, "checkout", "-q", "-")
-    reword(tree, "Ours.")
+    accept_rewording(tree, "Ours.")
     commit(tree)
+    # Both made a generation 2; the one merged last numbers its own anew.
     git(tree, "merge", "-q", "-s", "ours", "--no-commit", "other")
-    reword(tree, "Theirs.")
+    accept_rewording(tree, "Theirs.")
     commit(tree)
-    assert gate.verify(tree.root, Checklist()).generation == 3
+    assert verify(tree).generation == 3
 
 
 def test_the_digest_of_the_lock_tells_two_histories_apart_without_git(tree: Tree) -> None:
-    before = gate.gate_record(tree.root, gate.verify(tree.root, Checklist())).lock
-    forged = text_of(forge(tree))
-    for path in ("locks/anchors.lock", "locks/anchors/1.lock"):
-        tree.write(path, forged)
-    assert gate.gate_record(tree.root, gate.verify(tree.root, Checklist())).lock != before
+    before = gate.gate_record(tree.root, verify(tree)).lock
+    write_lock(tree, forge(tree))
+    assert gate.gate_record(tree.root, verify(tree)).lock != before
     assert before != digest_of({})

@@ -10,14 +10,15 @@ import pytest
 
 from runner import cli
 from runner.anchors import gate
+from runner.anchors.material import must_find
 from runner.judges.checklist import Checklist
-from runner.records import Plan, Scorecard
+from runner.records import Plan, Rubric, Scorecard, Verdict
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.store import RunStore, write_record
 from runner.transcript import iter_transcript, split
-from tests.anchors.material import CORE, DATE, Judging, Tree, locked, transcript
+from tests.anchors.material import CORE, Judging, Tree, locked, regrade, transcript, verify
 from tests.report import loaded
 from tests.scoring.material import GOOD, RUBRIC, SCENARIO
 
@@ -48,10 +49,23 @@ def finished_run(tree: Tree, *, ungated: bool = False) -> RunStore:
     attempt = store.begin(cell)
     (attempt.path / "transcript.jsonl").write_text(transcript(GOOD))
     final = store.finish(attempt, loaded.result(cell))
-    answer, _, _ = split(iter_transcript(final / "transcript.jsonl"), SCENARIO)
-    verdict = Checklist().judge(RUBRIC, answer.steps, [step.must_cite for step in SCENARIO.steps])
+    verdict = judged(final / "transcript.jsonl", RUBRIC)
     store.write_scorecard(loaded.scorecard(cell, verdict.quality, verdict=verdict))
     return store
+
+
+def judged(path: Path, rubric: Rubric) -> Verdict:
+    """What the checklist says of a transcript under a rubric."""
+    answer, _, _ = split(iter_transcript(path), SCENARIO)
+    return Checklist().judge(rubric, answer.steps, must_find(SCENARIO))
+
+
+def edit_fairness(store: RunStore, **changes: object) -> None:
+    """Write the only scorecard again, as a hand would."""
+    path = store.cell_folder(store.plan().cells[0].id) / "scorecard.json"
+    card = Scorecard.model_validate_json(path.read_text())
+    fairness = card.fairness.model_copy(update=changes)
+    write_record(path, card.model_copy(update={"fairness": fairness}))
 
 
 def report_json(store: RunStore) -> Any:
@@ -66,21 +80,18 @@ def test_verify_anchors_passes_with_rho_n_and_interval(
 ) -> None:
     assert fairtrial(tree, "verify-anchors") == 0
     out = capsys.readouterr().out
-    assert (
-        "rho = 0.9" in out
-        and "n = 15" in out
-        and "[0." in out
-        and out.endswith("the gate is open\n")
-    )
+    assert "rho = 0.9" in out and "n = 15" in out and "[0." in out
+    assert out.endswith("the gate is open\n")
 
 
 def test_verify_anchors_as_json_holds_the_figures(
     tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert fairtrial(tree, "verify-anchors", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["passed"] is True and told["transcripts"]["n"] == 15 and len(told["scores"]) == 15
-    assert told["transcripts"]["low"] < told["transcripts"]["rho"] <= told["transcripts"]["high"]
+    verdict = json.loads(capsys.readouterr().out)
+    overall = verdict["transcripts"]
+    assert verdict["passed"] is True and overall["n"] == len(verdict["scores"]) == 15
+    assert overall["low"] < overall["rho"] <= overall["high"]
 
 
 def test_one_character_of_a_rubric_ends_in_exit_3_in_words_and_in_json(
@@ -88,16 +99,13 @@ def test_one_character_of_a_rubric_ends_in_exit_3_in_words_and_in_json(
 ) -> None:
     tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
     assert fairtrial(tree, "verify-anchors") == 3
-    told = capsys.readouterr()
-    assert told.out == "" and f"{HELD_OUT_RUBRIC}: changed (expected " in told.err
-    assert "hint: undo it; or `fairtrial anchors propose`" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == "" and f"{HELD_OUT_RUBRIC}: changed (expected " in printed.err
+    assert "hint: undo it; or `fairtrial anchors propose`" in printed.err
     assert fairtrial(tree, "verify-anchors", "--json") == 3
     as_json = json.loads(capsys.readouterr().out)
-    assert (as_json["passed"], as_json["exit_code"], as_json["drifts"][0]["where"]) == (
-        False,
-        3,
-        HELD_OUT_RUBRIC,
-    )
+    assert (as_json["passed"], as_json["exit_code"]) == (False, 3)
+    assert as_json["drifts"][0]["where"] == HELD_OUT_RUBRIC
 
 
 def test_propose_and_accept_by_the_command(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,10 +113,9 @@ def test_propose_and_accept_by_the_command(tree: Tree, capsys: pytest.CaptureFix
     assert fairtrial(tree, "anchors", "propose") == 0
     assert "accept would take it" in capsys.readouterr().out
     assert fairtrial(tree, "anchors", "accept", "--reason", "a typo, for the sake of it") == 0
-    told = capsys.readouterr()
-    assert (
-        "generation 2" in told.out and "wrote locks/anchors.lock, generation 2 (accept)" in told.err
-    )
+    printed = capsys.readouterr()
+    assert "generation 2" in printed.out
+    assert "wrote locks/anchors.lock, generation 2 (accept)" in printed.err
     assert fairtrial(tree, "verify-anchors") == 0
 
 
@@ -137,6 +144,7 @@ def test_an_unknown_judge_is_a_mistake_of_the_user(
 def test_run_refuses_before_anything_is_built(
     tree: Tree, path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # An image takes minutes to build, and the user would wait for a refusal.
     def never(*_: object, **__: object) -> None:
         raise AssertionError("an image was asked for")
 
@@ -150,15 +158,8 @@ def test_run_refuses_before_anything_is_built(
 def test_run_refuses_where_the_anchors_disagree(
     tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("queue-one", "queue-two", "queue-three"):
-        path = f"scenarios/held-out/{name}/gold_scores.json"
-        gold = json.loads(tree.read(path))
-        for index, item in enumerate(gold["transcripts"]):
-            for step in item["steps"]:
-                for criterion in step["criteria"].values():
-                    criterion["score"] = [0.1, 0.9, 0.5, 0.3, 0.7][index]
-        tree.write(path, json.dumps(gold))
-    gate.regrade(tree.root, Checklist(), reason="graded by dice", date=DATE)
+    tree.grade_by_dice()
+    regrade(tree, reason="graded by dice")
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 4
     assert "below 0.85" in capsys.readouterr().err
 
@@ -185,17 +186,13 @@ def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(tree: Tree) -> 
     store = finished_run(tree)
     assert fairtrial(tree, "report", "done") == 0
     report = report_json(store)
+    shown = report["gate"]
     assert report["ungated"] is False
-    assert (report["gate"]["generation"], report["gate"]["judge"], report["gate"]["regrades"]) == (
-        1,
-        "checklist",
-        [],
-    )
+    assert (shown["generation"], shown["judge"], shown["regrades"]) == (1, "checklist", [])
     for name in ("report.md", "report.html"):
         text = (store.folder / name).read_text()
-        assert (
-            "UNGATED" not in text and report["gate"]["lock"] in text and "first generation" in text
-        )
+        assert "UNGATED" not in text
+        assert shown["lock"] in text and "first generation" in text
 
 
 def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(
@@ -207,15 +204,21 @@ def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(
     assert not (store.folder / "report.json").exists()
     capsys.readouterr()
     assert fairtrial(tree, "report", "done", "--ungated") == 0
-    out = capsys.readouterr().out
-    assert "UNGATED" in out
+    assert "UNGATED" in capsys.readouterr().out
     report = report_json(store)
     assert report["ungated"] is True and report["gate"] is None
     for name in ("report.md", "report.html"):
         assert "UNGATED" in (store.folder / name).read_text()
+
+
+def test_a_run_reported_without_the_gate_is_gated_again_once_it_opens(tree: Tree) -> None:
+    store = finished_run(tree)
+    tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
+    assert fairtrial(tree, "report", "done", "--ungated") == 0
     tree.edit(HELD_OUT_RUBRIC, "A coding agenT", "A coding agent")
     assert fairtrial(tree, "report", "done") == 0
-    assert report_json(store)["ungated"] is False, "the run itself was made behind an open gate"
+    # The run itself was made behind an open gate.
+    assert report_json(store)["ungated"] is False
 
 
 def test_a_run_made_without_the_gate_stays_ungated_when_it_opens(tree: Tree) -> None:
@@ -228,39 +231,33 @@ def test_scoring_under_an_edited_rubric_and_putting_it_back_does_not_pass(
     tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = finished_run(tree)
-    cell = store.plan().cells[0]
-    path = store.cell_folder(cell.id) / "scorecard.json"
-    card = Scorecard.model_validate_json(path.read_text())
-    assert card.fairness.verdict is not None
     kinder = RUBRIC.model_copy(update={"audience": "somebody easily pleased"})
-    answer, _, _ = split(
-        iter_transcript(store.cell_folder(cell.id) / "attempt-1/transcript.jsonl"), SCENARIO
-    )
-    verdict = Checklist().judge(kinder, answer.steps, [step.must_cite for step in SCENARIO.steps])
-    write_record(
-        path,
-        card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": verdict})}),
-    )
+    edit_fairness(store, verdict=judged(transcript_of(store), kinder))
     assert fairtrial(tree, "report", "done") == 3
     assert "was judged under another rubric" in capsys.readouterr().err
-    other = verdict.model_copy(update={"identity": "9" * 64})
-    write_record(
-        path,
-        card.model_copy(update={"fairness": card.fairness.model_copy(update={"verdict": other})}),
-    )
+
+
+def test_a_run_scored_by_another_judge_of_the_same_name_does_not_pass(
+    tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = finished_run(tree)
+    verdict = judged(transcript_of(store), RUBRIC)
+    edit_fairness(store, verdict=verdict.model_copy(update={"identity": "9" * 64}))
     assert fairtrial(tree, "report", "done") == 3
     assert "was judged by another checklist" in capsys.readouterr().err
+
+
+def transcript_of(store: RunStore) -> Path:
+    return store.cell_folder(store.plan().cells[0].id) / "attempt-1/transcript.jsonl"
 
 
 def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(
     tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = finished_run(tree)
-    path = store.cell_folder(store.plan().cells[0].id) / "scorecard.json"
-    card = Scorecard.model_validate_json(path.read_text())
-    parts = {**card.fairness.parts, "llm_quality": loaded.scored(0.5)}
-    lifted = card.fairness.model_copy(update={"parts": parts})
-    write_record(path, card.model_copy(update={"fairness": lifted}))
+    (card,) = (item.scorecard for item in store.load().cells)
+    assert card is not None
+    edit_fairness(store, parts={**card.fairness.parts, "llm_quality": loaded.scored(0.5)})
     assert fairtrial(tree, "report", "done") == 3
     assert "its quality is not what its verdict's criteria" in capsys.readouterr().err
 
@@ -270,7 +267,7 @@ def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:
     gate.regrade(
         tree.root, Checklist(), reason="a second reader saw it otherwise", date="2025-03-04"
     )
-    shown = gate.gate_record(tree.root, gate.verify(tree.root, Checklist()))
+    shown = gate.gate_record(tree.root, verify(tree))
     run = loaded.small_run()
     report = build_report(run, *loaded.catalog(run), gate=shown)
     assert Report.model_validate_json(report.model_dump_json()) == report

@@ -1,4 +1,7 @@
-"""The gate's arithmetic on a published run's own held-out material: real transcripts, real grades, a real lock (seed 002, step 5)."""
+"""The gate's arithmetic on a published run's held-out material: real transcripts, grades and lock.
+
+What the gate asks is in DESIGN.md, The gate.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +44,29 @@ def gold(held_out: Path, scenario: str) -> Any:
 
 
 def graded(gold_file: Any, arm: str) -> GoldTranscript:
-    steps = tuple(
-        GoldStep(
-            name=step["step_name"],
-            criteria={
-                name: GoldCriterion(score=score, reason=step["notes"])
-                for name, score in step["scores"].items()
-            },
-        )
-        for step in gold_file["_detail"][arm]
-    )
     meta = gold_file["_meta"]
     return GoldTranscript(
-        transcript=arm, graded_by=meta["graded_by"], graded_at=meta["graded_at"], steps=steps
+        transcript=arm,
+        graded_by=meta["graded_by"],
+        graded_at=meta["graded_at"],
+        steps=tuple(_graded_step(step) for step in gold_file["_detail"][arm]),
     )
+
+
+def _graded_step(step: Any) -> GoldStep:
+    # There the notes stand once for a step; here each criterion has its reason.
+    criteria = {}
+    for name, score in step["scores"].items():
+        criteria[name] = GoldCriterion(score=score, reason=step["notes"])
+    return GoldStep(name=step["step_name"], criteria=criteria)
+
+
+def weights_of(held_out: Path, scenario: str) -> dict[str, dict[str, float]]:
+    rubric = yaml.safe_load((held_out / f"{scenario}.rubric.yaml").read_text())
+    weights: dict[str, dict[str, float]] = {}
+    for step in rubric["steps"]:
+        weights[step["name"]] = {name: made["weight"] for name, made in step["criteria"].items()}
+    return weights
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -65,13 +77,19 @@ def test_a_published_transcript_is_imported_whole(
     events = read_transcript(held_out / "transcripts" / arm / repository / "transcript.json")
     kinds = Counter(type(event) for event in events)
     (prose,) = (event.text for event in events if isinstance(event, Prose))
-    named = [re.search(rf"step[ _]?{number}", prose, re.IGNORECASE) for number in range(1, 5)]
-    assert len(prose) > 10_000 and all(named), "all four steps were asked in one prompt"
+    assert len(prose) > 10_000
+    # All four steps were asked in one prompt.
+    for number in range(1, 5):
+        assert re.search(rf"step[ _]?{number}", prose, re.IGNORECASE)
     assert kinds[ToolCall] == kinds[ToolResult] >= 9 and kinds[StepEnd] == 1
-    from_server = [
-        event for event in events if isinstance(event, ToolCall) and event.origin == "server"
-    ]
-    assert bool(from_server) == (arm == "sense"), "the baseline had no server to call"
+
+
+@pytest.mark.parametrize("arm", ARMS)
+@pytest.mark.parametrize("repository", SCENARIOS)
+def test_only_the_arm_with_a_server_called_it(held_out: Path, arm: str, repository: str) -> None:
+    events = read_transcript(held_out / "transcripts" / arm / repository / "transcript.json")
+    origins = {event.origin for event in events if isinstance(event, ToolCall)}
+    assert ("server" in origins) == (arm == "sense")
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -79,26 +97,23 @@ def test_a_published_transcript_is_imported_whole(
 def test_our_sums_of_the_published_grades_are_the_published_sums(
     held_out: Path, arm: str, scenario: str
 ) -> None:
-    found = gold(held_out, scenario)
-    rubric = yaml.safe_load((held_out / f"{scenario}.rubric.yaml").read_text())
-    weights = {
-        step["name"]: {name: made["weight"] for name, made in step["criteria"].items()}
-        for step in rubric["steps"]
-    }
-    said = graded(found, arm)
-    assert [step.name for step in said.steps] == list(weights)
-    steps = gold_steps(said, weights)
-    assert steps == pytest.approx([step["weighted"] for step in found["_detail"][arm]], abs=5e-5)
-    assert sum(steps) / len(steps) == pytest.approx(found[arm]["weighted_mean"], abs=6e-4)
-    assert found["_meta"]["summary"][f"{arm}_weighted_mean"] == found[arm]["weighted_mean"]
+    published, weights = gold(held_out, scenario), weights_of(held_out, scenario)
+    by_hand = graded(published, arm)
+    assert [step.name for step in by_hand.steps] == list(weights)
+    sums = [step["weighted"] for step in published["_detail"][arm]]
+    mean = published[arm]["weighted_mean"]
+    steps = gold_steps(by_hand, weights)
+    # As published they are rounded: steps to four decimals, their mean to three.
+    assert steps == pytest.approx(sums, abs=5e-5)
+    assert sum(steps) / len(steps) == pytest.approx(mean, abs=6e-4)
+    assert published["_meta"]["summary"][f"{arm}_weighted_mean"] == mean
 
 
 def test_six_published_transcripts_are_too_few_for_the_gate(held_out: Path) -> None:
-    means = [
-        gold(held_out, scenario)[arm]["weighted_mean"]
-        for scenario in SCENARIOS.values()
-        for arm in ARMS
-    ]
+    means = []
+    for scenario in SCENARIOS.values():
+        published = gold(held_out, scenario)
+        means += [published[arm]["weighted_mean"] for arm in ARMS]
     found = correlate(means, means)
     assert found.n == 6 and found.rho == pytest.approx(1.0) and found.low is None
     assert refusal(found) == "6 frozen transcripts are too few to rank by; 12 is the least"
@@ -109,11 +124,11 @@ def test_the_published_lock_holds_for_21_of_its_27_files_and_lists_six_that_are_
 ) -> None:
     expected = json.loads((held_out.parent.parent / "locked/held-out.lock").read_text())["files"]
     found, links = digest_tree(held_out, ".")
-    drifts = compare(expected, found)
     assert (len(expected), links) == (27, [])
-    assert sum(found.get(name) == digest for name, digest in expected.items()) == 21
-    assert [drift.what for drift in drifts] == ["is missing"] * 6
-    assert {drift.where.rpartition("/")[2] for drift in drifts} == {"claude.log"}
-    assert {drift.expected for drift in drifts} == {hashlib.sha256(b"").hexdigest()}, (
-        "six empty logs"
-    )
+    assert len(expected.items() & found.items()) == 21
+    # Six empty logs were locked, and not published.
+    drifts = compare(expected, found)
+    assert len(drifts) == 6
+    for drift in drifts:
+        assert drift.where.endswith("/claude.log") and drift.what == "is missing"
+        assert drift.expected == hashlib.sha256(b"").hexdigest()

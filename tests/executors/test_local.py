@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import socket
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from runner.protocols import Progress
 from runner.records import Cell, CellResult
 from runner.store import RunStore
 from tests.benchmarks.test_scenarios import arm, prepared
-from tests.helpers import cell
+from tests.helpers import PATIENCE_SEC, cell
 from tests.report.loaded import result
 
 SILENT = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
@@ -47,7 +48,11 @@ class Cells:
         self.most = max(self.most, self.under_way)
         if self.under_way == self.together:
             self._full.set()
-        await self._full.wait()
+        # An executor that runs fewer at once than asked would wait here for ever.
+        async with asyncio.timeout(PATIENCE_SEC):
+            await self._full.wait()
+        # One that runs more at once gets its chance to start them.
+        await asyncio.sleep(0)
         self.under_way -= 1
         return result(given)
 
@@ -67,10 +72,14 @@ def test_as_many_cells_as_asked_run_at_once_and_in_the_plan_s_order(
 
 
 def test_the_first_failure_itself_ends_a_run_not_a_group_of_it(tmp_path: Path) -> None:
-    run = PreparedRun(**{**vars(prepared(arm("shell"))), "engine_url": "tcp://127.0.0.1:9"})
     executor = EXECUTORS["local"](jobs=2)
-    with pytest.raises(EngineError, match="no Docker Engine answers"):
-        run_until_done(executor.run([cell()], run, RunStore(tmp_path), SILENT))
+    # Bound, so that nobody else can listen on the port; and not listening, so that it is refused.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        run = PreparedRun(**{**vars(prepared(arm("shell"))), "engine_url": url})
+        with pytest.raises(EngineError, match="no Docker Engine answers"):
+            run_until_done(executor.run([cell()], run, RunStore(tmp_path), SILENT))
 
 
 def test_what_a_run_stands_on_can_be_sent_to_another_machine() -> None:

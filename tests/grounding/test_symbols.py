@@ -1,4 +1,4 @@
-"""Where a symbol is in a file: every grammar's query, the qualifier, uses, headers, and what falls back to text."""
+"""Where a symbol is in a file: every grammar's query, qualifiers, uses, headers, plain text."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from runner.grounding import symbols
+from runner.grounding import grammars, outlines
 from runner.grounding.cache import Cache
-from runner.grounding.symbols import (
-    LANGUAGES,
-    Outline,
-    SourceFile,
-    TextOnly,
-    grammar,
-    language_of,
-    outline_of,
-)
+from runner.grounding.grammars import LANGUAGES, grammar, language_of
+from runner.grounding.outlines import Outline, TextOnly, outline_of
+from runner.grounding.symbols import SourceFile
 from tests.grounding.samples import SAMPLES
 
 
@@ -45,7 +39,7 @@ def test_every_query_compiles_and_finds_what_the_file_defines(language: str) -> 
         warnings.simplefilter("error")
         loaded = grammar(language)
     assert language_of(path, text.encode()) == language
-    if loaded is None and language in symbols._BUNDLED:
+    if loaded is None and language in grammars._BUNDLED:
         pytest.skip("tree-sitter-languages has no wheel for this interpreter")
     assert loaded is not None
     found = outline(path, text)
@@ -73,7 +67,17 @@ def test_a_header_reaches_over_decorators_attributes_and_doc_comments() -> None:
     assert definition.header == 3
 
 
-TWO = "class A:\n    def go(self): ...\n\n\nclass B:\n    def go(self): ...\n\n\nclass C(A):\n    pass\n"
+TWO = """class A:
+    def go(self): ...
+
+
+class B:
+    def go(self): ...
+
+
+class C(A):
+    pass
+"""
 
 
 def test_a_qualifier_filters_definitions() -> None:
@@ -99,7 +103,8 @@ def test_an_instance_or_module_filters_nothing_and_an_invented_type_everything()
     [
         (
             "m.go",
-            "package m\ntype A struct{}\ntype B struct{}\nfunc (a *A) Go() {}\nfunc (b *B) Go() {}\n",
+            "package m\ntype A struct{}\ntype B struct{}\n"
+            "func (a *A) Go() {}\nfunc (b *B) Go() {}\n",
             "B.Go",
         ),
         ("m.rs", "struct A;\nstruct B;\nimpl A {\n fn go() {} }\nimpl B { fn go() {} }\n", "B::go"),
@@ -134,7 +139,7 @@ def test_a_file_of_more_than_two_megabytes_is_text() -> None:
 
 
 def test_a_parse_that_takes_too_long_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symbols, "PARSE_SEC", -1.0)
+    monkeypatch.setattr(outlines, "PARSE_SEC", -1.0)
     found = outline_of("m.py", b"x = [1, 2]\n" * 100_000, "0" * 40, None)
     assert isinstance(found, TextOnly)
     assert "not parsed within" in found.reason
@@ -143,7 +148,7 @@ def test_a_parse_that_takes_too_long_is_text(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_long_tail_falls_back_to_text_where_its_package_is_absent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(symbols, "_from_bundle", lambda language: None)
+    monkeypatch.setattr(grammars, "_from_bundle", lambda language: None)
     grammar.cache_clear()
     found = outline_of("m.lua", b"x = 1\n", "0" * 40, None)
     grammar.cache_clear()

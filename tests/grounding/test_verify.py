@@ -1,4 +1,4 @@
-"""From a text and a commit to verdicts and rates: the status table, every resolution, and the cheats that must lose."""
+"""From a text and a commit to statuses and rates; and the cheats that must lose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 from runner.errors import SourceError
 from runner.grounding.command import ground_file
 from runner.grounding.files import GitFiles
-from runner.grounding.verify import WIDE, Grounding, cited_files, ground, must_cite_recall
+from runner.grounding.pointing import WIDE_LINES
+from runner.grounding.verify import Grounding, cited_files, ground, must_cite_recall
 from runner.records import Citation, MustCite
 from tests.grounding.fakes import MemoryFiles
 
@@ -168,7 +169,10 @@ def test_a_link_to_the_commit_itself_is_grounded() -> None:
 
 def test_a_citation_counts_once_whatever_its_spelling() -> None:
     at = f"src/shop.py:{OPEN}"
-    text = f"{at}, again `shop.py:{OPEN}`.\n\n`open_shop` ({at})\n\n`Shop.open_shop` is in /workspace/{at}."
+    text = (
+        f"{at}, again `shop.py:{OPEN}`.\n\n"
+        f"`open_shop` ({at})\n\n`Shop.open_shop` is in /workspace/{at}."
+    )
     grounding = ground(text, FILES)
     assert grounding.summary.total == 1
     assert grounding.citations[0].symbol == "open_shop"
@@ -191,7 +195,10 @@ def test_a_file_without_a_line_is_listed_and_not_counted() -> None:
 
 
 def test_the_rates_are_printed_with_their_parts() -> None:
-    text = f"src/shop.py:1, shop.py:2, text.py:1, gone/away.py:1, src/shop.py:9999 and `open_shop` (src/shop.py:{OPEN})"
+    text = (
+        "src/shop.py:1, shop.py:2, text.py:1, gone/away.py:1, src/shop.py:9999 "
+        f"and `open_shop` (src/shop.py:{OPEN})"
+    )
     summary = ground(text, FILES).summary
     assert (summary.total, summary.grounded, summary.unresolved, summary.hallucinated) == (
         6,
@@ -233,9 +240,9 @@ def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
     assert only("`LIMIT` (a.py:1-2000)", files).status == "hallucinated"
     must = [MustCite(path="a.py", line=1001)]
     assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
-    assert must_cite_recall(ground(f"a.py:{1001 - WIDE + 1}-1001", files).citations, must) == (
-        True,
-    )
+    assert must_cite_recall(
+        ground(f"a.py:{1001 - WIDE_LINES + 1}-1001", files).citations, must
+    ) == (True,)
 
 
 def test_a_citation_past_the_end_earns_no_recall() -> None:
@@ -250,7 +257,10 @@ def test_a_citation_past_the_end_earns_no_recall() -> None:
 
 def test_lines_without_a_path_go_to_the_file_that_bears_them_out() -> None:
     files = MemoryFiles({"src/shop.py": SHOP, "src/tiny.py": "x = 1\n"})
-    text = f"`Shop` lives in `src/shop.py`. It is used by `src/tiny.py`. Closing is `close_shop` (line {CLOSE})."
+    text = (
+        "`Shop` lives in `src/shop.py`. It is used by `src/tiny.py`. "
+        f"Closing is `close_shop` (line {CLOSE})."
+    )
     assert only(text, files).path == "src/shop.py"
     assert only(text.replace("close_shop", "clothe_shop"), files).status == "hallucinated"
 

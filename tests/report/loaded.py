@@ -32,7 +32,7 @@ from runner.records import (
     Step,
     StepVerdict,
     Timings,
-    ToolsSeen,
+    ToolListing,
     Unscored,
     Verdict,
 )
@@ -118,8 +118,8 @@ def fingerprint(of: Cell, **changes: Any) -> Fingerprint:
     return Fingerprint(**given | changes)
 
 
-def tools() -> ToolsSeen:
-    return ToolsSeen(
+def tools() -> ToolListing:
+    return ToolListing(
         names=("find", "read"),
         digest="8" * 64,
         schema_chars=4321,
@@ -282,7 +282,10 @@ SHELL_SCORES = (0.40, 0.50, 0.60, 0.45, 0.55, 0.50)
 
 
 def small_run(**changes: Any) -> LoadedRun:
-    """Six scenarios, one trial; `codegraph` gains about 0.2 everywhere, `cclsp` breaks once and changes nothing otherwise."""
+    """Six scenarios, one trial each.
+
+    `codegraph` gains about 0.2 everywhere; `cclsp` breaks once and changes nothing otherwise.
+    """
     cells = [measured(cell(name), score) for name, score in zip(NAMES, SHELL_SCORES, strict=True)]
     gains = (0.20, 0.22, 0.18, 0.25, 0.15, 0.20)
     cells += [

@@ -27,7 +27,10 @@ def text_of(answer: str) -> str:
 
 
 def test_each_citation_has_its_verdict_its_reason_and_the_file_it_means() -> None:
-    prose = "`App.run` (src/app.py:2) runs. `vanish` is at app.py:1. src/app.py:99 ends. See src/gone.py:1."
+    prose = (
+        "`App.run` (src/app.py:2) runs. `vanish` is at app.py:1. src/app.py:99 ends. "
+        "See src/gone.py:1."
+    )
     answer = f"{prose}\n\n### src/app.py\n- line 3: return\n"
     assert text_of(answer) == (
         "answer.md at 111111111111\n"

@@ -15,8 +15,8 @@ import pytest
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.files import FORMATS, render_json, write_report
-from runner.report.records import Arm, Report
 from runner.report.grid import clean
+from runner.report.records import Arm, Report
 from runner.store import LoadedCell, LoadedRun, RunStore
 from tests.report.loaded import (
     NAMES,
@@ -105,11 +105,11 @@ def test_the_same_run_gives_the_same_bytes_and_reads_back_as_the_same_report(
 def test_a_run_on_disk_is_reported_from_what_the_store_holds(tmp_path: Path) -> None:
     run, store = small_run(), RunStore(tmp_path / "flask-run")
     store.write_plan(run.plan)
-    for seen in run.cells[:7]:
-        assert seen.result is not None
-        assert seen.scorecard is not None
-        store.finish(store.begin(seen.cell), seen.result)
-        store.write_scorecard(seen.scorecard)
+    for item in run.cells[:7]:
+        assert item.result is not None
+        assert item.scorecard is not None
+        store.finish(store.begin(item.cell), item.result)
+        store.write_scorecard(item.scorecard)
     tallies = {one.label: one.tally for one in report_of(store.load()).arms}
     assert (
         tallies["shell"].measured,
@@ -143,7 +143,7 @@ def test_broken_cells_stay_in_the_denominator_and_are_named_with_their_reason() 
 
 def test_dropping_the_bad_cells_from_the_load_shows_them_as_unfinished() -> None:
     run = small_run()
-    kept = tuple(seen for seen in run.cells if seen.measured and seen.cell.scenario in NAMES[:3])
+    kept = tuple(item for item in run.cells if item.measured and item.cell.scenario in NAMES[:3])
     report = report_of(replace(run, cells=kept))
     assert {one.label: (one.tally.planned, one.tally.unfinished) for one in report.arms} == {
         "shell": (6, 3),
@@ -296,8 +296,8 @@ def test_arms_stand_shell_first_then_as_planned_whatever_they_scored() -> None:
 def test_adoption_never_moves_fairness() -> None:
     def with_adoption(value: float) -> Report:
         used = [
-            replace(seen, scorecard=scorecard(seen.cell, 0.6, adoption=value))
-            for seen in pairs(0.1)
+            replace(item, scorecard=scorecard(item.cell, 0.6, adoption=value))
+            for item in pairs(0.1)
         ]
         return report_of(loaded(used))
 
@@ -523,8 +523,8 @@ def test_colour_is_there_when_asked_for_and_only_then() -> None:
 # --- escaping -------------------------------------------------------------------------------
 
 HOSTILE = (
-    "</td><script>alert(1)</script>|pipe\n# heading\x1b[31m\x1b]0;title\x07\u202e`code` [x](javascript:1) & <b>"
-    + "long" * 500
+    "</td><script>alert(1)</script>|pipe\n# heading\x1b[31m\x1b]0;title\x07\u202e`code` "
+    "[x](javascript:1) & <b>" + "long" * 500
 )
 
 
@@ -653,9 +653,9 @@ def test_bars_say_in_words_what_they_show() -> None:
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
     if isinstance(value, dict):
-        return [leaf for key, held in value.items() for leaf in leaves(held, (*path, key))]
+        return [leaf for key, inner in value.items() for leaf in leaves(inner, (*path, key))]
     if isinstance(value, list):
-        return [leaf for held in value for leaf in leaves(held, path)]
+        return [leaf for inner in value for leaf in leaves(inner, path)]
     return [(path, value)]
 
 

@@ -16,6 +16,7 @@ from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
+from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker
 SOURCE = (Path(__file__).parent / "mcp_server.py.txt").read_text(encoding="utf-8")
@@ -30,9 +31,10 @@ def use(engine: Engine, base_image: str, tmp_path: Path) -> Use:
         mode: str,
         work: Callable[[ServerSession], Coroutine[Any, Any, Any]],
         log: ServerLog | None = None,
-        timeout_sec: float = 20,
+        timeout_sec: float = PATIENCE_SEC,
     ) -> Any:
-        spec = ContainerSpec(image=base_image, limits=Limits(memory_mb=512), deadline_sec=120)
+        limits = Limits(memory_mb=512)
+        spec = ContainerSpec(image=base_image, limits=limits, deadline_sec=PATIENCE_SEC)
         argv = ["python3", "-c", SOURCE, mode]
         server_log = log or ServerLog(stderr=StderrFile(tmp_path / "stderr.log"))
 
@@ -56,9 +58,9 @@ async def nothing(session: ServerSession) -> ServerSession:
 
 def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> None:
     async def work(session: ServerSession) -> tuple[str, str, Any]:
-        who = await session.call("whoami", {}, timeout_sec=10)
-        echo = await session.call("echo", {"text": "naïve ☃"}, timeout_sec=10)
-        return who.text, echo.text, session.tools_seen
+        who = await session.call("whoami", {}, timeout_sec=PATIENCE_SEC)
+        echo = await session.call("echo", {"text": "naïve ☃"}, timeout_sec=PATIENCE_SEC)
+        return who.text, echo.text, session.tool_listing
 
     who, echo, tools = use("good", work)
     assert (who, echo) == ("10002 /workspace /var/lib/server", "naïve ☃")
@@ -68,7 +70,8 @@ def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> No
 
 def test_a_result_of_eight_megabytes_arrives_whole(use: Use) -> None:
     async def work(session: ServerSession) -> int:
-        return len((await session.call("big", {"chars": 8_000_000}, timeout_sec=30)).text)
+        result = await session.call("big", {"chars": 8_000_000}, timeout_sec=PATIENCE_SEC)
+        return len(result.text)
 
     assert use("good", work) == 8_000_000
 
@@ -76,17 +79,19 @@ def test_a_result_of_eight_megabytes_arrives_whole(use: Use) -> None:
 def test_a_call_that_hangs_is_an_error_result_and_the_server_goes_on(use: Use) -> None:
     async def work(session: ServerSession) -> tuple[Any, Any]:
         hung = await session.call("hang", {}, timeout_sec=1)
-        return hung, await session.call("echo", {"text": "still here"}, timeout_sec=10)
+        # Nobody would be left to say this, had the hung call lasted until the session's time-out:
+        # the cell's deadline comes before it.
+        after = await session.call("echo", {"text": "still here"}, timeout_sec=PATIENCE_SEC)
+        return hung, after
 
-    hung, after = use("good", work, timeout_sec=60)
+    hung, after = use("good", work)
     assert (hung.text, hung.is_error) == ("hang gave no answer in 1 s", True)
     assert (after.text, after.is_error) == ("still here", False)
-    assert hung.wall_sec < 60, "it ended at the session's time-out, not at the call's"
 
 
 def test_a_server_that_dies_in_a_call_says_so_with_its_last_words(use: Use) -> None:
     async def work(session: ServerSession) -> None:
-        await session.call("die", {}, timeout_sec=10)
+        await session.call("die", {}, timeout_sec=PATIENCE_SEC)
 
     with pytest.raises(
         ServerError, match=r"the server ended while it answered die .*the index is corrupt"
@@ -108,14 +113,14 @@ def test_a_server_that_dies_at_start_says_so_with_its_last_words(use: Use) -> No
 
 def test_a_server_that_floods_stdout_cannot_fill_the_host(use: Use) -> None:
     with pytest.raises(ServerError, match="a line of more than 64,000,000 bytes"):
-        use("flood", nothing, timeout_sec=60)
+        use("flood", nothing)
 
 
 def test_stray_lines_on_stdout_are_counted_and_do_not_stop_a_server(use: Use) -> None:
     log = ServerLog(stderr=StderrFile(None))
 
     async def work(session: ServerSession) -> str:
-        return (await session.call("echo", {"text": "fine"}, timeout_sec=10)).text
+        return (await session.call("echo", {"text": "fine"}, timeout_sec=PATIENCE_SEC)).text
 
     assert use("babble", work, log) == "fine"
     assert (log.stray_lines, log.stray[0]) == (50, "loading 0")

@@ -1,4 +1,4 @@
-"""A small repository, a scenario on it, its rubric and answers of different quality: what the scoring tests score."""
+"""What the scoring tests score: a small repository, a scenario, its rubric, and several answers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ repository: {kind: git, url: /shop, commit: "00000000000000000000000000000000000
 budget: {tokens: 10000, wall_sec: 100, actions: 20}
 steps:
   - name: trace
-    prompt: A message is lost when the disk is full. Show every place it passes on its way, with lines, so that I can change one of them.
+    prompt: A message is lost when the disk is full. Show every place it passes on its way, with
+      lines, so that I can change one of them.
     checks:
       - {kind: word, value: deliver}
       - {kind: word, value: retry_failed}
@@ -138,25 +139,33 @@ steps:
 GOOD = (
     """Two files matter.
 
-1. `Queue.deliver` (shop/queue.py:11) tries to store the message and appends it to the `failed` list when that does not work.
+1. `Queue.deliver` (shop/queue.py:11) tries to store the message and appends it to the `failed` \
+list when that does not work.
 2. `Queue.retry_failed` (shop/queue.py:38) delivers everything that was kept once more.
 3. `Store.put` (shop/store.py:2) is the base: it raises until a subclass implements it.
 
-Only `OSError` is caught, since a full disk is the one failure that passes. The list is emptied before the retry starts, so a message
+Only `OSError` is caught, since a full disk is the one failure that passes. The list is emptied \
+before the retry starts, so a message
 that fails twice is there once.""",
-    "`OSError` is the only one handled, so any other error escapes from `deliver` (shop/queue.py:13) to whoever called it.",
+    "`OSError` is the only one handled, so any other error escapes from `deliver` "
+    "(shop/queue.py:13) to whoever called it.",
 )
 THIN = (
-    "`Queue.deliver` (shop/queue.py:11) keeps the message in its `failed` list when it cannot be stored.",
-    "Another error would propagate out of `deliver` (shop/queue.py:11), which handles `OSError` alone.",
+    "`Queue.deliver` (shop/queue.py:11) keeps the message in its `failed` list when it "
+    "cannot be stored.",
+    "Another error would propagate out of `deliver` (shop/queue.py:11), which handles "
+    "`OSError` alone.",
 )
 UNCITED = (
-    """`Queue.deliver` appends the message to the `failed` list when the store does not take it, and `retry_failed` delivers it again later.
-The base `put` raises until a subclass implements it. Only `OSError` is caught, and the list is emptied before the retry starts.""",
+    """`Queue.deliver` appends the message to the `failed` list when the store does not take \
+it, and `retry_failed` delivers it again later.
+The base `put` raises until a subclass implements it. Only `OSError` is caught, and the list is \
+emptied before the retry starts.""",
     "Any other error than `OSError` escapes from `deliver` to whoever called it.",
 )
 INVENTED = (
-    """1. `Queue.deliver` (shop/queue.py:211) appends the message to the `failed` list when the store does not take it.
+    """1. `Queue.deliver` (shop/queue.py:211) appends the message to the `failed` list when \
+the store does not take it.
 2. `Queue.retry_failed` (shop/queue.py:340) delivers everything that was kept once more.
 3. `Store.put` (shop/store.py:77) raises until a subclass implements it.
 

@@ -1,14 +1,18 @@
-"""report.html: one file that needs nothing else. No script, no request, readable on a phone, in the dark, and on paper."""
+"""report.html: one file that needs nothing else.
+
+No script and no request; readable on a phone, in the dark, and on paper.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from runner.report import tables
-from runner.report.records import Report
 from runner.report.grid import Bar, clean
+from runner.report.records import Report
 
 TEMPLATES = Path(__file__).parent
 
@@ -18,6 +22,7 @@ def render(report: Report) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
+        # A misspelt name is an error: by default it would be an empty cell that nobody misses.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -25,25 +30,18 @@ def render(report: Report) -> str:
     environment.globals["slug"] = slug
     environment.filters["clean"] = clean
     environment.filters["percent"] = percent
-    return environment.get_template("report.html").render(
-        report=report, tables=tables, describe=describe
-    )
+    template = environment.get_template("report.html")
+    return template.render(report=report, tables=tables, describe=describe)
 
 
 def slug(text: str) -> str:
-    """A heading's anchor."""
-    return (
-        "-".join(
-            "".join(
-                char if char.isascii() and char.isalnum() else " " for char in text.lower()
-            ).split()
-        )
-        or "section"
-    )
+    """A heading's anchor: `Cells: planned, measured` -> `cells-planned-measured`."""
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower())) or "section"
 
 
 def percent(value: float) -> str:
     """A figure in [0, 1] as a place on a bar 100 wide."""
+    # An interval may reach past 1; unclamped, its whisker would be drawn over the next column.
     return f"{min(max(value, 0.0), 1.0) * 100:.1f}"
 
 
@@ -52,4 +50,6 @@ def describe(bar: Bar) -> str:
     words = f"fairness {bar.value:.3f}"
     if bar.low is not None and bar.high is not None:
         words += f", 95 % interval {bar.low:.3f} to {bar.high:.3f}"
-    return words if bar.shell is None else f"{words}; shell {bar.shell:.3f}"
+    if bar.shell is not None:
+        words += f"; shell {bar.shell:.3f}"
+    return words

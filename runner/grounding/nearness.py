@@ -1,0 +1,164 @@
+"""How near a symbol is to cited lines, and how often random lines would be as near."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeGuard
+
+from runner.grounding.outlines import TextOnly
+from runner.grounding.patterns import Interval
+from runner.grounding.pointing import TOLERANCE, WIDE_LINES
+from runner.grounding.symbols import Places, SourceFile
+
+MatchKind = Literal["definition", "use", "span", "text"]
+
+
+class Match(NamedTuple):
+    """What of a symbol is within reach of cited lines."""
+
+    kind: MatchKind
+    distance: int
+    """Lines; 0 if the citation touches it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distances:
+    """Lines between a citation and the nearest of each kind; None if there is none."""
+
+    definition: int | None = None
+    use: int | None = None
+    span: int | None = None
+    """To a definition's body."""
+    text: int | None = None
+    """To the bare name; measured only if no parse can be trusted around the lines."""
+
+    def match(self) -> Match | None:
+        """What is within reach, a definition first; None if nothing is."""
+        if _is_near(self.definition):
+            return Match("definition", self.definition)
+        if _is_near(self.use):
+            return Match("use", self.use)
+        # A body may be a thousand lines: five lines behind its end belong to the next one.
+        if self.span == 0:
+            return Match("span", 0)
+        if _is_near(self.text):
+            return Match("text", self.text)
+        return None
+
+    def nearest(self) -> int | None:
+        """Lines to what matches or, if nothing does, to the nearest word of it."""
+        match = self.match()
+        if match:
+            return match.distance
+        return smallest((self.definition, self.use, self.text))
+
+
+def _is_near(distance: int | None) -> TypeGuard[int]:
+    return distance is not None and distance <= TOLERANCE
+
+
+def is_wide(lines: Interval) -> bool:
+    """`a.py:1-99999` points nowhere: it would be near every symbol."""
+    start, end = lines
+    return end - start >= WIDE_LINES
+
+
+def needs_text(file: SourceFile, lines: Interval) -> bool:
+    """True if a bare word must do as evidence: no outline, or a broken one around the lines."""
+    return isinstance(file.outline, TextOnly) or file.broken_near(*lines, TOLERANCE)
+
+
+def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
+    """How far the symbol is from the lines; from their two ends if the range is wide."""
+    places = file.places(symbol)
+    by_text = needs_text(file, lines)
+    if not is_wide(lines):
+        return _distances(places, lines, by_text=by_text)
+    start, end = lines
+    from_start = _distances(places, (start, start), by_text=by_text)
+    from_end = _distances(places, (end, end), by_text=by_text)
+    return Distances(
+        definition=smallest((from_start.definition, from_end.definition)),
+        use=smallest((from_start.use, from_end.use)),
+        span=smallest((from_start.span, from_end.span)),
+        text=smallest((from_start.text, from_end.text)),
+    )
+
+
+def _distances(places: Places, lines: Interval, *, by_text: bool) -> Distances:
+    text = None
+    if by_text:
+        text = _to_nearest(places.words, lines)
+    return Distances(
+        definition=smallest(gap((d.header, d.line), lines) for d in places.definitions),
+        use=_to_nearest(places.uses, lines),
+        span=smallest(gap((d.start, d.end), lines) for d in places.definitions),
+        text=text,
+    )
+
+
+def _to_nearest(ascending: Sequence[int], lines: Interval) -> int | None:
+    """Lines between an interval and the nearest of some lines; 0 inside it."""
+    place = bisect.bisect_left(ascending, lines[0])
+    neighbours = ascending[max(0, place - 1) : place + 1]
+    return smallest(gap((line, line), lines) for line in neighbours)
+
+
+def gap(one: Interval, other: Interval) -> int:
+    """Lines between two intervals; 0 if they touch."""
+    return max(0, one[0] - other[1], other[0] - one[1])
+
+
+def smallest(distances: Iterable[int | None]) -> int | None:
+    return min((distance for distance in distances if distance is not None), default=None)
+
+
+# --- chance ---------------------------------------------------------------------------------
+
+
+class Chances:
+    """How likely citations would be grounded at random lines of the same file."""
+
+    def __init__(self) -> None:
+        # Without this, a spray of one symbol over every line would take quadratic time.
+        self._known: dict[tuple[str, str, int], float] = {}
+
+    def of(self, file: SourceFile, symbol: str | None, lines: Interval) -> float:
+        """0 to 1: the share of places for an interval of this width that reach the symbol."""
+        if file.line_count == 0:
+            return 0.0
+        if symbol is None:
+            return 1.0
+        width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
+        key = (file.path, symbol, width)
+        if key not in self._known:
+            self._known[key] = _share(file, symbol, width)
+        return self._known[key]
+
+
+def _share(file: SourceFile, symbol: str, width: int) -> float:
+    starts = file.line_count - width + 1
+    reaching = counted_to = 0
+    for low, high in sorted(_reached(file, symbol)):
+        # A first line may reach several places, and counts once.
+        first = max(low - width + 1, counted_to + 1, 1)
+        last = min(high, starts)
+        if last >= first:
+            reaching += last - first + 1
+            counted_to = last
+    return reaching / starts
+
+
+def _reached(file: SourceFile, symbol: str) -> Iterator[Interval]:
+    """The intervals from which the symbol is within reach."""
+    places = file.places(symbol)
+    for definition in places.definitions:
+        yield definition.header - TOLERANCE, definition.line + TOLERANCE
+        yield definition.start, definition.end
+    lines = places.uses
+    if isinstance(file.outline, TextOnly):
+        lines = places.words
+    for line in lines:
+        yield line - TOLERANCE, line + TOLERANCE

@@ -1,0 +1,355 @@
+"""What one parse of a file says: its definitions, the bytes that are no code, the broken lines.
+
+tree-sitter parses a cited blob when it is first asked about, never a whole tree. What a parse says
+is kept as an Outline, which is small enough to cache.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import tree_sitter
+
+from runner.grounding.cache import Cache
+from runner.grounding.grammars import Grammar, grammar, language_of
+
+LARGEST_BYTES = 2_000_000
+"""Trees take 27 times the source (measured); a larger file is generated or data, and is searched as
+text."""
+PARSE_SEC = 10.0
+_CHUNK_BYTES = 65_536
+_END_OF_FILE = 2**62
+
+
+class Definition(NamedTuple):
+    """One definition. Lines are 1-based and inclusive."""
+
+    name: str
+    owners: tuple[str, ...]
+    """Names of what encloses it, Go's receiver, Rust's impl type and trait, C++'s scope."""
+    header: int
+    """First line of its decorators, attributes and doc comment."""
+    line: int
+    """Of the name."""
+    start: int
+    end: int
+    at: int
+    """Byte of the name."""
+
+
+class Outline(NamedTuple):
+    definitions: tuple[Definition, ...]
+    mute: tuple[int, ...]
+    """Bytes in comments and strings: start, end, start, end, …, ascending. Interpolated code is
+    left out."""
+    broken: tuple[tuple[int, int], ...]
+    """Lines that a parse error touches: first and last of each."""
+
+
+class TextOnly(NamedTuple):
+    """No outline, and why."""
+
+    reason: str
+
+
+def outline_of(path: str, source: bytes, blob_sha: str, cache: Cache | None) -> Outline | TextOnly:
+    """The outline of a blob, out of the cache if it is there."""
+    loaded = _grammar_for(path, source)
+    if isinstance(loaded, TextOnly):
+        return loaded
+    if cache is None:
+        return _parse(source, loaded)
+    key = f"outline {loaded.identity} {blob_sha}"
+    cached = _from_json(cache.get(key))
+    if cached is not None:
+        return cached
+    outline = _parse(source, loaded)
+    # A parse that ran out of time may have met a busy machine: it is tried again.
+    if isinstance(outline, Outline):
+        cache.put(key, json.dumps(outline, separators=(",", ":")).encode())
+    return outline
+
+
+def _grammar_for(path: str, source: bytes) -> Grammar | TextOnly:
+    if len(source) > LARGEST_BYTES:
+        return TextOnly(f"larger than {LARGEST_BYTES // 1_000_000} MB, searched as text")
+    language = language_of(path, source)
+    if language is None:
+        return TextOnly("no grammar for this kind of file, searched as text")
+    loaded = grammar(language)
+    if loaded is None:
+        return TextOnly(f"the grammar for {language} is not installed, searched as text")
+    return loaded
+
+
+def _from_json(data: bytes | None) -> Outline | None:
+    """A cached outline; None if there is none or it is damaged."""
+    try:
+        definitions, mute, broken = json.loads(data or b"")
+        return Outline(
+            definitions=tuple(_definition(fields) for fields in definitions),
+            mute=tuple(map(int, mute)),
+            broken=tuple((int(first), int(last)) for first, last in broken),
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def _definition(fields: Iterable[Any]) -> Definition:
+    name, owners, *numbers = fields
+    header, line, start, end, at = map(int, numbers)
+    return Definition(name, tuple(owners), header, line, start, end, at)
+
+
+# --- parsing --------------------------------------------------------------------------------
+
+
+def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
+    source = loaded.prelude + source
+    tree = _tree(source, loaded)
+    if tree is None:
+        return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
+    captures = _Captures(source, tree.root_node, loaded)
+    outline = captures.outline()
+    shift = len(loaded.prelude)
+    if not shift:
+        return outline
+    definitions = tuple(d._replace(at=d.at - shift) for d in outline.definitions)
+    mute = tuple(at - shift for at in outline.mute)
+    return outline._replace(definitions=definitions, mute=mute)
+
+
+def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
+    """None if the parse takes too long."""
+    deadline = time.monotonic() + PARSE_SEC
+
+    def chunk(offset: int, _point: object) -> bytes:
+        return source[offset : offset + _CHUNK_BYTES]
+
+    def late(*_: object) -> bool:
+        return time.monotonic() > deadline
+
+    try:
+        # A parse of bytes cannot be stopped: the core ignores progress_callback there.
+        return tree_sitter.Parser(loaded.language).parse(chunk, progress_callback=late)
+    except ValueError:
+        return None
+
+
+class _Draft(NamedTuple):
+    """A definition before its owners and its header are known."""
+
+    name: str
+    scope: tuple[str, ...]
+    """Written with the name: C++'s `Shop::`, Go's receiver."""
+    line: int
+    start: int
+    end: int
+    begin: int
+    close: int
+    """Bytes of the whole node."""
+
+
+class _Block(NamedTuple):
+    """What may enclose definitions."""
+
+    begin: int
+    close: int
+    name: str
+    at: int | None
+    """Byte of the name if it is a definition itself; None for a scope, such as Rust's impl."""
+
+
+Match = dict[str, list[tree_sitter.Node]]
+
+
+class _Captures:
+    """What a grammar's query finds in one source."""
+
+    def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
+        self.source = source
+        self.root = root
+        self.prelude = loaded.prelude
+        self.drafts: dict[int, _Draft] = {}
+        """By the byte of the name."""
+        self.scopes: list[_Block] = []
+        self.nodes: Match = {"comment": [], "string": [], "code": [], "header": []}
+        for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
+            self._take(match)
+
+    def outline(self) -> Outline:
+        broken: Iterable[tuple[int, int]] = ()
+        if self.root.has_error:
+            broken = _broken(self.root)
+        quiet = self.nodes["comment"] + self.nodes["string"]
+        return Outline(
+            definitions=tuple(self._definitions()),
+            mute=_mute(quiet, self.nodes["code"]),
+            broken=tuple(broken),
+        )
+
+    def _take(self, match: Match) -> None:
+        if "definition" in match:
+            self._take_definition(match)
+        elif "scope" in match:
+            whole = match["scope"][0]
+            for node in match["scope.name"]:
+                block = _Block(whole.start_byte, whole.end_byte, self._text(node), None)
+                self.scopes.append(block)
+        else:
+            for kind, nodes in match.items():
+                self.nodes[kind] += nodes
+
+    def _take_definition(self, match: Match) -> None:
+        """One name may match several patterns (a decorated function): its widest counts."""
+        whole = match["definition"][0]
+        for node in match.get("name", match.get("qualified", [])):
+            known = self.drafts.get(node.start_byte)
+            if known and known.close - known.begin >= whole.end_byte - whole.start_byte:
+                continue
+            self.drafts[node.start_byte] = self._draft(node, whole, match)
+
+    def _draft(self, node: tree_sitter.Node, whole: tree_sitter.Node, match: Match) -> _Draft:
+        parts = [self._text(node)]
+        if "qualified" in match:  # Shop::open, Shop.open, Shop:open
+            parts = re.split(r"::|\.|:", parts[0])
+        *scope, name = parts
+        scope += [self._text(receiver) for receiver in match.get("receiver", ())]
+        return _Draft(
+            name=name.strip().strip("\"'").lstrip("$@:"),  # "quoted", $php, @ruby, :symbol
+            scope=tuple(scope),
+            line=node.end_point[0] + 1,
+            start=whole.start_point[0] + 1,
+            end=_last_line(whole),
+            begin=whole.start_byte,
+            close=whole.end_byte,
+        )
+
+    def _text(self, node: tree_sitter.Node) -> str:
+        # node.text reads through the callback: 30 times slower.
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _definitions(self) -> Iterator[Definition]:
+        first_lines = self._first_lines_above()
+        owners = _owners(self._blocks())
+        for at, draft in sorted(self.drafts.items()):
+            yield Definition(
+                name=draft.name,
+                owners=(*draft.scope, *owners[at]),
+                header=_header(draft.start, first_lines),
+                line=draft.line,
+                start=draft.start,
+                end=draft.end,
+                at=at,
+            )
+
+    def _blocks(self) -> Iterator[_Block]:
+        for at, draft in self.drafts.items():
+            yield _Block(draft.begin, draft.close, draft.name, at)
+        yield from self.scopes
+
+    def _first_lines_above(self) -> dict[int, int]:
+        """Last line -> first line of each comment and attribute on lines of its own."""
+        first_lines: dict[int, int] = {}
+        for node in self.nodes["comment"] + self.nodes["header"]:
+            begin = node.start_byte
+            if self.prelude and not begin:  # the prelude is a comment itself
+                continue
+            # `x = 1 // trailing` says nothing of the line below.
+            if not self.source[begin - node.start_point[1] : begin].strip():
+                first_lines[_last_line(node)] = node.start_point[0] + 1
+        return first_lines
+
+
+def _last_line(node: tree_sitter.Node) -> int:
+    """A node that ends at column 0 (C's preprocessor lines do) ends on the line before."""
+    row, column = int(node.end_point[0]), int(node.end_point[1])
+    if column or row == node.start_point[0]:
+        return row + 1
+    return row
+
+
+def _header(start: int, first_lines: dict[int, int]) -> int:
+    while start - 1 in first_lines:
+        start = min(first_lines[start - 1], start - 1)
+    return start
+
+
+def _owners(blocks: Iterable[_Block]) -> dict[int, tuple[str, ...]]:
+    """The names of what encloses each definition, outermost first, by the byte of its name."""
+    owners: dict[int, tuple[str, ...]] = {}
+    enclosing: list[_Block] = []
+    for block in sorted(blocks, key=lambda block: (block.begin, -block.close)):
+        enclosing = [outer for outer in enclosing if outer.close > block.begin]
+        if block.at is not None:
+            # Names that share one node (`a, b = …`) do not enclose each other.
+            outers = [outer.name for outer in enclosing if outer[:2] != block[:2]]
+            owners[block.at] = tuple(outers)
+        enclosing.append(block)
+    return owners
+
+
+def _broken(root: tree_sitter.Node) -> list[tuple[int, int]]:
+    """Lines of every error and missing node; walks only the subtrees that have one."""
+    lines: list[tuple[int, int]] = []
+    queue = [root]
+    while queue:
+        node = queue.pop()
+        if node.is_error or node.is_missing:
+            lines.append((node.start_point[0] + 1, node.end_point[0] + 1))
+        elif node.has_error:
+            queue += node.children
+    return sorted(lines)
+
+
+# --- comments and strings -------------------------------------------------------------------
+
+
+class _Region(NamedTuple):
+    begin: int
+    close: int
+    mute: bool
+
+
+def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -> tuple[int, ...]:
+    """Bytes where the innermost of the nested nodes is a comment or a string."""
+    regions = [_Region(node.start_byte, node.end_byte, True) for node in quiet]
+    regions += [_Region(node.start_byte, node.end_byte, False) for node in code]
+    bounds = _MuteBounds()
+    for region in sorted(regions, key=lambda region: (region.begin, -region.close, region.mute)):
+        bounds.close_until(region.begin)
+        bounds.open(region)
+    bounds.close_until(_END_OF_FILE)
+    return tuple(bounds.bytes)
+
+
+class _MuteBounds:
+    """Where mute text begins and ends, as nested regions open and close in order."""
+
+    def __init__(self) -> None:
+        self.bytes: list[int] = []
+        self._open: list[_Region] = []
+
+    def open(self, region: _Region) -> None:
+        if region.mute != self._mute():
+            self._switch(region.begin)
+        self._open.append(region)
+
+    def close_until(self, at: int) -> None:
+        while self._open and self._open[-1].close <= at:
+            region = self._open.pop()
+            if region.mute != self._mute():
+                self._switch(region.close)
+
+    def _mute(self) -> bool:
+        return bool(self._open) and self._open[-1].mute
+
+    def _switch(self, at: int) -> None:
+        if self.bytes and self.bytes[-1] == at:
+            self.bytes.pop()  # two neighbouring strings are one mute run
+        else:
+            self.bytes.append(at)

@@ -1,0 +1,150 @@
+"""From verified citations to the rates of an answer (DESIGN.md, Citations)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from runner.grounding.nearness import gap, is_wide
+from runner.grounding.patterns import Interval
+from runner.grounding.pointing import TOLERANCE
+from runner.records import Citation, GroundingSummary, MustCite
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    citation: Citation
+    chance: float
+    """0 to 1: of being grounded, were its lines random."""
+
+
+def is_resolved(citation: Citation) -> bool:
+    """True if the path is exactly one file of the commit."""
+    return citation.resolution in ("exact", "suffix")
+
+
+def distinct(verified: Iterable[Verified]) -> list[Verified]:
+    """Each citation once, by file and lines; a symbol that fails there is one of its own."""
+    first: dict[tuple[object, ...], Verified] = {}
+    for one in verified:
+        key = _identity(one.citation)
+        known = first.get(key)
+        # The one that names a symbol says more than bare lines do.
+        if known is None or (known.citation.symbol is None and one.citation.symbol is not None):
+            first[key] = one
+    once = list(first.values())
+    redundant = _Redundant([one.citation for one in once])
+    return [one for one in once if not redundant.has(one.citation)]
+
+
+def _identity(citation: Citation) -> tuple[object, ...]:
+    # `shop.py:3` and `src/shop.py:3` are one place, whatever the spelling of the path.
+    resolution = "resolved" if is_resolved(citation) else citation.resolution
+    failed = None
+    if citation.status == "hallucinated" and citation.held_by is None:
+        # A valid symbol cannot hide an invalid one.
+        failed = citation.symbol
+    return citation.path, resolution, citation.start, citation.end, failed
+
+
+class _Redundant:
+    """What another citation of the answer says too, and better."""
+
+    def __init__(self, citations: Sequence[Citation]) -> None:
+        self._cited_files: set[str] = set()
+        self._failing_places: set[tuple[object, ...]] = set()
+        for citation in citations:
+            if citation.start is not None:
+                self._cited_files.add(citation.path)
+            if citation.symbol and citation.status == "hallucinated":
+                self._failing_places.add(_place(citation))
+
+    def has(self, citation: Citation) -> bool:
+        if citation.start is None:  # the file is cited with a line too
+            return citation.path in self._cited_files
+        if citation.symbol is not None or citation.status == "unresolved":
+            return False
+        # Bare lines would be a second citation of a place that a failing symbol is claimed for.
+        return _place(citation) in self._failing_places
+
+
+def _place(citation: Citation) -> tuple[object, ...]:
+    return citation.path, citation.start, citation.end
+
+
+# --- rates ----------------------------------------------------------------------------------
+
+
+def summarise(verified: Sequence[Verified]) -> GroundingSummary:
+    """The parts of the rates, over citations with a line."""
+    counted = [one for one in verified if one.citation.start is not None]
+    citations = [one.citation for one in counted]
+    total = len(citations)
+    statuses = Counter(citation.status for citation in citations)
+    resolutions = Counter(citation.resolution for citation in citations)
+    grounded = [citation for citation in citations if citation.status == "grounded"]
+    exact = sum(citation.resolution == "exact" for citation in grounded)
+    resolved = sum(is_resolved(citation) for citation in grounded)
+    defined = sum(citation.held_by == "definition" for citation in grounded)
+    named = sum(citation.symbol is not None and is_resolved(citation) for citation in citations)
+    return GroundingSummary(
+        total=total,
+        grounded=statuses["grounded"],
+        unresolved=statuses["unresolved"],
+        hallucinated=statuses["hallucinated"],
+        exact=resolutions["exact"],
+        suffix=resolutions["suffix"],
+        ambiguous=resolutions["ambiguous"],
+        missing=resolutions["missing"],
+        other_commit=resolutions["other_commit"],
+        definition_only=defined,
+        with_symbol=named,
+        strict_rate=_rate(exact, total),
+        headline_rate=_rate(resolved, total),
+        definition_rate=_rate(defined, named),
+        chance_rate=_rate(sum(one.chance for one in counted), total),
+    )
+
+
+def _rate(part: float, whole: int) -> float | None:
+    """None for no citations at all: 0 would read as all of them wrong."""
+    if not whole:
+        return None
+    return part / whole
+
+
+# --- must-cite recall -----------------------------------------------------------------------
+
+
+def must_cite_recall(
+    citations: Iterable[Citation], must_cite: Sequence[MustCite]
+) -> tuple[bool, ...]:
+    """For each location: does a citation of exactly one file come within ±5 lines of it?
+
+    A symbol that is elsewhere in the file is no bar: the place was shown, and precision counts the
+    error.
+    """
+    shown: dict[str, list[Interval]] = defaultdict(list)
+    for citation in citations:
+        lines = _lines_shown(citation)
+        if lines:
+            shown[citation.path].append(lines)
+    return tuple(_is_shown(must, shown[must.path]) for must in must_cite)
+
+
+def _lines_shown(citation: Citation) -> Interval | None:
+    """The lines of a citation; None if it shows none, or so many that it would find everything."""
+    if citation.start is None or citation.end is None or not is_resolved(citation):
+        return None
+    lines = citation.start, citation.end
+    # A hallucinated citation with a distance has lines that exist: only its symbol is elsewhere.
+    exists = citation.status == "grounded" or citation.distance is not None
+    if not exists or is_wide(lines):
+        return None
+    return lines
+
+
+def _is_shown(must: MustCite, shown: Iterable[Interval]) -> bool:
+    wanted = must.line, must.end or must.line
+    return any(gap(lines, wanted) <= TOLERANCE for lines in shown)
