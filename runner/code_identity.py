@@ -20,8 +20,7 @@ _SPELLING = frozenset({"type_comment", "kind", "ctx"})
 
 def code_digest(sources: Iterable[Path]) -> Sha256:
     """Of what the Python files do, in the order given; the same on every Python we support."""
-    trees = [ast.parse(path.read_bytes()) for path in sources]
-    return digest_of([_plain(tree) for tree in trees])
+    return digest_of([_plain(ast.parse(path.read_bytes())) for path in sources])
 
 
 # --- which files ----------------------------------------------------------------------------
@@ -71,13 +70,15 @@ def _imports(path: Path, module: str) -> Iterator[str]:
     """The names that a module imports; of `from a import b`, both `a` and `a.b`."""
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            for alias in node.names:
+                yield alias.name
         elif isinstance(node, ast.ImportFrom):
             if node.level:
                 raise ValueError(f"{module}: a relative import, which nothing here follows")
             source = node.module or ""
             yield source
-            yield from (f"{source}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                yield f"{source}.{alias.name}"
 
 
 # --- a tree without its spelling ------------------------------------------------------------

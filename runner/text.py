@@ -17,6 +17,14 @@ def fold(text: str) -> str:
     return _INVISIBLE.sub("", normalised).translate(_TYPOGRAPHIC)
 
 
+def at_word_edges(body: str, value: str) -> str:
+    """The pattern `body`, which matches `value`, for where that is no part of a longer word."""
+    # An edge that is no word character (`C++`, `(…)`) needs no boundary: nothing can continue it.
+    before = r"(?<!\w)" if re.match(r"\w", value) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", value) else ""
+    return before + body + after
+
+
 def cut(text: str, limit_chars: int) -> tuple[str, bool]:
     """Head and tail of a text, and True if something was left out between them."""
     return join_cut(text[:limit_chars], text[limit_chars:], len(text), limit_chars)

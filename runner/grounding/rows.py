@@ -42,6 +42,11 @@ def _relative(path: str) -> str:
     return path.removeprefix("file://").removeprefix(f"{SANDBOX_ROOT}/").removeprefix("./")
 
 
+def _shown(text: str) -> str:
+    # A minified file is one line of a megabyte.
+    return text[:MAX_TEXT_CHARS]
+
+
 # --- text -----------------------------------------------------------------------------------
 
 _NAME = r"[\w@.+\-]+"
@@ -87,8 +92,7 @@ def _text_rows(text: str, path: str = "") -> Iterator[Row]:
             continue
         numbered = _NUMBERED.match(line)
         if numbered and path:
-            shown = numbered["text"][:MAX_TEXT_CHARS]
-            yield Row(path=path, line=int(numbered["line"]), text=shown)
+            yield Row(path=path, line=int(numbered["line"]), text=_shown(numbered["text"]))
         elif named := _NAMES_FILE.search(line):
             path = _relative(named["path"])
 
@@ -96,8 +100,8 @@ def _text_rows(text: str, path: str = "") -> Iterator[Row]:
 def _located_rows(line: str) -> Iterator[Row]:
     for match in _LOCATED.finditer(line):
         # A place without text of its own, as in a list of callers: the line around it says why.
-        text = (match["text"] or line).strip("\r")[:MAX_TEXT_CHARS]
-        yield Row(path=_relative(match["path"]), line=int(match["line"]), text=text)
+        text = (match["text"] or line).strip("\r")
+        yield Row(path=_relative(match["path"]), line=int(match["line"]), text=_shown(text))
 
 
 # --- JSON -----------------------------------------------------------------------------------
@@ -142,8 +146,8 @@ def _object_rows(value: dict[str, Any], path: str) -> Iterator[Row]:
         path = _relative(named)
     line = _first_of(value, _LINE_KEYS, int)
     if path and line is not None:
-        shown = _first_of(value, _TEXT_KEYS, str) or ""
-        yield Row(path=path, line=line, text=shown.split("\n")[0][:MAX_TEXT_CHARS])
+        text = _first_of(value, _TEXT_KEYS, str) or ""
+        yield Row(path=path, line=line, text=_shown(text.split("\n")[0]))
     for key, item in value.items():
         # {"src/a.py": [{"line": 4}]}
         is_file = re.fullmatch(_PATH, _relative(key))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,9 +62,12 @@ def json_objects(text: str) -> Iterator[Line]:
 
     A line cut by a kill, or one that is no object, is passed over.
     """
-    items: Iterable[Any] = map(_parse, text.split("\n"))
     if text.lstrip().startswith("["):
-        items = _parse(text) or ()
+        return _objects(_parse(text) or ())
+    return _objects(map(_parse, text.split("\n")))
+
+
+def _objects(items: Iterable[Any]) -> Iterator[Line]:
     for item in items:
         if isinstance(item, dict):
             yield item
@@ -90,9 +94,12 @@ def roots_of(lines: Iterable[Line]) -> tuple[str, ...]:
 def events_in(lines: Iterable[Line]) -> Iterator[Event]:
     """The main agent's events, as ours."""
     reader = _Reader()
-    for line in lines:
-        if not line.get("isSidechain") and not line.get("parent_tool_use_id"):
-            yield from reader.read(line)
+    for line in filterfalse(_is_of_subagent, lines):
+        yield from reader.read(line)
+
+
+def _is_of_subagent(line: Line) -> bool:
+    return bool(line.get("isSidechain") or line.get("parent_tool_use_id"))
 
 
 # --- one line after the other ---------------------------------------------------------------
@@ -185,8 +192,7 @@ class _Reader:
         for block in results:
             yield self._tool_result(block)
         spoken = _spoken(blocks)
-        # Reminders that the harness slips in speak as the user too, and are no prompt.
-        if not spoken or results or line.get("isMeta") or line.get("isSynthetic"):
+        if not spoken or results or _is_reminder(line):
             return
         if self.turn >= 0 and not self.has_ended:
             yield StepEnd(step=self.step, stop="end")
@@ -229,11 +235,16 @@ class _Reader:
         return any(final.strip() in text or text.strip() in final for text in self.prose)
 
 
+def _is_reminder(line: Line) -> bool:
+    """Text that the harness slips in as the user's: no prompt begins with it."""
+    return bool(line.get("isMeta") or line.get("isSynthetic"))
+
+
 def _blocks(message: Line) -> list[Line]:
     """A message's content; a plain text is one block."""
     content = message.get("content")
     if isinstance(content, list):
-        return [block for block in content if isinstance(block, dict)]
+        return list(_objects(content))
     return [{"type": "text", "text": content}]
 
 
@@ -247,10 +258,11 @@ def _spoken(blocks: Iterable[Line]) -> str:
 
 def _result_text(content: object) -> str:
     """What a tool's result holds as text; images and other parts are empty lines."""
+    if isinstance(content, str):
+        return content
     if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict)]
-        return "\n".join(str(part.get("text", "")) for part in parts)
-    return content if isinstance(content, str) else ""
+        return "\n".join(str(part.get("text", "")) for part in _objects(content))
+    return ""
 
 
 def _count(usage: Line, key: str) -> int:

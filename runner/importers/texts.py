@@ -89,4 +89,4 @@ def _prose_by_step(events: Iterable[Event]) -> tuple[str, ...]:
             steps.setdefault(event.step, [])
         elif isinstance(event, Prose):
             steps.setdefault(event.step, []).append(event.text)
-    return tuple("\n\n".join(parts) for _, parts in sorted(steps.items()))
+    return tuple("\n\n".join(steps[step]) for step in sorted(steps))

@@ -121,14 +121,15 @@ def _identity() -> str:
 def _judge_steps(
     rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
 ) -> Iterator[StepVerdict]:
-    answers = {step.name: step for step in answer}
-    places = {step.name: asked for step, asked in zip(answer, must_find, strict=True)}
+    answered: dict[str, tuple[AnswerStep, Sequence[MustCite]]] = {}
+    for step_answer, places in zip(answer, must_find, strict=True):
+        if step_answer.text.strip():
+            answered[step_answer.name] = step_answer, places
     for step in rubric.steps:
-        step_answer = answers.get(step.name)
-        if step_answer is None or not step_answer.text.strip():
-            yield _unanswered(step)
+        if step.name in answered:
+            yield _judge_step(step, *answered[step.name])
         else:
-            yield _judge_step(step, step_answer, places[step.name])
+            yield _unanswered(step)
 
 
 def _unanswered(step: RubricStep) -> StepVerdict:
@@ -152,17 +153,18 @@ def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCi
 def _judge_criterion(
     name: str, criterion: Criterion, credit_of: dict[FactKey, _Credit]
 ) -> CriterionVerdict:
+    weights: list[float] = []
     earned: list[float] = []
     short: list[str] = []
     for index, fact in enumerate(criterion.facts):
         credit = credit_of[name, index]
+        weights.append(fact.weight)
         earned.append(fact.weight * credit.worth)
         if credit.worth < CITED:
             short.append(f"{credit.why}: {fact.says}")
-    total = math.fsum(fact.weight for fact in criterion.facts)
-    met = len(criterion.facts) - len(short)
-    reason = "; ".join([f"{met} of {len(criterion.facts)} facts", *short])
-    return CriterionVerdict(score=min(1.0, math.fsum(earned) / total), reason=reason)
+    score = math.fsum(earned) / math.fsum(weights)
+    met = f"{len(weights) - len(short)} of {len(weights)} facts"
+    return CriterionVerdict(score=min(1.0, score), reason="; ".join([met, *short]))
 
 
 # --- credits --------------------------------------------------------------------------------
@@ -174,6 +176,12 @@ class _Credit:
     why: str = ""
     """Why it is not whole."""
 
+    def times(self, share: float, why: str) -> _Credit:
+        """What is left of it; nothing stays nothing, for its own reason."""
+        if not self.worth:
+            return self
+        return _Credit(worth=self.worth * share, why=why)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Option:
@@ -181,6 +189,11 @@ class _Option:
 
     credit: _Credit
     units: range
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """The best first, and of equals the shortest."""
+        return (-self.credit.worth, len(self.units))
 
 
 _ELSEWHERE = "cited at another line"
@@ -192,7 +205,7 @@ class _Marking:
     def __init__(self, step: RubricStep, reading: Reading) -> None:
         self.facts = facts_of(step)
         self.reading = reading
-        self.capacity = [_capacity(unit) for unit in reading.units]
+        self.capacity = list(map(_capacity, reading.units))
 
     def credits(self) -> dict[FactKey, _Credit]:
         """Facts with places come first: they take from the sentences' capacity before the others.
@@ -204,14 +217,12 @@ class _Marking:
         for key, fact in self.facts.items():
             if fact.cites:
                 credit_of[key] = self._credit(fact)
-        wrong = sum(credit.why == _ELSEWHERE for credit in credit_of.values())
-        right = sum(credit.worth >= APART for credit in credit_of.values())
+        is_doubted = _points_wrong(credit_of.values())
         for key, fact in self.facts.items():
             if not fact.cites:
-                credit = self._credit(fact)
-                if credit.worth and wrong > right:
-                    credit = _Credit(worth=credit.worth * DISTRUST, why="said beside wrong places")
-                credit_of[key] = credit
+                credit_of[key] = self._credit(fact)
+                if is_doubted:
+                    credit_of[key] = credit_of[key].times(DISTRUST, "said beside wrong places")
         return credit_of
 
     def _credit(self, fact: Fact) -> _Credit:
@@ -221,8 +232,7 @@ class _Marking:
         for option in options:
             if option.credit.worth and self._take_capacity(option.units):
                 if hits.denied:
-                    worth = option.credit.worth * CONTRADICTED
-                    return _Credit(worth=worth, why="said and denied")
+                    return option.credit.times(CONTRADICTED, "said and denied")
                 return option.credit
         if not options:
             return _Credit(worth=0.0, why="denied" if hits.denied else "missing")
@@ -230,14 +240,13 @@ class _Marking:
         return _Credit(worth=0.0, why="said among too many" if best.worth else best.why)
 
     def _options(self, fact: Fact, hits: FactHits) -> list[_Option]:
-        """The passages that say a fact: the best first, and of equals the shortest."""
+        """The passages that say a fact, by rank."""
         options = []
         for passage in self.reading.passages:
             if hits.are_in(passage.units):
                 credit = self._credit_in(fact, passage)
                 options.append(_Option(credit=credit, units=passage.units))
-        options.sort(key=lambda option: (-option.credit.worth, len(option.units)))
-        return options
+        return sorted(options, key=lambda option: option.rank)
 
     def _take_capacity(self, units: range) -> bool:
         """False, and nothing taken, if one of the sentences carries as many facts as it may."""
@@ -249,8 +258,7 @@ class _Marking:
 
     def _credit_in(self, fact: Fact, passage: Passage) -> _Credit:
         """What one passage that says the fact would earn."""
-        trust = self.reading.trust
-        is_spray = trust < 1
+        trust, is_spray = self.reading.trust, self.reading.is_spray
         is_cited = _is_cited(fact, passage.places)
         if (is_spray or not is_cited) and not self._is_statement(passage):
             return _Credit(worth=0.0, why="only its words")
@@ -271,13 +279,22 @@ class _Marking:
         They must be three at least, and a sixth of all. A short row or item that cites a place
         passes too, unless the step is a spray: structured answers have no function words.
         """
-        words: list[str] = []
-        for unit in passage.units:
-            words += self.reading.own_words[unit]
+        words = self.reading.own_words(passage)
         length = self.reading.length(passage)
         if len(words) >= max(3, length / 6) and not _FUNCTION_WORDS.isdisjoint(words):
             return True
-        return length <= MAX_ROW_WORDS and bool(passage.places) and self.reading.trust == 1.0
+        return length <= MAX_ROW_WORDS and bool(passage.places) and not self.reading.is_spray
+
+
+def _points_wrong(earned: Iterable[_Credit]) -> bool:
+    """Do more facts cite another line of their file than the right one?"""
+    balance = 0
+    for credit in earned:
+        if credit.worth >= APART:
+            balance += 1
+        elif credit.why == _ELSEWHERE:
+            balance -= 1
+    return balance < 0
 
 
 def _capacity(unit: Unit) -> int:

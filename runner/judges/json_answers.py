@@ -38,15 +38,8 @@ def json_blocks(value: Any, context: Context, name: str = "", depth: int = 0) ->
 
 def _object_blocks(value: dict[str, Any], context: Context, name: str, depth: int) -> list[Block]:
     """An object's short fields (name, file, line) are the context of its other fields."""
-    short: list[str] = []
-    long: list[str] = []
-    for key, item in value.items():
-        if _is_scalar(item):
-            is_short = len(str(item).split()) <= MAX_SHORT_WORDS
-            fields = short if is_short else long
-            fields.append(f"{_label(key)}: {item}")
-    label = [_label(name)] if name else []
-    card = " ; ".join(label + short)
+    short, long = _fields(value)
+    card = " ; ".join(filter(None, [_label(name), *short]))
     below = context
     if card:
         below = context.under(card)
@@ -60,6 +53,21 @@ def _object_blocks(value: dict[str, Any], context: Context, name: str, depth: in
         if not _is_scalar(item):
             blocks += json_blocks(item, below, key, depth + 1)
     return blocks
+
+
+def _fields(value: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The short and the long of an object's fields that hold no list or object, as texts."""
+    short: list[str] = []
+    long: list[str] = []
+    for key, item in value.items():
+        text = f"{_label(key)}: {item}"
+        if not _is_scalar(item):
+            continue
+        if len(str(item).split()) <= MAX_SHORT_WORDS:
+            short.append(text)
+        else:
+            long.append(text)
+    return short, long
 
 
 def _list_blocks(values: list[Any], context: Context, depth: int) -> list[Block]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 from runner.judges.json_answers import json_blocks, parse_json
@@ -23,7 +24,7 @@ def blocks_of(text: str) -> list[Block]:
     blocks: list[Block] = []
     for segment in _segments(fold(text).splitlines()):
         blocks += _segment_blocks(segment, outline)
-    return [block for block in blocks if block]
+    return list(filter(None, blocks))
 
 
 def _segment_blocks(segment: _Segment, outline: _Outline) -> list[Block]:
@@ -153,7 +154,7 @@ class _Outline:
 
 
 def _paragraph(lines: Sequence[str], outline: _Outline) -> list[Block]:
-    text = " ".join(line.strip() for line in lines)
+    text = " ".join(map(str.strip, lines))
     value = parse_json(text)
     if value is not None:
         return json_blocks(value, outline.context())
@@ -179,8 +180,14 @@ def _fence(lines: Sequence[str], context: Context) -> list[Block]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Item:
+    """A list item; `lines` are its own and those it runs on over."""
+
     indent: int
-    text: str
+    lines: list[str]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.lines)
 
 
 def _list(lines: Sequence[str], context: Context) -> list[Block]:
@@ -201,26 +208,31 @@ def _list(lines: Sequence[str], context: Context) -> list[Block]:
 
 
 def _items(lines: Sequence[str]) -> Iterator[_Item]:
-    """The items, each with its continuation lines.
-
-    A line at the margin behind a blank one stands like an item of its own.
-    """
-    indent, parts, is_after_blank = 0, [""], False
+    """The items that have a text of their own."""
+    item = _Item(indent=0, lines=[""])
+    last_text = ""
     for line in lines:
         text = line.strip()
-        match = _ITEM.match(line)
-        starts = bool(match) or (is_after_blank and text and not line.startswith((" ", "\t")))
-        if starts and parts[0]:
-            yield _Item(indent=indent, text=" ".join(parts))
-        if match:
-            indent, parts = len(match[1].expandtabs(4)), [match[2]]
-        elif starts:
-            indent, parts = 0, [text]
+        next_item = _item_at(line, is_after_blank=not last_text)
+        if next_item:
+            if item.lines[0]:
+                yield item
+            item = next_item
         elif text:
-            parts.append(text)
-        is_after_blank = not text
-    if parts[0]:
-        yield _Item(indent=indent, text=" ".join(parts))
+            item.lines.append(text)
+        last_text = text
+    if item.lines[0]:
+        yield item
+
+
+def _item_at(line: str, *, is_after_blank: bool) -> _Item | None:
+    """The item that begins with a line. One at the margin behind a blank line stands like one."""
+    match = _ITEM.match(line)
+    if match:
+        return _Item(indent=len(match[1].expandtabs(4)), lines=[match[2]])
+    if is_after_blank and line.strip() and not line.startswith((" ", "\t")):
+        return _Item(indent=0, lines=[line.strip()])
+    return None
 
 
 # --- tables ---------------------------------------------------------------------------------
@@ -232,26 +244,33 @@ _BARE_LINE = re.compile(r"[L`]*\d")
 
 def _table(lines: Sequence[str], context: Context) -> list[Block]:
     """One block a row. A column headed `line` gives its bare numbers their meaning."""
-    rows = [_cells(line) for line in lines]
+    rows = list(map(_cells, lines))
     heads: list[str] = []
-    if len(rows) > 1 and all(_RULE_CELL.fullmatch(cell) for cell in rows[1]):
+    if len(rows) > 1 and _is_rule(rows[1]):
         heads, rows = rows[0], rows[2:]
-    blocks = []
-    for row in rows:
-        cells = []
-        for at, cell in enumerate(row):
-            if cell:
-                cells.append(_with_head(cell, heads[at : at + 1]))
-        blocks.append(units_of(" ; ".join(cells), context))
-    return blocks
+    return [units_of(_row_text(row, heads), context) for row in rows]
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+    return list(map(str.strip, line.strip().strip("|").split("|")))
 
 
-def _with_head(cell: str, head: Sequence[str]) -> str:
-    """`42` under `line` is `line 42`. `head` is empty for a column without one."""
-    if head and _LINE_HEAD.fullmatch(head[0]) and _BARE_LINE.match(cell):
+def _is_rule(row: Sequence[str]) -> bool:
+    """The line of dashes under a table's head."""
+    return all(map(_RULE_CELL.fullmatch, row))
+
+
+def _row_text(row: Sequence[str], heads: Sequence[str]) -> str:
+    """The cells in one line, without the empty ones. A row may have more cells than heads."""
+    cells = []
+    for cell, head in zip_longest(row, heads[: len(row)], fillvalue=""):
+        if cell:
+            cells.append(_with_head(cell, head))
+    return " ; ".join(cells)
+
+
+def _with_head(cell: str, head: str) -> str:
+    """`42` under `line` is `line 42`."""
+    if _LINE_HEAD.fullmatch(head) and _BARE_LINE.match(cell):
         return f"line {cell.lstrip('L`')}"
     return cell

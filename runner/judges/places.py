@@ -38,6 +38,9 @@ def places_in(text: str, path: str | None) -> Pointing:
     places: dict[Place, None] = {}
     for mention in reading.mentions:
         if mention.start is not None and mention.end is not None:
-            place = Place(_FILES.normalise(mention.path).lower(), mention.start, mention.end)
-            places[place] = None
+            places[Place(_plain_path(mention.path), mention.start, mention.end)] = None
     return Pointing(places=tuple(places), last_path=reading.last_path or path)
+
+
+def _plain_path(written: str) -> str:
+    return _FILES.normalise(written).lower()

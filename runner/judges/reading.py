@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, filterfalse
 
 from runner.grounding.pointing import spray_share
 from runner.judges.passages import blocks_of
@@ -48,31 +49,50 @@ class Reading:
 
     def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
         facts = list(facts_of(step).values())
-        questions = [criterion.question for criterion in step.criteria.values()]
-        given = Given([answer.prompt, *questions])
-        blocks = [given.left_out(block) for block in blocks_of(answer.text)]
-        self.units = [unit for block in blocks for unit in block]
+        given = _given_to_agent(step, answer)
+        blocks = list(map(given.left_out, blocks_of(answer.text)))
+        self.units = list(chain.from_iterable(blocks))
         self.own = Texts([unit.text for unit in self.units])
         self.above = Texts([unit.context.text for unit in self.units])
         crowded = _crowded(self.units)
         self.passages = list(_passages(blocks, crowded))
-        self.places = _places([unit for unit in self.units if wording(unit) not in crowded])
+        self.places = _places(self.units, apart_from=crowded)
         """Places that some sentence points at, anywhere in the step."""
         self.trust = spray_share(len(_places(self.units)), _count_places(facts, must_find))
         """What a place is worth: 1, or less if the step is a spray of them."""
         vocabulary = _vocabulary(facts)
-        self.own_words = [given.own_words(unit, vocabulary) for unit in self.units]
-        """Per unit, its ordinary words that are no term's and not copied."""
+        self._own_words = [given.own_words(unit, vocabulary) for unit in self.units]
+
+    @property
+    def is_spray(self) -> bool:
+        return self.trust < 1
 
     def length(self, passage: Passage) -> int:
         """Words of a passage."""
         return sum(self.units[unit].words for unit in passage.units)
 
+    def own_words(self, passage: Passage) -> list[str]:
+        """Ordinary words of a passage that are no term's and not copied."""
+        words: list[str] = []
+        for unit in passage.units:
+            words += self._own_words[unit]
+        return words
 
-def _places(units: Iterable[Unit]) -> frozenset[Place]:
+
+def _given_to_agent(step: RubricStep, answer: AnswerStep) -> Given:
+    """The prompt, and the rubric's questions too: pasted, they are no answer."""
+    texts = [answer.prompt]
+    for criterion in step.criteria.values():
+        texts.append(criterion.question)
+    return Given(texts)
+
+
+def _places(units: Iterable[Unit], apart_from: Collection[str] = ()) -> frozenset[Place]:
+    """Distinct places of the units, without the units of some wordings."""
     places: set[Place] = set()
     for unit in units:
-        places.update(unit.places)
+        if wording(unit) not in apart_from:
+            places.update(unit.places)
     return frozenset(places)
 
 
@@ -101,16 +121,21 @@ def _passages_from(
 ) -> Iterator[Passage]:
     """The passages that begin with one unit. `first`: the position of the block's first unit."""
     words = 0
-    places = set(block[start].context.places)
-    for end in range(start, min(start + MAX_UNITS, len(block))):
-        unit = block[end]
+    places = frozenset(block[start].context.places)
+    for end, unit in enumerate(block[start : start + MAX_UNITS], start):
         words += unit.words
         if words > MAX_WORDS and end > start:
             break
-        if wording(unit) not in crowded:
-            places.update(unit.places)
-        pointed_at = frozenset(places) if len(places) <= MAX_PLACES else frozenset[Place]()
-        yield Passage(units=range(first + start, first + end + 1), places=pointed_at)
+        places |= _places([unit], apart_from=crowded)
+        units = range(first + start, first + end + 1)
+        yield Passage(units=units, places=_pointed_at(places))
+
+
+def _pointed_at(places: frozenset[Place]) -> frozenset[Place]:
+    """None of them if they are too many for one statement."""
+    if len(places) > MAX_PLACES:
+        return frozenset()
+    return places
 
 
 _PATH_MARK = re.compile(r"[./\\]")
@@ -119,7 +144,7 @@ _NO_LETTER = re.compile(r"[^\w\s]|\d")
 
 def wording(unit: Unit) -> str:
     """The unit without numbers and paths: what a spray repeats."""
-    words = [word for word in unit.text.split() if not _PATH_MARK.search(word)]
+    words = filterfalse(_PATH_MARK.search, unit.text.split())
     return _NO_LETTER.sub("", " ".join(words))
 
 
@@ -128,9 +153,12 @@ def _crowded(units: Sequence[Unit]) -> frozenset[str]:
     places: dict[str, set[Place]] = defaultdict(set)
     for unit in units:
         places[wording(unit)].update(unit.places)
-    crowded = [text for text, cited in places.items() if len(cited) > MAX_PLACES]
-    # An empty wording is a list of places: each row of it is another statement.
-    return frozenset(text for text in crowded if text.strip())
+    crowded = set()
+    for text, cited in places.items():
+        # An empty wording is a list of places: each row of it is another statement.
+        if len(cited) > MAX_PLACES and text.strip():
+            crowded.add(text)
+    return frozenset(crowded)
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -174,14 +202,15 @@ class Given:
 
     def left_out(self, block: Block) -> Block:
         """The block without the sentences that are mostly copied."""
-        return [unit for unit in block if not self._is_copied(unit)]
+        return list(filterfalse(self._is_copied, block))
 
     def own_words(self, unit: Unit, vocabulary: frozenset[str]) -> list[str]:
         """Ordinary words of the unit that are no term's and not copied."""
         words = _all_words(unit.text)
-        copied = {words[at] for at in self._copied(words)}
-        ordinary = ordinary_words(unit.text)
-        return [word for word in ordinary if word not in vocabulary and word not in copied]
+        taken = set(vocabulary)
+        for at in self._copied(words):
+            taken.add(words[at])
+        return [word for word in ordinary_words(unit.text) if word not in taken]
 
     def _is_copied(self, unit: Unit) -> bool:
         words = _all_words(unit.text)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 
 from runner.records import Fact
-from runner.text import fold
+from runner.text import at_word_edges, fold
 
 Span = tuple[int, int]
 """Start and end of a match, in characters of its text."""
@@ -55,16 +55,9 @@ class FactHits:
         spans = [own.spans(group) for group in fact.terms]
         self._own = [set(group) for group in spans]
         self._above = [set(above.spans(group)) for group in fact.terms]
-        self.denied: set[int] = set()
+        opposites = set(own.spans(fact.never)) & (self._own[0] | self._above[0])
+        self.denied = opposites | _negated(fact, own, spans)
         """Positions of the sentences that say the fact's opposite."""
-        # "other errors are not caught" is said with a negation: that is no denial of it.
-        if not _NEGATION.search(fact.says.lower()):
-            for unit in set.intersection(*self._own):
-                if _is_negated(own.texts[unit], [group[unit] for group in spans]):
-                    self.denied.add(unit)
-        if fact.never:
-            opposites = set(own.spans(fact.never))
-            self.denied |= opposites & (self._own[0] | self._above[0])
 
     def are_in(self, units: Collection[int]) -> bool:
         """Does every group match in these sentences or above them, and one of them in these?"""
@@ -95,15 +88,13 @@ def term_pattern(term: str) -> tuple[str, re.Pattern[str]]:
     the beginning first is five times as fast as to let the pattern search.
     """
     folded = plain_term(term)
-    words = []
-    for word in folded.split():
-        words.append(_STAR_ENDING.sub(r"\\w*", re.escape(word)))
-    body = r"[\s-]+".join(words)
-    # An edge that is no word character (`C++`) needs no boundary: nothing can continue it.
-    before = r"(?<!\w)" if re.match(r"\w", folded) else ""
-    after = r"(?!\w)" if re.search(r"\w\*?\Z", folded) else ""
+    body = r"[\s-]+".join(map(_word_pattern, folded.split()))
     head = re.split(r"[\s*]", folded, maxsplit=1)[0]
-    return head, re.compile(before + body + after)
+    return head, re.compile(at_word_edges(body, folded.removesuffix("*")))
+
+
+def _word_pattern(word: str) -> str:
+    return _STAR_ENDING.sub(r"\\w*", re.escape(word))
 
 
 def plain_term(term: str) -> str:
@@ -133,6 +124,22 @@ _CLAUSE_END = re.compile(
 )
 _REACH = re.compile(r"(?:\s*\S+){0,5}")
 """The words after a negation that it can deny."""
+
+
+def _negated(fact: Fact, own: Texts, spans: Sequence[dict[int, list[Span]]]) -> set[int]:
+    """Positions of the sentences that hold every group of a fact's terms, and negate one.
+
+    `spans`: each group's matches.
+    """
+    # "other errors are not caught" is said with a negation: that is no denial of it.
+    if _NEGATION.search(fact.says.lower()):
+        return set()
+    negated = set()
+    for unit in set.intersection(*map(set, spans)):
+        groups = [group[unit] for group in spans]
+        if _is_negated(own.texts[unit], groups):
+            negated.add(unit)
+    return negated
 
 
 def _is_negated(text: str, groups: Sequence[Sequence[Span]]) -> bool:

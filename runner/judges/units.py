@@ -66,7 +66,11 @@ _EMPHASIS = re.compile(r"[*`]+|~~")
 
 def plain(text: str) -> str:
     """Lower-case, without emphasis and links' brackets: what terms are looked for in."""
-    return _EMPHASIS.sub("", _open_links(text)).lower()
+    return _without_emphasis(_open_links(text)).lower()
+
+
+def _without_emphasis(text: str) -> str:
+    return _EMPHASIS.sub("", text)
 
 
 def _open_links(text: str) -> str:
@@ -86,7 +90,7 @@ def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
             # With its code marks and case: they tell `f` (42) from a number in a bracket.
             pointing = places_in(piece, path)
             path = pointing.last_path
-            units.append(Unit(_EMPHASIS.sub("", piece).lower(), context, pointing.places))
+            units.append(Unit(_without_emphasis(piece).lower(), context, pointing.places))
     return units
 
 
@@ -99,7 +103,7 @@ def _last_path(block: Sequence[Unit]) -> str | None:
 
 def _pieces(sentence: str) -> Iterator[str]:
     """The sentence; if it is too long to be one statement, overlapping pieces of it."""
-    words = [word for word in sentence.split() if _EMPHASIS.sub("", word)]
+    words = list(filter(_without_emphasis, sentence.split()))
     if len(words) <= MAX_WORDS:
         if words:
             yield " ".join(words)

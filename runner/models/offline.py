@@ -86,9 +86,7 @@ def names_in(prompt: str) -> list[str]:
     names = _uncommon(names)
     if len(names) > 1:
         return names
-    counts = Counter(_uncommon_words(prompt))
-    spare = sorted(counts, key=lambda word: (-counts[word], -len(word), word))
-    return list(dict.fromkeys([*names, *spare]))
+    return list(dict.fromkeys(names + _telling_words(prompt)))
 
 
 def _uncommon(names: Iterable[str]) -> list[str]:
@@ -96,8 +94,10 @@ def _uncommon(names: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name.lower() not in COMMON]
 
 
-def _uncommon_words(prompt: str) -> list[str]:
-    return [word for word in _PLAIN.findall(prompt.lower()) if word not in COMMON]
+def _telling_words(prompt: str) -> list[str]:
+    """Plain words: the most repeated first, and of those the longest."""
+    counts = Counter(_PLAIN.findall(prompt.lower()))
+    return sorted(_uncommon(counts), key=lambda word: (-counts[word], -len(word), word))
 
 
 # --- the search -----------------------------------------------------------------------------
@@ -136,8 +136,7 @@ class Search:
         fresh: list[Finding] = []
         for result in message.results:
             fresh += findings_in(result.text)
-        known = set(self.found)
-        self.found += [finding for finding in dict.fromkeys(fresh) if finding not in known]
+        self.found = list(dict.fromkeys(self.found + fresh))
         if not fresh:
             self._fall_back()
         for name in [*self.names, *self.trail]:
@@ -161,16 +160,24 @@ class Search:
         return places
 
     def _look_up(self, name: str) -> None:
-        place = self.place_of(name)
-        lookups = [server_lookup(self.tools, role, name, place) for role in ROLES]
-        known = [lookup for lookup in lookups if lookup]
-        if known:
-            self._push(*known[:2])
+        lookups = self._server_lookups(name)
+        if lookups:
+            self._push(*lookups[:2])
         else:
             self._push(grep_definition(name), grep(name))
-        is_about_tests = _ABOUT_TESTS.search(self.prompt.lower())
-        if is_about_tests and not any(tool.origin == "server" for tool in self.tools):
+        if self._is_about_tests() and not self._has_server():
             self._push(grep_tests(name))
+
+    def _is_about_tests(self) -> bool:
+        return _ABOUT_TESTS.search(self.prompt.lower()) is not None
+
+    def _has_server(self) -> bool:
+        return any(tool.origin == "server" for tool in self.tools)
+
+    def _server_lookups(self, name: str) -> list[Lookup]:
+        place = self.place_of(name)
+        lookups = [server_lookup(self.tools, role, name, place) for role in ROLES]
+        return list(filter(None, lookups))
 
     def _fall_back(self) -> None:
         # A server that answers nothing must not leave its arm without an answer: a real agent
@@ -199,10 +206,10 @@ class Search:
 
     def _called(self) -> list[str]:
         """Names called in the bodies read so far, in order, that nobody has followed yet."""
-        bodies = self.definitions(self.names).values()
+        bodies = list(self.definitions(self.names).values())
         called: list[str] = []
         for finding in self.found:
-            if any(_is_in_body(finding, body) for body in bodies):
+            if _is_in_one(bodies, finding):
                 called += _CALLED.findall(finding.text)
         followed = {*self.names, *self.trail}
         return [name for name in _uncommon(called) if name not in followed]
@@ -213,8 +220,12 @@ def _distance(hit: Finding, name: str) -> tuple[bool, bool, bool]:
     return (not hit.defines(name), hit.in_prose, hit.in_tests)
 
 
-def _is_in_body(finding: Finding, body: Finding) -> bool:
-    return finding.path == body.path and body.line < finding.line <= body.line + BODY_LINES
+def _is_in_one(bodies: Iterable[Finding], finding: Finding) -> bool:
+    for body in bodies:
+        last = body.line + BODY_LINES
+        if finding.path == body.path and body.line < finding.line <= last:
+            return True
+    return False
 
 
 # --- the model ------------------------------------------------------------------------------
@@ -258,7 +269,7 @@ class Offline:
         """It keeps nothing of a cell."""
 
     def _answer_or_call(self, search: Search, shown_chars: int) -> Turn:
-        calls = tuple(self._call(lookup) for lookup in search.next_batch())
+        calls = tuple(map(self._call, search.next_batch()))
         text = ""
         if not calls:
             text = write_answer(search)
@@ -298,11 +309,9 @@ def write_answer(search: Search) -> str:
     for name, place in defined.items():
         lines.append(f"- {_cite(place)} defines `{name}`: `{_code(place)}`")
     uses = _uses(search, defined)
-    in_code = [use for use in uses if not use.in_tests]
-    in_tests = [use for use in uses if use.in_tests]
-    lines += _list_uses("Where these names are used", in_code)
-    lines += _list_uses("In the tests", in_tests)
-    missing = [name for name in search.names if search.place_of(name) is None]
+    lines += _list_uses("Where these names are used", uses, in_tests=False)
+    lines += _list_uses("In the tests", uses, in_tests=True)
+    missing = [name for name in search.names if not search.place_of(name)]
     lines += ["", _doubt(missing, len(uses))]
     return "\n".join(lines)
 
@@ -313,16 +322,17 @@ def _uses(search: Search, defined: dict[str, Finding]) -> list[Finding]:
     uses = []
     for finding in search.found:
         is_new = (finding.path, finding.line) not in listed and finding.text.strip()
-        if is_new and any(finding.names(name) for name in search.names):
+        if is_new and any(map(finding.names, search.names)):
             uses.append(finding)
     return uses
 
 
-def _list_uses(title: str, uses: list[Finding]) -> list[str]:
-    if not uses:
+def _list_uses(title: str, uses: list[Finding], *, in_tests: bool) -> list[str]:
+    wanted = [use for use in uses if use.in_tests == in_tests]
+    if not wanted:
         return []
     lines = ["", f"{title}:", ""]
-    for use in _spread(uses):
+    for use in _spread(wanted):
         lines.append(f"- {_cite(use)} has `{_code(use)}`")
     return lines
 
@@ -330,12 +340,11 @@ def _list_uses(title: str, uses: list[Finding]) -> list[str]:
 def _spread(uses: list[Finding]) -> list[Finding]:
     """A few of each file rather than many of the first, code before prose."""
     of_file: Counter[str] = Counter()
-    ranked = []
+    rank: dict[Finding, tuple[bool, int]] = {}
     for use in uses:
         of_file[use.path] += 1
-        ranked.append((use.in_prose, of_file[use.path], use))
-    ranked.sort(key=lambda item: item[:2])
-    return [use for _, _, use in ranked[:SHOWN]]
+        rank[use] = (use.in_prose, of_file[use.path])
+    return sorted(uses, key=lambda use: rank[use])[:SHOWN]
 
 
 def _doubt(missing: list[str], uses: int) -> str:

@@ -99,16 +99,13 @@ def server_lookup(
 
 def choose(tools: Sequence[ToolSpec], role: str) -> list[ToolSpec]:
     """A server's tools for a role, best first, by name and description; none that would write."""
-    readers = [tool for tool in tools if tool.origin == "server" and not _may_write(tool)]
-    fit = [tool for tool in readers if _score(tool, role) >= _MIN_SCORE]
+    fit = [tool for tool in tools if _score(tool, role) >= _MIN_SCORE]
     return sorted(fit, key=lambda tool: (-_score(tool, role), len(tool.name), tool.name))
 
 
-def _may_write(tool: ToolSpec) -> bool:
-    return not _AVOID.isdisjoint(_words_of_name(tool))
-
-
 def _score(tool: ToolSpec, role: str) -> int:
+    if tool.origin != "server" or _words_of_name(tool) & _AVOID:
+        return 0
     described = set(re.findall(r"[a-z]+", tool.description.lower()[:_DESCRIPTION_CHARS]))
     in_name = len(_words_of_name(tool) & ROLES[role])
     in_description = len(described & ROLES[role])
@@ -155,20 +152,24 @@ def fill(tool: ToolSpec, name: str, place: Finding | None) -> dict[str, Any] | N
     for key in sorted(required - {name_key}):
         schema = properties.get(key, {})
         described = f"{tool.description} {schema.get('description', '')}".lower()
-        value = _argument(_snake(key), schema, _Target(name, place, described))
-        if value is None:
-            return None
-        arguments[key] = value
-    return arguments
+        arguments[key] = _argument(_snake(key), schema, _Target(name, place, described))
+    return None if None in arguments.values() else arguments
 
 
 def _name_key(properties: dict[str, Any]) -> str | None:
-    texts = [key for key, schema in properties.items() if schema.get("type", "string") == "string"]
+    """The key that takes the name; of two that are as usual, the schema's first."""
+    keys: dict[str, str] = {}
+    for key, schema in properties.items():
+        if _takes_text(schema):
+            keys.setdefault(_snake(key), key)
     for name_key in _NAME_KEYS:
-        for key in texts:
-            if _snake(key) == name_key:
-                return key
+        if name_key in keys:
+            return keys[name_key]
     return None
+
+
+def _takes_text(schema: dict[str, Any]) -> bool:
+    return bool(schema.get("type", "string") == "string")
 
 
 def _snake(key: str) -> str:
@@ -183,6 +184,11 @@ class _Target:
     place: Finding | None
     described: str
     """The tool's and the argument's descriptions, in lower case."""
+
+    @property
+    def is_absolute(self) -> bool:
+        """Are its paths?"""
+        return "absolute" in self.described
 
 
 def _argument(key: str, schema: dict[str, Any], target: _Target) -> Any:
@@ -218,9 +224,16 @@ def _number_argument(key: str, place: Finding | None) -> int:
 
 
 def _path_argument(key: str, target: _Target) -> str | None:
-    is_absolute = "absolute" in target.described
     if "file" in key and "dir" not in target.described:
-        if target.place is None:
-            return None
-        return f"{SANDBOX_ROOT}/{target.place.path}" if is_absolute else target.place.path
-    return SANDBOX_ROOT if is_absolute or "dir" in key else "."
+        return _file_argument(target)
+    if target.is_absolute or "dir" in key:
+        return SANDBOX_ROOT
+    return "."
+
+
+def _file_argument(target: _Target) -> str | None:
+    if target.place is None:
+        return None
+    if target.is_absolute:
+        return f"{SANDBOX_ROOT}/{target.place.path}"
+    return target.place.path

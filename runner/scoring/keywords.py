@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from runner.records import Answer, Check, Scenario, Score, Scored, Unscored
-from runner.text import fold
+from runner.text import at_word_edges, fold
 
 SEMANTICS = "1"
 """Raise it if the meaning of a check changes: the anchors' lock holds it."""
@@ -58,7 +58,7 @@ def passes(check: Check, text: str, files_cited: int) -> bool:
     if check.kind == "exact":
         return unicodedata.normalize("NFC", check.value) in unicodedata.normalize("NFC", text)
     pattern = _pattern(check.kind, check.value)
-    return any(pattern.search(variant) for variant in variants(text))
+    return any(map(pattern.search, variants(text)))
 
 
 # --- texts ----------------------------------------------------------------------------------
@@ -100,8 +100,5 @@ def _whole_word(value: str) -> re.Pattern[str]:
     A space matches any run of spaces.
     """
     value = fold(value).strip()
-    body = r"\s+".join(re.escape(part) for part in value.split())
-    # An edge that is no word character (`C++`, `(…)`) needs no boundary: nothing can continue it.
-    before = r"(?<!\w)" if re.match(r"\w", value) else ""
-    after = r"(?!\w)" if re.search(r"\w\Z", value) else ""
-    return re.compile(before + body + after, re.IGNORECASE)
+    body = r"\s+".join(map(re.escape, value.split()))
+    return re.compile(at_word_edges(body, value), re.IGNORECASE)

@@ -101,7 +101,7 @@ def test_new_comments_docstrings_and_formatting_leave_it(copy: Path, name: str) 
             "UNCITED, MISCITED = 1.0, 0.75, 0.35",
             "UNCITED, MISCITED = 1.0, 0.75, 0.3",
         ),
-        ("judges/reading.py", "len(places) <= MAX_PLACES", "len(places) < MAX_PLACES"),
+        ("judges/reading.py", "len(places) > MAX_PLACES", "len(places) >= MAX_PLACES"),
         ("judges/terms.py", "{0,5}", "{0,6}"),
         ("judges/units.py", "MAX_WORDS = 70", "MAX_WORDS = 71"),
         ("grounding/pointing.py", "TOLERANCE = 5", "TOLERANCE = 6"),
