@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.grounding.verify import Grounding, ground
-from runner.importers.claude_code import read_text
+from runner.importers.texts import read_text
 from runner.protocols import Files
 from runner.records import Record
 

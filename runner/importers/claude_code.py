@@ -1,16 +1,17 @@
-"""Transcripts of Claude Code (`--output-format stream-json`, JSON Lines, or a JSON array of the same events) read into our records.
+"""Transcripts of Claude Code, read into our records.
 
-The answer is the assistant's prose, per user prompt. A subagent's prose (a sidechain) is talk between machines and is left out, as are
-thinking, tool input and tool output (seed 002, pitfall 1).
+`--output-format stream-json`: JSON Lines, or a JSON array of the same events. The answer is the
+assistant's prose, per user prompt. A subagent's prose (a sidechain) is talk between machines and
+is left out, as are thinking, tool input and tool output.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from runner.errors import FairtrialError
 from runner.records import (
@@ -24,33 +25,15 @@ from runner.records import (
     ToolResult,
     Usage,
 )
-from runner.transcript import iter_transcript
+
+Line = Mapping[str, Any]
+"""One event as Claude Code writes it."""
 
 _TYPES = frozenset(
-    {
-        "system",
-        "assistant",
-        "user",
-        "result",
-        "summary",
-        "stream_event",
-        "rate_limit_event",
-        "queue-operation",
-    }
+    ("system assistant user result summary stream_event rate_limit_event queue-operation").split()
 )
-_OURS = frozenset(
-    {
-        "system",
-        "prompt",
-        "prose",
-        "thinking",
-        "tool_call",
-        "tool_result",
-        "usage",
-        "step_end",
-        "note",
-    }
-)
+_MARKS = frozenset({"message", "session_id", "sessionId", "subtype", "summary"})
+"""Keys of which every event has one: `{"type": "assistant"}` alone is somebody's JSON."""
 _STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
     "end_turn": "end",
     "max_tokens": "max_tokens",
@@ -58,210 +41,161 @@ _STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
 }
 
 
-class Text(NamedTuple):
-    """What `fairtrial ground` verifies."""
-
-    kind: Literal["text", "transcript", "claude_code"]
-    texts: tuple[str, ...]
-    """One per step; a plain text is one."""
-    roots: tuple[str, ...]
-    """Absolute paths at which the transcript's agent saw the repository."""
-
-
-def read_text(path: Path) -> Text:
-    """Plain text or Markdown, our own transcript, or one of Claude Code: told apart by what the file holds, not by its name.
-
-    Raises FairtrialError where the file cannot be read, is no UTF-8 text, or is a damaged transcript of ours.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        hint = "give the path of a text or transcript"
-        raise FairtrialError(
-            f"cannot be read: {error.strerror or error}", where=str(path), hint=hint
-        ) from error
-    kind = _kind_of(data)
-    if kind == "transcript":
-        return Text(kind, _prose_by_step(iter_transcript(path)), ())
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FairtrialError(
-            "not UTF-8 text", where=str(path), hint="convert it first, for example with iconv"
-        ) from error
-    if kind == "claude_code":
-        lines = list(_lines(text))
-        return Text(kind, _prose_by_step(_events(lines)), _roots(lines))
-    return Text("text", (text.replace("\r\n", "\n"),), ())
-
-
 def read_transcript(path: Path) -> tuple[Event, ...]:
-    """A Claude Code transcript as our events. Raises FairtrialError where it is none."""
+    """A Claude Code transcript as our events. Raises FairtrialError if it is none."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    if _kind_of(text.encode()) != "claude_code":
+    lines = list(json_objects(text))
+    if not text.lstrip().startswith(("{", "[")) or not lines or not is_claude_code(lines[0]):
         hint = "record one with --output-format stream-json --verbose"
         raise FairtrialError("not a transcript of Claude Code", where=str(path), hint=hint)
-    return tuple(_events(list(_lines(text))))
+    return tuple(events_in(lines))
 
 
-def _kind_of(data: bytes) -> Literal["text", "transcript", "claude_code"]:
-    head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if head not in (b"{", b"["):
-        return "text"
-    for line in _lines(data.decode("utf-8", "replace")):
-        kind = line.get("type")
-        if kind in _OURS and not {"message", "session_id", "sessionId", "subtype"} & line.keys():
-            return "transcript"
-        return (
-            "claude_code"
-            if kind in _TYPES
-            and {"message", "session_id", "sessionId", "subtype", "summary"} & line.keys()
-            else "text"
-        )
-    return "text"
+def is_claude_code(line: Line) -> bool:
+    """Is this an event of Claude Code?"""
+    return line.get("type") in _TYPES and not _MARKS.isdisjoint(line)
 
 
-def _lines(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file; a line cut by a kill, or one that is no object, is passed over."""
+def json_objects(text: str) -> Iterator[Line]:
+    """The JSON objects of an array or of JSON Lines.
+
+    A line cut by a kill, or one that is no object, is passed over.
+    """
+    items: Iterable[Any] = map(_parse, text.split("\n"))
     if text.lstrip().startswith("["):
-        try:
-            yield from (item for item in json.loads(text) if isinstance(item, dict))
-        except (ValueError, RecursionError):
-            return
-        return
-    for line in text.split("\n"):
-        try:
-            item = json.loads(line) if line.strip() else None
-        except (ValueError, RecursionError):
-            continue
+        items = _parse(text) or ()
+    for item in items:
         if isinstance(item, dict):
             yield item
 
 
-def _roots(lines: list[dict[str, Any]]) -> tuple[str, ...]:
-    found = (line.get("cwd") for line in lines)
-    return tuple(dict.fromkeys(cwd for cwd in found if isinstance(cwd, str) and cwd.strip("/")))
+def _parse(text: str) -> Any:
+    """None if it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
-def _prose_by_step(events: Iterator[Event]) -> tuple[str, ...]:
-    steps: dict[int, list[str]] = {}
-    for event in events:
-        if isinstance(event, Prompt | StepEnd):
-            steps.setdefault(event.step, [])
-        elif isinstance(event, Prose):
-            steps.setdefault(event.step, []).append(event.text)
-    return tuple("\n\n".join(parts) for _, parts in sorted(steps.items()))
+def roots_of(lines: Iterable[Line]) -> tuple[str, ...]:
+    """The folders the agent worked in, without repeats."""
+    roots: dict[str, None] = {}
+    for line in lines:
+        folder = line.get("cwd")
+        if isinstance(folder, str) and folder.strip("/"):
+            roots[folder] = None
+    return tuple(roots)
 
 
-def _events(lines: list[dict[str, Any]]) -> Iterator[Event]:
+def events_in(lines: Iterable[Line]) -> Iterator[Event]:
+    """The main agent's events, as ours."""
     reader = _Reader()
     for line in lines:
         if not line.get("isSidechain") and not line.get("parent_tool_use_id"):
-            yield from reader.take(line)
+            yield from reader.read(line)
+
+
+# --- one line after the other ---------------------------------------------------------------
 
 
 class _Reader:
-    """Where in the transcript we are. A step ends with a `result`, or where the user speaks again."""
+    """The place in the transcript. A step ends with a `result`, or if the user speaks again."""
 
     def __init__(self) -> None:
-        self.step, self.turn, self.ended = 0, -1, False
-        self.message = ""
-        self.said: list[str] = []
+        self.step = 0
         self.counted: set[str] = set()
+        """Messages whose usage was counted."""
+        self._begin_step()
 
-    def take(self, line: dict[str, Any]) -> Iterator[Event]:
-        kind = line.get("type")
-        if kind == "assistant":
-            yield from self._assistant(line.get("message") or {})
-        elif kind == "user":
-            yield from self._user(line)
-        elif kind == "result":
-            yield from self._result(line)
+    def _begin_step(self) -> None:
+        self.turn = -1
+        self.has_ended = False
+        self.message = ""
+        """Id of the assistant's latest message."""
+        self.prose: list[str] = []
 
-    def _begin(self) -> None:
-        if self.ended:
-            self.step, self.turn, self.ended, self.message, self.said = (
-                self.step + 1,
-                -1,
-                False,
-                "",
-                [],
-            )
+    def _go_on(self) -> None:
+        """What comes after a step's end belongs to the next one."""
+        if self.has_ended:
+            self.step += 1
+            self._begin_step()
 
-    def _assistant(self, message: dict[str, Any]) -> Iterator[Event]:
-        self._begin()
+    def read(self, line: Line) -> Iterator[Event]:
+        match line.get("type"):
+            case "assistant":
+                yield from self._assistant(line.get("message") or {})
+            case "user":
+                yield from self._user(line)
+            case "result":
+                yield from self._result(line)
+
+    # what the assistant says and does
+
+    def _assistant(self, message: Line) -> Iterator[Event]:
+        self._go_on()
+        # One message comes in several lines, a block each, and every line repeats its usage.
         if message.get("id") != self.message or self.turn < 0:
-            # One message comes in several lines, a block each, and every line repeats its usage.
-            self.message, self.turn = str(message.get("id")), self.turn + 1
-        content = message.get("content")
-        for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+            self.message = str(message.get("id"))
+            self.turn += 1
+        for block in _blocks(message):
             yield from self._block(block)
         if message.get("usage") and self.message not in self.counted:
             self.counted.add(self.message)
             yield self._usage(message["usage"])
 
-    def _block(self, block: dict[str, Any]) -> Iterator[Event]:
-        kind, text = block.get("type"), block.get("text") or block.get("thinking") or ""
+    def _block(self, block: Line) -> Iterator[Event]:
+        kind = block.get("type")
+        text = block.get("text") or block.get("thinking") or ""
         if kind == "text" and isinstance(text, str) and text:
-            self.said.append(text)
+            self.prose.append(text)
             yield Prose(step=self.step, turn=self.turn, text=text)
         elif kind == "thinking" and text:
             yield Thinking(step=self.step, turn=self.turn, text=text)
         elif kind == "tool_use":
-            name, given = str(block.get("name")), block.get("input")
-            yield ToolCall(
-                step=self.step,
-                turn=self.turn,
-                call_id=str(block.get("id")),
-                origin="server" if name.startswith("mcp__") else "shell",
-                tool=name,
-                arguments=given if isinstance(given, dict) else {},
-            )
+            yield self._tool_call(block)
 
-    def _usage(self, usage: dict[str, Any]) -> Usage:
-        def count(key: str) -> int:
-            return max(0, int(usage.get(key) or 0))
+    def _tool_call(self, block: Line) -> ToolCall:
+        tool = str(block.get("name"))
+        arguments = block.get("input")
+        return ToolCall(
+            step=self.step,
+            turn=self.turn,
+            call_id=str(block.get("id")),
+            origin="server" if tool.startswith("mcp__") else "shell",
+            tool=tool,
+            arguments=arguments if isinstance(arguments, dict) else {},
+        )
 
+    def _usage(self, usage: Line) -> Usage:
         return Usage(
             step=self.step,
             turn=self.turn,
-            input_tokens=count("input_tokens"),
-            output_tokens=count("output_tokens"),
-            cache_read_tokens=count("cache_read_input_tokens"),
-            cache_write_tokens=count("cache_creation_input_tokens"),
+            input_tokens=_count(usage, "input_tokens"),
+            output_tokens=_count(usage, "output_tokens"),
+            cache_read_tokens=_count(usage, "cache_read_input_tokens"),
+            cache_write_tokens=_count(usage, "cache_creation_input_tokens"),
             wall_sec=0.0,
         )
 
-    def _user(self, line: dict[str, Any]) -> Iterator[Event]:
-        content = (line.get("message") or {}).get("content")
-        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        results = [
-            block
-            for block in blocks
-            if isinstance(block, dict) and block.get("type") == "tool_result"
-        ]
+    # what the user and the tools say
+
+    def _user(self, line: Line) -> Iterator[Event]:
+        blocks = _blocks(line.get("message") or {})
+        results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
             yield self._tool_result(block)
-        spoken = "\n".join(
-            str(b.get("text"))
-            for b in blocks
-            if isinstance(b, dict) and b.get("type") == "text" and b.get("text")
-        )
+        spoken = _spoken(blocks)
+        # Reminders that the harness slips in speak as the user too, and are no prompt.
         if not spoken or results or line.get("isMeta") or line.get("isSynthetic"):
             return
-        if self.turn >= 0 and not self.ended:
+        if self.turn >= 0 and not self.has_ended:
             yield StepEnd(step=self.step, stop="end")
-            self.ended = True
-        self._begin()
+            self.has_ended = True
+        self._go_on()
         yield Prompt(step=self.step, text=spoken)
 
-    def _tool_result(self, block: dict[str, Any]) -> ToolResult:
-        content = block.get("content")
-        if isinstance(content, list):
-            content = "\n".join(
-                str(part.get("text", "")) for part in content if isinstance(part, dict)
-            )
-        text = content if isinstance(content, str) else ""
+    def _tool_result(self, block: Line) -> ToolResult:
+        text = _result_text(block.get("content"))
         return ToolResult(
             step=self.step,
             turn=max(0, self.turn),
@@ -274,22 +208,50 @@ class _Reader:
             wall_sec=0.0,
         )
 
-    def _result(self, line: dict[str, Any]) -> Iterator[Event]:
+    # how it ends
+
+    def _result(self, line: Line) -> Iterator[Event]:
         final = line.get("result")
-        if isinstance(final, str) and final.strip() and not self._already(final):
-            self._begin()
+        if isinstance(final, str) and final.strip() and not self._repeats(final):
+            self._go_on()
             yield Prose(step=self.step, turn=max(0, self.turn), text=final)
+        stop: Literal["end", "max_tokens", "refusal", "cut"]
+        stop = _STOPS.get(str(line.get("stop_reason")), "end")
         if line.get("is_error"):
             yield Note(text=f"Claude Code ended with {line.get('subtype')}")
-        if not self.ended:
-            yield StepEnd(
-                step=self.step,
-                stop="cut"
-                if line.get("is_error")
-                else _STOPS.get(str(line.get("stop_reason")), "end"),
-            )
-        self.ended = True
+            stop = "cut"
+        if not self.has_ended:
+            yield StepEnd(step=self.step, stop=stop)
+        self.has_ended = True
 
-    def _already(self, final: str) -> bool:
-        """The result repeats the last message's prose; a transcript that holds the result alone has said nothing yet."""
-        return any(final.strip() in text or text.strip() in final for text in self.said)
+    def _repeats(self, final: str) -> bool:
+        """Is the result the last message's prose again? In some transcripts it is all there is."""
+        return any(final.strip() in text or text.strip() in final for text in self.prose)
+
+
+def _blocks(message: Line) -> list[Line]:
+    """A message's content; a plain text is one block."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return [block for block in content if isinstance(block, dict)]
+    return [{"type": "text", "text": content}]
+
+
+def _spoken(blocks: Iterable[Line]) -> str:
+    texts = []
+    for block in blocks:
+        if block.get("type") == "text" and block.get("text"):
+            texts.append(str(block["text"]))
+    return "\n".join(texts)
+
+
+def _result_text(content: object) -> str:
+    """What a tool's result holds as text; images and other parts are empty lines."""
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        return "\n".join(str(part.get("text", "")) for part in parts)
+    return content if isinstance(content, str) else ""
+
+
+def _count(usage: Line, key: str) -> int:
+    return max(0, int(usage.get(key) or 0))

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from runner.errors import FairtrialError
-from runner.importers.claude_code import read_text, read_transcript
+from runner.importers.claude_code import read_transcript
+from runner.importers.texts import read_text
 from runner.records import Prompt, Prose, StepEnd, ToolCall, ToolResult, Usage
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"

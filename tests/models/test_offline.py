@@ -1,4 +1,4 @@
-"""The deterministic navigator: it finds things with any arm's tools, and knows nothing it was not told."""
+"""The deterministic navigator finds things with any arm's tools, and knows no gold answer."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from typing import Any
 
 import pytest
 
-from runner.models import offline, open_model
-from runner.models.offline import Finding, Offline, choose, fill, findings_in, names_in
+from runner.grounding import rows
+from runner.models import findings, offline, open_model, tool_use
+from runner.models.findings import Finding, findings_in
+from runner.models.offline import Offline, names_in
+from runner.models.tool_use import ROLES, choose, fill
 from runner.protocols import ToolSpec
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
 
-SOURCE = "class App:\n    def dispatch(self):\n        return self.finish_up(1)\n\n    def finish_up(self, code):\n        return code\n"
+SOURCE = """\
+class App:
+    def dispatch(self):
+        return self.finish_up(1)
 
+    def finish_up(self, code):
+        return code
+"""
 
 FILES = {"app.py": SOURCE}
 
@@ -78,10 +87,11 @@ def test_it_never_sees_a_rubric_a_check_or_a_must_cite() -> None:
         "tools",
         "timeout_sec",
     ]
-    source = inspect.getsource(offline)
-    assert "open(" not in source
-    assert "import os" not in source
-    assert "Scenario" not in source
+    for module in (offline, findings, tool_use, rows):
+        source = inspect.getsource(module)
+        assert "open(" not in source
+        assert "import os" not in source
+        assert "Scenario" not in source
 
 
 def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_are_none() -> None:
@@ -127,7 +137,7 @@ def test_it_picks_a_servers_tools_by_what_they_say_and_never_one_that_writes() -
     ]
     assert [item.name for item in choose(tools, "references")] == ["mcp__x__find_references"]
     assert "mcp__x__delete_symbol" not in {
-        item.name for role in offline.ROLES for item in choose(tools, role)
+        item.name for role in ROLES for item in choose(tools, role)
     }
 
 

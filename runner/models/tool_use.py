@@ -1,0 +1,226 @@
+"""How the offline navigator uses tools: the shell's grep, and a server's tools by their schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.grounding.files import SANDBOX_ROOT
+from runner.models.findings import Finding
+from runner.protocols import ToolSpec
+
+BODY_LINES = 45
+"""Lines of a definition that are read, from its first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookup:
+    """A tool call to make."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+# --- the shell ------------------------------------------------------------------------------
+
+_RG = "rg -n --no-heading --sort path"
+_KEYWORDS = (
+    "def|class|func|fn|function|interface|type|struct|enum|trait|const|let|var|static|impl|#define"
+)
+
+
+def grep(name: str) -> Lookup:
+    return _shell(f"{_RG} -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80")
+
+
+def grep_definition(name: str) -> Lookup:
+    """Lines that may define a name: behind a keyword, or a C function's head."""
+    pattern = rf"\b({_KEYWORDS})\b[^=;]{{0,60}}\b{name}\b|^[A-Za-z_][\w \*]*\b{name}\s*\("
+    return _shell(f"{_RG} -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30")
+
+
+def grep_tests(name: str) -> Lookup:
+    tests = "-g '*test*' -g '**/test*/**'"
+    return _shell(f"{_RG} -w -m 6 --max-columns 180 {tests} -e {_quoted(name)} . | head -n 60")
+
+
+def read_body(path: str, line: int) -> Lookup:
+    """The lines of a definition, each with its place, so that they are read as findings."""
+    first, last = max(1, line - 2), line + BODY_LINES
+    script = f'FNR>={first} && FNR<={last} {{print FILENAME":"FNR":"$0}}'
+    return _shell(f"awk {_quoted(script)} {_quoted(path)}")
+
+
+def _shell(command: str) -> Lookup:
+    return Lookup(tool="shell", arguments={"command": command})
+
+
+def _quoted(text: str) -> str:
+    # A prompt's `x'; rm -rf .` is a name to look for, never a command.
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+# --- a server's tools -----------------------------------------------------------------------
+
+ROLES = {
+    "definition": frozenset({"definition", "symbol", "symbols", "declaration", "body", "node"}),
+    "references": frozenset(
+        {"references", "referencing", "usage", "usages", "callers", "incoming", "find_usage"}
+    ),
+    "search": frozenset(
+        {"search", "grep", "find", "query", "text", "explore", "locate", "pattern"}
+    ),
+}
+"""Words by which a tool's name or description says what it is for."""
+_AVOID = frozenset(
+    (
+        "delete rename replace insert write edit memory clear configure create refresh set "
+        "register restart remove onboarding safe watcher temp rebuild build index settings "
+        "diagnose diagnostics metadata move initial"
+    ).split()
+)
+_DESCRIPTION_CHARS = 300
+_MIN_SCORE = 2
+"""A word of a tool's name is enough, one of its description alone is not."""
+
+
+def server_lookup(
+    tools: Sequence[ToolSpec], role: str, name: str, place: Finding | None
+) -> Lookup | None:
+    """A call of the best tool for a role whose arguments are known."""
+    for tool in choose(tools, role):
+        arguments = fill(tool, name, place)
+        if arguments is not None:
+            return Lookup(tool=tool.name, arguments=arguments)
+    return None
+
+
+def choose(tools: Sequence[ToolSpec], role: str) -> list[ToolSpec]:
+    """A server's tools for a role, best first, by name and description; none that would write."""
+    readers = [tool for tool in tools if tool.origin == "server" and not _may_write(tool)]
+    fit = [tool for tool in readers if _score(tool, role) >= _MIN_SCORE]
+    return sorted(fit, key=lambda tool: (-_score(tool, role), len(tool.name), tool.name))
+
+
+def _may_write(tool: ToolSpec) -> bool:
+    return not _AVOID.isdisjoint(_words_of_name(tool))
+
+
+def _score(tool: ToolSpec, role: str) -> int:
+    described = set(re.findall(r"[a-z]+", tool.description.lower()[:_DESCRIPTION_CHARS]))
+    in_name = len(_words_of_name(tool) & ROLES[role])
+    in_description = len(described & ROLES[role])
+    return 3 * in_name + in_description
+
+
+def _words_of_name(tool: ToolSpec) -> set[str]:
+    """`mcp__x__find_symbol` is called find and symbol."""
+    return set(re.split(r"[^a-z]+", tool.name.split("__")[-1].lower()))
+
+
+# --- arguments ------------------------------------------------------------------------------
+
+_NAME_KEYS = (
+    "pattern",
+    "query",
+    "symbol_name",
+    "symbol",
+    "name_path_pattern",
+    "name_path",
+    "text",
+    "search",
+    "identifier",
+    "name",
+    "regex",
+)
+"""Keys that take the name looked for, the most usual first."""
+_PATH_WORDS = ("path", "file", "dir", "uri")
+_UNKNOWN_WORDS = ("kind", "language", "glob")
+_MAX_RESULTS = 20
+
+
+def fill(tool: ToolSpec, name: str, place: Finding | None) -> dict[str, Any] | None:
+    """Arguments from a tool's input schema: the name to look for, and a place already seen.
+
+    None if the tool takes no name, or something it requires is unknown.
+    """
+    properties: dict[str, Any] = tool.input_schema.get("properties") or {}
+    required = set(tool.input_schema.get("required") or ())
+    name_key = _name_key(properties)
+    if name_key is None:
+        return None
+    arguments: dict[str, Any] = {name_key: name}
+    for key in sorted(required - {name_key}):
+        schema = properties.get(key, {})
+        described = f"{tool.description} {schema.get('description', '')}".lower()
+        value = _argument(_snake(key), schema, _Target(name, place, described))
+        if value is None:
+            return None
+        arguments[key] = value
+    return arguments
+
+
+def _name_key(properties: dict[str, Any]) -> str | None:
+    texts = [key for key, schema in properties.items() if schema.get("type", "string") == "string"]
+    for name_key in _NAME_KEYS:
+        for key in texts:
+            if _snake(key) == name_key:
+                return key
+    return None
+
+
+def _snake(key: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).lower()
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What an argument may be about."""
+
+    name: str
+    place: Finding | None
+    described: str
+    """The tool's and the argument's descriptions, in lower case."""
+
+
+def _argument(key: str, schema: dict[str, Any], target: _Target) -> Any:
+    """The value of one required argument; None if nothing is known of it."""
+    if "default" in schema:
+        return schema["default"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type")
+    if kind in ("boolean", "array", "object"):
+        return {"boolean": False, "array": [], "object": {}}[kind]
+    if kind in ("integer", "number"):
+        return _number_argument(key, target.place)
+    return _text_argument(key, target)
+
+
+def _text_argument(key: str, target: _Target) -> str | None:
+    if "project" in key:
+        return "workspace"
+    if any(word in key for word in _UNKNOWN_WORDS):
+        return None
+    if any(word in key for word in _PATH_WORDS):
+        return _path_argument(key, target)
+    return target.name
+
+
+def _number_argument(key: str, place: Finding | None) -> int:
+    if place and "line" in key:
+        return place.line
+    if "char" in key or "col" in key:
+        return 1
+    return _MAX_RESULTS
+
+
+def _path_argument(key: str, target: _Target) -> str | None:
+    is_absolute = "absolute" in target.described
+    if "file" in key and "dir" not in target.described:
+        if target.place is None:
+            return None
+        return f"{SANDBOX_ROOT}/{target.place.path}" if is_absolute else target.place.path
+    return SANDBOX_ROOT if is_absolute or "dir" in key else "."
