@@ -179,13 +179,11 @@ def test_every_input_that_could_change_the_outcome_changes_the_cells_id() -> Non
 
 
 def test_a_scorecard_of_an_earlier_version_is_answered_with_how_to_make_it_again(
-    tmp_path: Path,
+    store: RunStore,
 ) -> None:
-    given = cell()
-    store = planned(tmp_path / "old", given)
-    attempt(store, given, "answered")
-    (store.cell_folder(given.id) / "scorecard.json").write_text('{"cell_id": "x", "total": 1}')
+    attempt(store, "answered")
+    (store.cell_folder(CELL.id) / "scorecard.json").write_text('{"cell_id": "x", "total": 1}')
     with pytest.raises(CatalogError, match="total") as error:
         store.load()
-    assert "`fairtrial score old`" in error.value.hint
-    assert [found.id for found, _ in store.measured_attempts()] == [given.id]
+    assert f"`fairtrial score {store.folder.name}`" in error.value.hint
+    assert [found.id for found, _ in store.measured_attempts()] == [CELL.id]
