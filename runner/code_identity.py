@@ -38,7 +38,8 @@ def module_files(package: str, *names: str) -> Iterator[Path]:
 def imported_sources(module: str, *, apart_from: Collection[str] = ()) -> list[Path]:
     """The files of a module and of all of our modules that it imports, directly or not.
 
-    Sorted by module. What is imported for type checking or inside a function counts too.
+    Sorted by module. What is imported for type checking or inside a function counts too; the
+    package around a module counts if it is imported by its own name.
     `apart_from`: modules that cannot change the result, whose imports are not followed either.
     """
     # A list kept by hand would be one module short one day, and a stored result outlive its code.

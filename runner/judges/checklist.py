@@ -59,6 +59,17 @@ NAME = "checklist"
 SEMANTICS = "1"
 """Raise it if the meaning of a rubric changes. The code's digest covers whatever is forgotten."""
 
+NO_PART_IN_VERDICTS = (
+    # What records read is digested with the inputs of each verdict. A new field of a cell's record
+    # must not ask for every anchor to be accepted again.
+    "runner.records",
+    "runner.code_identity",
+    "runner.errors",
+    # Reads commits: a judge has none.
+    "runner.repository",
+)
+"""Modules that are imported, and whose code is no part of the judge's identity."""
+
 CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
 CONTRADICTED = 0.4
 """Share that is left of a fact that the answer also denies."""
@@ -100,9 +111,7 @@ def _identity() -> str:
 
     A change of either makes every stored verdict stale.
     """
-    # What the records read is digested with the inputs of each verdict; a new field of a cell's
-    # record must not ask for every anchor to be accepted again.
-    sources = imported_sources(__name__, apart_from=("runner.records", "runner.code_identity"))
+    sources = imported_sources(__name__, apart_from=NO_PART_IN_VERDICTS)
     return digest_of([NAME, SEMANTICS, code_digest(sources)])
 
 

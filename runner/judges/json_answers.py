@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runner.judges.units import Block, Context, plain, units_of
+from runner.judges.units import Block, Context, units_of
 
 MAX_DEPTH = 40
 """Deeper nesting is left out: a thousand brackets would end in Python's own limit of recursion."""
@@ -49,7 +49,7 @@ def _object_blocks(value: dict[str, Any], context: Context, name: str, depth: in
     card = " ; ".join(label + short)
     below = context
     if card:
-        below = context.under(plain(card))
+        below = context.under(card)
     block: Block = []
     if short:
         block += units_of(card, context)

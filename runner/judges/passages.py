@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from runner.judges.json_answers import json_blocks, parse_json
-from runner.judges.units import Block, Context, plain, units_of
+from runner.judges.units import Block, Context, units_of
 from runner.text import fold
 
 _Kind = Literal["blank", "fence", "heading", "table", "list", "prose"]
@@ -146,9 +146,9 @@ class _Outline:
     def context(self) -> Context:
         context = Context()
         for level in sorted(self.levels)[-2:]:
-            context = context.under(plain(self.levels[level]))
+            context = context.under(self.levels[level])
         if self.lead:
-            context = context.under(plain(self.lead))
+            context = context.under(self.lead)
         return context
 
 
@@ -196,7 +196,7 @@ def _list(lines: Sequence[str], context: Context) -> list[Block]:
         else:
             blocks.append([])
         blocks[-1] += units_of(item.text, above, blocks[-1])
-        parents.append((item.indent, above.under(plain(item.text))))
+        parents.append((item.indent, above.under(item.text)))
     return blocks
 
 

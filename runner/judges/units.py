@@ -25,13 +25,12 @@ class Context:
 
     def under(self, text: str) -> Context:
         """The context one level further down. The nearest words stay if there are too many."""
-        places, path = places_in(text, self.path)
-        words = f"{self.text} | {text}".split()[-MAX_CONTEXT_WORDS:]
-        if not places:
-            places = self.places
-        elif len(places) > MAX_CONTEXT_PLACES:
+        pointing = places_in(_open_links(text), self.path)
+        words = f"{self.text} | {plain(text)}".split()[-MAX_CONTEXT_WORDS:]
+        places = pointing.places or self.places
+        if len(places) > MAX_CONTEXT_PLACES:
             places = ()
-        return Context(" ".join(words), path, places)
+        return Context(" ".join(words), pointing.last_path, places)
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,13 @@ _EMPHASIS = re.compile(r"[*`]+|~~")
 
 
 def plain(text: str) -> str:
-    """Lower-case, without emphasis and Markdown links' brackets."""
-    return _EMPHASIS.sub("", _LINK.sub(r"\1 (\2)", text)).lower()
+    """Lower-case, without emphasis and links' brackets: what terms are looked for in."""
+    return _EMPHASIS.sub("", _open_links(text)).lower()
+
+
+def _open_links(text: str) -> str:
+    """`[deliver](app.py#L3)` as `deliver (app.py#L3)`: its words and its target are both read."""
+    return _LINK.sub(r"\1 (\2)", text)
 
 
 def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
@@ -78,9 +82,11 @@ def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
     path = _last_path(block) or context.path
     units = []
     for sentence in _SENTENCE_END.split(text.strip()):
-        for piece in _pieces(plain(sentence)):
-            places, path = places_in(piece, path)
-            units.append(Unit(piece, context, places))
+        for piece in _pieces(_open_links(sentence)):
+            # With its code marks and case: they tell `f` (42) from a number in a bracket.
+            pointing = places_in(piece, path)
+            path = pointing.last_path
+            units.append(Unit(_EMPHASIS.sub("", piece).lower(), context, pointing.places))
     return units
 
 
@@ -93,7 +99,7 @@ def _last_path(block: Sequence[Unit]) -> str | None:
 
 def _pieces(sentence: str) -> Iterator[str]:
     """The sentence; if it is too long to be one statement, overlapping pieces of it."""
-    words = sentence.split()
+    words = [word for word in sentence.split() if _EMPHASIS.sub("", word)]
     if len(words) <= MAX_WORDS:
         if words:
             yield " ".join(words)

@@ -87,7 +87,10 @@ def test_the_reason_says_which_facts_are_short_and_why() -> None:
 
 
 def test_a_judge_says_the_same_thing_in_every_process() -> None:
-    code = "from tests.judges.test_checklist import *; print(Checklist().judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).model_dump_json())"
+    code = (
+        "from tests.judges.test_checklist import *\n"
+        "print(Checklist().judge(RUBRIC, answer(*GOOD).steps, MUST_FIND).model_dump_json())"
+    )
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -123,20 +126,26 @@ def test_the_checklist_stands_at_the_door() -> None:
 
 STYLES = {
     "sentence": "`Queue.deliver` (shop/queue.py:11) appends the message to its list of failures.",
-    "two sentences": "See `Queue.deliver` at shop/queue.py:11. It appends the message to its list of failures.",
+    "two sentences": "See `Queue.deliver` at shop/queue.py:11. "
+    "It appends the message to its list of failures.",
     "range": "`deliver` appends it to a list (shop/queue.py:11-17).",
     "short path": "`deliver` appends it to a list (queue.py:12).",
     "link": "[deliver](shop/queue.py#L11-L17) appends it to a list.",
-    "item with sub-items": "- `Queue.deliver`\n  - lives at shop/queue.py:11\n  - appends what it could not store to a list",
-    "heading": "### `Queue.deliver`: shop/queue.py:11\n\nThis one appends what it could not store to a list.",
-    "heading names the file": "## shop/queue.py\n\n- `deliver` (line 11) appends what it could not store\n- other things",
-    "table": "| method | where | what |\n|---|---|---|\n| `deliver` | `shop/queue.py:11` | appends to the failed list |",
+    "item with sub-items": "- `Queue.deliver`\n  - lives at shop/queue.py:11\n"
+    "  - appends what it could not store to a list",
+    "heading": "### `Queue.deliver`: shop/queue.py:11\n\n"
+    "This one appends what it could not store to a list.",
+    "heading names the file": "## shop/queue.py\n\n"
+    "- `deliver` (line 11) appends what it could not store\n- other things",
+    "table": "| method | where | what |\n|---|---|---|\n"
+    "| `deliver` | `shop/queue.py:11` | appends to the failed list |",
     "table with a line column": "| file | line | method | does |\n|---|---|---|---|\n"
     + "| shop/queue.py | 11 | deliver | appends to the failed list |",
     "json": '```json\n{"trace": [{"method": "Queue.deliver", "file": "shop/queue.py", "line": 11, '
     + '"does": "appends the message to a list"}]}\n```',
     "json with a long field": '{"Queue.deliver": {"file_line": "shop/queue.py:11", "purpose": "'
-    + "tries the store and, where that does not take the message, appends it to the list of failures for a later run"
+    + "tries the store and, where that does not take the message, appends it to the list of "
+    + "failures for a later run"
     + '"}}',
     "fence": "```\ndeliver (shop/queue.py:11) appends to failed\n  -> put\n```",
     "bold": "**`deliver`** — *shop/queue.py:11* — **appends** it to a list.",
@@ -160,7 +169,10 @@ def test_the_same_fact_counts_with_windows_line_ends_and_a_path_in_the_sandbox()
 
 
 def test_a_place_named_elsewhere_in_the_step_is_worth_less_than_beside_the_fact() -> None:
-    apart = "The method `deliver` appends the message to a list.\n\nMuch later there is more to say.\n\nPlaces: shop/queue.py:11."
+    apart = (
+        "The method `deliver` appends the message to a list.\n\n"
+        "Much later there is more to say.\n\nPlaces: shop/queue.py:11."
+    )
     assert one(apart, terms=KEEPS, cites=DELIVER) == 0.75
 
 
@@ -304,7 +316,8 @@ def test_one_sentence_cannot_carry_every_fact() -> None:
 def test_the_opposite_of_a_fact_is_not_the_fact() -> None:
     assert (
         one(
-            "When that happens, `deliver` does not append the message to a list (shop/queue.py:11).",
+            "When that happens, `deliver` does not append the message to a list "
+            "(shop/queue.py:11).",
             terms=KEEPS,
             cites=DELIVER,
         )
@@ -314,7 +327,10 @@ def test_the_opposite_of_a_fact_is_not_the_fact() -> None:
 
 
 def test_saying_both_a_fact_and_its_opposite_costs_most_of_it() -> None:
-    both = "Here `deliver` appends the message to a list. Then again, `deliver` does not append the message to a list."
+    both = (
+        "Here `deliver` appends the message to a list. "
+        "Then again, `deliver` does not append the message to a list."
+    )
     assert one(both, terms=KEEPS) == 0.4
 
 

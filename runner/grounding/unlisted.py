@@ -1,0 +1,40 @@
+"""Stands in for a commit's files, for a reader that has no list of them.
+
+A judge reads what an answer points at. Whether that exists is the verifier's business.
+"""
+
+from __future__ import annotations
+
+import re
+
+from runner.grounding.files import PathIndex, Resolved
+
+_WELL_FORMED = re.compile(
+    r"""
+    [\w@+~.\-/\\\[\]$]* [\w\]] \. [a-z][\w+]{0,9}       # src/app.py, app/[id]/page.tsx, x.c++
+    | [\w.\-/\\]* (?:makefile|dockerfile|justfile)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class UnlistedFiles(PathIndex):
+    """A PathIndex to which every well-formed path is a file, and every blob URL one of ours."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def resolve(self, written: str) -> Resolved:
+        """`exact` for any well-formed path."""
+        if _WELL_FORMED.fullmatch(written):
+            return Resolved("exact", written)
+        return Resolved("missing", written)
+
+    def blob(self, repository: str, rest: str) -> tuple[str, str]:  # noqa: ARG002 - anyone's
+        """Ref and path of any blob URL's tail.
+
+        Of a ref with a slash, the second half stays before the path: whoever compares tails of
+        paths finds the file all the same.
+        """
+        ref, _, path = rest.partition("/")
+        return ref, path
