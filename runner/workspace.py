@@ -117,7 +117,7 @@ def _build(engine: Engine, repository: Repository, base_image_id: str, recipe: I
         return builder.commit(recipe.labels)
 
 
-# --- the image tells what it holds --------------------------------------------------------------------
+# --- the image tells what it holds ---------------------------------------------------------------
 
 
 def _check_contents(engine: Engine, image: str, repository: Repository) -> None:
