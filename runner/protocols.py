@@ -143,6 +143,8 @@ class ModelKind:
     language_model: bool
     argument: str = ""
     """What has to stand behind the colon, as help shows it; empty if nothing may."""
+    notice: str = ""
+    """What the reader of its report has to know first, if it is no language model."""
     remarks: Callable[[Path], Iterator[str]] | None = None
     """What its artifacts in an attempt's folder say to a person, line by line."""
 

@@ -31,6 +31,8 @@ from runner.records import (
 
 if TYPE_CHECKING:  # slow to import; a verb that needs no git must not pay
     import git
+
+    GitRunner = git.Git
     from git.exc import GitCommandError
 
 FETCH_TIMEOUT_SEC = 900
@@ -86,7 +88,7 @@ class Repository:
 # --- git ----------------------------------------------------------------------------------------
 
 
-def git_at(folder: Path, **environment: str) -> git.Git:
+def git_at(folder: Path, **environment: str) -> GitRunner:
     """git on a bare repository, blind to the GIT_* variables around it.
 
     Unless an environment is given, it is blind to the user's configuration too. Raises SourceError
@@ -101,14 +103,14 @@ def git_at(folder: Path, **environment: str) -> git.Git:
     return _git(folder, {**(environment or _ALONE), **place})
 
 
-def git_of_checkout(root: Path) -> git.Git:
+def git_of_checkout(root: Path) -> GitRunner:
     """git on a checkout's own repository, with the user's configuration: it says how lines end."""
     # Named, or a GIT_DIR that a hook left behind would lead to another repository. In a worktree
     # `.git` is a file; git follows it.
     return _git(root, {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)})
 
 
-def _git(folder: Path, environment: Mapping[str, str]) -> git.Git:
+def _git(folder: Path, environment: Mapping[str, str]) -> GitRunner:
     try:
         import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
     except ImportError as error:  # GitPython's own word for: no git executable
@@ -120,7 +122,7 @@ def _git(folder: Path, environment: Mapping[str, str]) -> git.Git:
 
 
 def run_git(
-    runner: git.Git,
+    runner: GitRunner,
     *arguments: str,
     timeout_sec: float = GIT_TIMEOUT_SEC,
     stdin: IO[bytes] | None = None,
@@ -131,7 +133,7 @@ def run_git(
 
 
 def git_output(
-    runner: git.Git,
+    runner: GitRunner,
     *arguments: str,
     timeout_sec: float = GIT_TIMEOUT_SEC,
     stdin: IO[bytes] | None = None,
@@ -192,7 +194,7 @@ def _tree_entry(record: bytes) -> TreeEntry:
     return TreeEntry(mode=mode, sha=sha, path=path.decode("utf-8", "surrogateescape"))
 
 
-def _new_repository(folder: Path) -> git.Git:
+def _new_repository(folder: Path) -> GitRunner:
     """By hand: `git init` obeys templates, default hashes and GIT_WORK_TREE."""
     for name in ("objects/pack", "refs/heads"):
         (folder / name).mkdir(parents=True)
@@ -477,7 +479,7 @@ def _open_local(path: str, commit: str) -> tuple[Path, str]:
     return Path(repo.environment()["GIT_DIR"]), full
 
 
-def _local_git(path: str) -> git.Git:
+def _local_git(path: str) -> GitRunner:
     """git on a work tree's or a bare repository, wherever its git directory is."""
     repo = _local_repository(Path(path), hint="give its top folder, or a URL")
     # In a partial clone git would go and fetch what is missing, from wherever the clone says.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from runner.errors import FairtrialError
+from runner.errors import CatalogError, FairtrialError
 from runner.filelock import lock_or_refuse
 from runner.records import Cell, CellResult, Plan, Scorecard, parse_json
 
@@ -198,7 +198,12 @@ class RunStore:
         path = self.cell_folder(cell_id) / "scorecard.json"
         if not path.is_file():
             return None
-        return parse_json(path.read_bytes(), Scorecard, where=str(path))
+        try:
+            return parse_json(path.read_bytes(), Scorecard, where=str(path))
+        except CatalogError as error:
+            # An earlier version's card: the transcript is all that is needed to make a new one.
+            hint = f"`fairtrial score {self.folder.name}` makes it again from its transcript"
+            raise CatalogError(list(error.problems), hint=hint) from error
 
     def load(self) -> LoadedRun:
         plan = self.plan()

@@ -1,6 +1,6 @@
 """A repository with one commit becomes the image that every cell of a scenario starts from.
 
-The image proves itself before it is used: asked as the agent, it must hold the commit and nothing
+The image is checked before it is used: asked as the agent, it must hold the commit and nothing
 else, no later history above all.
 """
 
@@ -60,7 +60,7 @@ _MUST_BE_ZERO = (
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceImage:
-    """The image with /workspace at its commit, proved."""
+    """The image with /workspace at its commit, checked."""
 
     id: str
     """sha256:…, as the engine names it."""
@@ -76,7 +76,7 @@ def ensure_workspace(
     state_dir: Path,
     log: Callable[[str], None] = lambda _: None,
 ) -> WorkspaceImage:
-    """The image with /workspace on the base, built (a few seconds) and proved if it is missing.
+    """The image with /workspace on the base, built (a few seconds) and checked if it is missing.
 
     Raises LockError if the image or the tree in it is not the one it should be, SandboxError if
     the engine cannot build it.
@@ -87,20 +87,20 @@ def ensure_workspace(
         log(f"building the workspace of {repository.path.stem} ({repository.files:,} files)")
         return _build(engine, repository, base_image_id, recipe)
 
-    def prove(image: str) -> None:
-        _prove(engine, image, repository)
+    def check(image: str) -> None:
+        _check_contents(engine, image, repository)
 
     with engine_faults(
         "the workspace image cannot be built",
         where=recipe.name,
         hint="is the engine's disk full?",
     ):
-        image_id = ensure_image(engine, state_dir, recipe, build=build, prove=prove)
+        image_id = ensure_image(engine, state_dir, recipe, build=build, check=check)
     return WorkspaceImage(id=image_id, commit=repository.commit, tree=repository.tree)
 
 
 def _recipe(repository: Repository, base_image_id: str) -> ImageRecipe:
-    """Names what goes in, and the code that writes and proves it; how it was fetched is no part."""
+    """Names what goes in, and the code that writes and checks it; how it was fetched is no part."""
     code = code_digest(module_files("runner", "workspace", "worktree"))
     return ImageRecipe(kind="workspace", digest=digest_of([repository.commit, base_image_id, code]))
 
@@ -117,10 +117,10 @@ def _build(engine: Engine, repository: Repository, base_image_id: str, recipe: I
         return builder.commit(recipe.labels)
 
 
-# --- the image proves itself --------------------------------------------------------------------
+# --- the image tells what it holds ---------------------------------------------------------------
 
 
-def _prove(engine: Engine, image: str, repository: Repository) -> None:
+def _check_contents(engine: Engine, image: str, repository: Repository) -> None:
     """Asks the image itself, as the agent and without network, what it holds.
 
     Raises LockError if that is not the commit alone, and drops the image, so that the next try

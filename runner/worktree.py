@@ -19,7 +19,7 @@ from runner.errors import LockError, SourceError
 from runner.repository import EPOCH, SUBMODULE, Repository, TreeEntry, git_at, tree_entries
 
 if TYPE_CHECKING:  # slow to import, and needed only once a tree is written
-    import git
+    from runner.repository import GitRunner
 
 MAX_TREE_FILES = 200_000
 _CONFIG = """\
@@ -158,7 +158,7 @@ def _info(path: str, *, mode: int) -> tarfile.TarInfo:
     return info
 
 
-def _blob(runner: git.Git, entry: TreeEntry) -> bytes:
+def _blob(runner: GitRunner, entry: TreeEntry) -> bytes:
     """A file's bytes or a link's target, checked against its SHA. Raises LockError."""
     if entry.mode == SUBMODULE:
         return b""
@@ -177,7 +177,7 @@ def _sha_of(blob: bytes) -> str:
     return hashlib.sha1(named, usedforsecurity=False).hexdigest()
 
 
-def _damaged(runner: git.Git, entry: TreeEntry) -> LockError:
+def _damaged(runner: GitRunner, entry: TreeEntry) -> LockError:
     return LockError(
         f"{entry.path} is damaged in it",
         where=str(runner.working_dir),

@@ -19,6 +19,7 @@ import docker
 import yaml
 
 from runner.catalog import load_catalog
+from runner.sandbox.base import read_pins
 from runner.volumes import volume_name
 from tests.helpers import PATIENCE_SEC
 
@@ -250,10 +251,11 @@ class Checkout:
             if name.startswith("fairtrial/workspace:"):
                 client.api.remove_image(image, force=True)
 
-    def volumes(self, base_image: str) -> set[str]:
+    def volumes(self) -> set[str]:
         """Names of the install volumes its servers have, if they have been run."""
+        recipe = read_pins(self.root).recipe
         servers = load_catalog(self.root).servers.values()
-        return {volume_name(server, base_image) for server in servers}
+        return {volume_name(server, recipe) for server in servers}
 
 
 def _result(path: Path) -> Any:

@@ -25,8 +25,11 @@ BOTH_ANSWERED = {"shell": ["answered"], "good": ["answered"]}
 
 
 @pytest.fixture(scope="module")
-def volumes(engine: docker.DockerClient) -> Iterator[set[str]]:
-    """Names of the servers' install volumes, which several tests share. Removed at the end."""
+def volumes(engine: docker.DockerClient, base_image: str) -> Iterator[set[str]]:
+    """Names of the servers' install volumes, which several tests share. Removed at the end.
+
+    The base image is asked for here, so that it is there before any checkout needs it.
+    """
     names: set[str] = set()
     yield names
     for name in names:
@@ -36,13 +39,11 @@ def volumes(engine: docker.DockerClient) -> Iterator[set[str]]:
 
 
 @contextmanager
-def made(
-    folder: Path, engine: docker.DockerClient, base_image: str, volumes: set[str]
-) -> Iterator[Checkout]:
+def made(folder: Path, engine: docker.DockerClient, volumes: set[str]) -> Iterator[Checkout]:
     """A checkout, and nothing left of it on the engine."""
     checkout = make(folder)
     yield checkout
-    volumes |= checkout.volumes(base_image)
+    volumes |= checkout.volumes()
     checkout.remove_images(engine)
 
 
@@ -50,20 +51,17 @@ def made(
 def template(
     tmp_path_factory: pytest.TempPathFactory,
     engine: docker.DockerClient,
-    base_image: str,
     volumes: set[str],
 ) -> Iterator[Checkout]:
     """For tests that change nothing in it."""
     folder = tmp_path_factory.mktemp("checkout") / "template"
-    with made(folder, engine, base_image, volumes) as checkout:
+    with made(folder, engine, volumes) as checkout:
         yield checkout
 
 
 @pytest.fixture
-def checkout(
-    tmp_path: Path, engine: docker.DockerClient, base_image: str, volumes: set[str]
-) -> Iterator[Checkout]:
-    with made(tmp_path / "checkout", engine, base_image, volumes) as checkout:
+def checkout(tmp_path: Path, engine: docker.DockerClient, volumes: set[str]) -> Iterator[Checkout]:
+    with made(tmp_path / "checkout", engine, volumes) as checkout:
         yield checkout
 
 
@@ -93,6 +91,12 @@ def cells_of(engine: docker.DockerClient, checkout: Checkout) -> list[str]:
     """Ids of the containers of the checkout's run, whatever else is on the engine."""
     label = f"fairtrial.run={checkout.run_folder('r')}"
     return [item["Id"] for item in engine.api.containers(all=True, filters={"label": label})]
+
+
+def volume_of(engine: docker.DockerClient, cell: str) -> str:
+    """Name of the one volume that is mounted in the cell."""
+    (mount,) = engine.api.inspect_container(cell)["Mounts"]
+    return str(mount["Name"])
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +162,8 @@ def under_way(engine: docker.DockerClient, checkout: Checkout, *servers: str) ->
         try:
             wait_until(waits, "the server `slow` started")
             (cell,) = cells_of(engine, checkout)
+            # Named otherwise, every volume would be left behind without a word.
+            assert volume_of(engine, cell) in checkout.volumes()
             yield UnderWay(process=process, errors=errors, engine=engine, cell=cell)
         finally:
             # A test that failed half-way would wait for ever for a runner that nobody lets go.

@@ -176,3 +176,14 @@ def test_every_input_that_could_change_the_outcome_changes_the_cells_id() -> Non
     ]
     assert len({cell.id for cell in cells}) == 7
     assert cell(a="1", b="2").id == cell(b="2", a="1").id
+
+
+def test_a_scorecard_of_an_earlier_version_is_answered_with_how_to_make_it_again(
+    store: RunStore,
+) -> None:
+    attempt(store, "answered")
+    (store.cell_folder(CELL.id) / "scorecard.json").write_text('{"cell_id": "x", "total": 1}')
+    with pytest.raises(CatalogError, match="total") as error:
+        store.load()
+    assert f"`fairtrial score {store.folder.name}`" in error.value.hint
+    assert [found.id for found, _ in store.measured_attempts()] == [CELL.id]

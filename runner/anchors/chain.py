@@ -20,7 +20,7 @@ from runner.repository import git_of_checkout, run_git
 from runner.store import write_whole
 
 if TYPE_CHECKING:  # slow to import, and only a checkout with a repository needs it
-    from git import Git
+    from runner.repository import GitRunner
 
 LOCK = "locks/anchors.lock"
 GENERATIONS = "locks/anchors"
@@ -192,7 +192,7 @@ def _rewritten(root: Path) -> Iterator[Drift]:
         yield Drift(where=name, what=what)
 
 
-def _names(git: Git, *question: str) -> set[str]:
+def _names(git: GitRunner, *question: str) -> set[str]:
     """Files of the chain that a git command lists."""
     # A replace ref (`git replace`) would show a forged history in place of the committed one.
     asked = ("--no-replace-objects", *question, "HEAD", "--", GENERATIONS)

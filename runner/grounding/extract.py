@@ -9,7 +9,7 @@ item, lead-in or heading above it, else to the file named last in the section.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
@@ -60,8 +60,7 @@ class _ListItem(NamedTuple):
     """The first it names."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Scope:
+class _Scope(NamedTuple):
     """Which file lines without one belong to."""
 
     heading: str | None = None
@@ -81,7 +80,15 @@ class _Scope:
     def within(self, indent: int) -> _Scope:
         """The scope without the items that a chunk at this indent ends."""
         enclosing = tuple(item for item in self.items if item.indent < indent)
-        return replace(self, items=enclosing)
+        return self._replace(items=enclosing)
+
+    def with_item(self, item: _ListItem) -> _Scope:
+        return self._replace(items=(*self.items, item))
+
+    @property
+    def owns_numbers(self) -> bool:
+        """Below a heading, a lead-in or an item, `- 42: parse` may begin with a line."""
+        return bool(self.heading or self.lead or self.items)
 
 
 class _Document:
@@ -146,16 +153,17 @@ class _Document:
         """JSON without a fence, up to the first blank line or fence; false if it is none."""
         if not _JSON_START.match(self.lines[self.at]):
             return False
-        end = self.at
-        while end < len(self.lines) and self.lines[end].strip():
-            if _FENCE.match(self.lines[end]):
-                break
-            end += 1
-        text = "\n".join(self.lines[self.at : end])
-        if not self._json(text):
+        end = self._end_of_json()
+        if not self._json("\n".join(self.lines[self.at : end])):
             return False
         self.at = end
         return True
+
+    def _end_of_json(self) -> int:
+        end = self.at
+        while end < len(self.lines) and _continues_json(self.lines[end]):
+            end += 1
+        return end
 
     def _json(self, text: str) -> bool:
         """False if the text is no JSON."""
@@ -195,11 +203,10 @@ class _Document:
     def _list_item(self, text: str, indent: int) -> None:
         self.scope = self.scope.within(indent)
         inherited = self.scope.inherited(indent)
-        if self.scope.heading or self.scope.lead or self.scope.items:
+        if self.scope.owns_numbers:
             text = _numbered_as_line(text)
         reading = self._keep(read_chunk(text, self.index, inherited))
-        item = _ListItem(indent, reading.first_path)
-        self.scope = replace(self.scope, items=(*self.scope.items, item))
+        self.scope = self.scope.with_item(_ListItem(indent, reading.first_path))
 
     def _prose(self, text: str, indent: int) -> None:
         self.scope = self.scope.within(indent)
@@ -210,7 +217,7 @@ class _Document:
         lead = None
         if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
             lead = reading.last_path or inherited
-        self.scope = replace(self.scope, lead=lead)
+        self.scope = self.scope._replace(lead=lead)
 
     # fences
 
@@ -219,14 +226,18 @@ class _Document:
         body = self._fence_body(fence["mark"])
         cursor = _CURSOR_FENCE.match(info)
         if cursor:
-            place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
-            self._keep(read_chunk(place, self.index, strict=True))
+            self._cursor_fence(cursor)
             return
         language = re.split(r"[\s:{,]", info.lower(), maxsplit=1)[0]
         title = info[len(language) :].lstrip(":{, ")
         if title:  # ```python title="src/app.py:42"
             self._keep(read_chunk(title, self.index, self.scope.inherited(0)))
         self._fenced(language, body)
+
+    def _cursor_fence(self, cursor: re.Match[str]) -> None:
+        """The fence's code is what stands at its lines, and cites nothing itself."""
+        place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
+        self._keep(read_chunk(place, self.index, strict=True))
 
     def _fence_body(self, mark: str) -> list[str]:
         self.at += 1
@@ -269,14 +280,17 @@ class _Document:
     # what was named
 
     def _keep(self, reading: Reading) -> Reading:
-        for mention in reading.mentions:
-            self.mentions.append(self._with_candidates(mention))
-        named = [path for path in self.named if path not in reading.paths]
-        named += dict.fromkeys(reading.paths)
+        self.mentions += map(self._with_candidates, reading.mentions)
+        if reading.paths:
+            self._remember(reading.paths)
+        return reading
+
+    def _remember(self, paths: list[str]) -> None:
+        named = [path for path in self.named if path not in paths]
+        named += dict.fromkeys(paths)
         # Unbounded, a text of nothing but paths would take quadratic time.
         self.named = named[-MOST_CANDIDATES:]
-        self.scope = replace(self.scope, last=reading.last_path or self.scope.last)
-        return reading
+        self.scope = self.scope._replace(last=paths[-1])
 
     def _with_candidates(self, mention: Mention) -> Mention:
         """Lines without a path may belong to any file named before, in this chunk or above."""
@@ -284,6 +298,10 @@ class _Document:
             return mention
         others = dict.fromkeys((*mention.others, *reversed(self.named)))
         return replace(mention, others=tuple(others))
+
+
+def _continues_json(line: str) -> bool:
+    return bool(line.strip()) and not _FENCE.match(line)
 
 
 def _closes(line: str, mark: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -77,10 +78,14 @@ class GitFiles:
             elif entry.mode != _SUBMODULE:
                 self._blobs[entry.path] = entry.sha
         for path, sha in links.items():
-            target = self._blob(sha, path).decode("utf-8", "surrogateescape")
-            linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-            if linked in self._blobs:
-                self._blobs[path] = self._blobs[linked]
+            self._follow(path, sha)
+
+    def _follow(self, path: str, sha: str) -> None:
+        """Let a symlink stand for the file that it points to."""
+        target = self._blob(sha, path).decode("utf-8", "surrogateescape")
+        linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        if linked in self._blobs:
+            self._blobs[path] = self._blobs[linked]
 
     def _blob(self, sha: str, path: str) -> bytes:
         try:
@@ -105,6 +110,13 @@ class Resolved(NamedTuple):
     """The file or, if there is not exactly one, the path as normalised."""
 
 
+class BlobPlace(NamedTuple):
+    """What a blob URL shows."""
+
+    ref: str
+    path: str
+
+
 class PathIndex:
     """Resolves paths as written against the files of a commit."""
 
@@ -117,20 +129,43 @@ class PathIndex:
         repo_urls: Sequence[str] = (),
     ) -> None:
         self.paths = frozenset(paths)
-        self.by_name: dict[str, list[str]] = {}
-        for path in self.paths:
-            self.by_name.setdefault(_name(path), []).append(path)
-        names = self.by_name
-        self.stems = frozenset(name.partition(".")[0] for name in names)
-        self.bare_names = frozenset(name for name in names if "." not in name)
-        # A leading dot makes no extension: `.gitignore` has none.
-        dotted = (name for name in names if "." in name[1:])
-        self.extensions = frozenset(name.rpartition(".")[2] for name in dotted)
-        self.spaced = _by_last_word(self.paths)
-        self._roots = tuple(_plain_root(root) for root in (SANDBOX_ROOT, *roots))
-        self._repositories = tuple(_plain_url(url) for url in repo_urls if _REMOTE.match(url))
+        self._roots = tuple(map(_plain_root, (SANDBOX_ROOT, *roots)))
+        self._repositories = tuple(map(_plain_url, filter(_REMOTE.match, repo_urls)))
         self._commit = commit
         self._resolved: dict[str, Resolved] = {}
+
+    @cached_property
+    def by_name(self) -> dict[str, list[str]]:
+        """`app.py` -> every path that ends in it."""
+        paths: dict[str, list[str]] = {}
+        for path in self.paths:
+            paths.setdefault(_name(path), []).append(path)
+        return paths
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """`app` of `src/app.py`."""
+        return frozenset(name.partition(".")[0] for name in self.by_name)
+
+    @cached_property
+    def bare_names(self) -> frozenset[str]:
+        """`tool` of `bin/tool`."""
+        return frozenset(name for name in self.by_name if "." not in name)
+
+    @cached_property
+    def extensions(self) -> frozenset[str]:
+        """`py` of `src/app.py`; a leading dot makes none: `.gitignore` has no extension."""
+        dotted = (name for name in self.by_name if "." in name[1:])
+        return frozenset(name.rpartition(".")[2] for name in dotted)
+
+    @cached_property
+    def spaced(self) -> dict[str, list[str]]:
+        """`guide.md` -> `docs/my guide.md`, `my guide.md`: a pattern sees only the last word."""
+        paths: dict[str, list[str]] = {}
+        for path in sorted(self.paths, key=len, reverse=True):
+            for tail in _spaced_tails(path):
+                paths.setdefault(tail.rpartition(" ")[2], []).append(tail)
+        return paths
 
     def resolve(self, written: str) -> Resolved:
         """How a written path resolves.
@@ -180,41 +215,44 @@ class PathIndex:
         """`/` as separator, no sandbox root, no `./`; case and everything else as written."""
         path = written
         # A backslash may also belong to a file's name.
-        if "\\" in path and path not in self.paths:
+        if path not in self.paths:
             path = path.replace("\\", "/")
-        for root in self._roots:
-            if root and path.startswith(root + "/"):
-                path = path[len(root) + 1 :]
-                break
+        path = self._without_root(path)
         while path.startswith(("./", ".../", "…/")):
             path = path.partition("/")[2]
         if "//" in path or "/./" in path or "/../" in path:
             path = posixpath.normpath(path)
         return path
 
-    def blob(self, repository: str, rest: str) -> tuple[str, str] | None:
-        """Ref and path of a blob URL's tail; None if it points into another repository.
+    def _without_root(self, path: str) -> str:
+        for root in self._roots:
+            if root and path.startswith(root + "/"):
+                return path[len(root) + 1 :]
+        return path
+
+    def blob(self, repository: str, rest: str) -> BlobPlace | None:
+        """What a blob URL's tail shows; None if it points into another repository.
 
         A link to the commit's SHA is ours, whatever fork or mirror it goes through. Any other is
         ours by its URL or, if no URL of the repository is known, by its path.
         """
-        ref, path = self._split_ref(rest)
-        ours = path in self.paths
+        place = self._split_ref(rest)
+        ours = place.path in self.paths
         if self._repositories:
             ours = _plain_url(repository) in self._repositories
-        if ours or self.is_commit(ref):
-            return ref, path
+        if ours or self.is_commit(place.ref):
+            return place
         return None
 
-    def _split_ref(self, rest: str) -> tuple[str, str]:
+    def _split_ref(self, rest: str) -> BlobPlace:
         """A ref may hold slashes (`feature/x/src/app.py`): the split whose path is a file wins."""
         parts = rest.split("/")
         for cut in range(1, min(len(parts), _LONGEST_REF + 1)):
             path = "/".join(parts[cut:])
             if path in self.paths:
-                return "/".join(parts[:cut]), path
+                return BlobPlace("/".join(parts[:cut]), path)
         ref, _, path = rest.partition("/")
-        return ref, path
+        return BlobPlace(ref, path)
 
     def is_commit(self, ref: str) -> bool:
         """True if a ref is the commit, in full or abbreviated."""
@@ -239,13 +277,9 @@ def _plain_url(url: str) -> str:
     return plain.replace(":", "/", 1)  # github.com:owner/name
 
 
-def _by_last_word(paths: Iterable[str]) -> dict[str, list[str]]:
-    """`guide.md` -> `docs/my guide.md`, `my guide.md`: a path pattern sees only the last word."""
-    spaced: dict[str, list[str]] = {}
-    for path in sorted(paths, key=len, reverse=True):
-        if " " not in path:
-            continue
-        # The whole path first: its bare name would be a weaker citation, of perhaps several files.
-        for tail in dict.fromkeys((path, _name(path))):
-            spaced.setdefault(tail.rpartition(" ")[2], []).append(tail)
-    return spaced
+def _spaced_tails(path: str) -> Iterable[str]:
+    """A path with blanks, and its bare name."""
+    if " " not in path:
+        return ()
+    # The whole path first: its bare name would be a weaker citation, of perhaps several files.
+    return dict.fromkeys((path, _name(path)))

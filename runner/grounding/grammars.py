@@ -119,15 +119,19 @@ def language_of(path: str, source: bytes) -> str | None:
     name = path.rpartition("/")[2]
     if name in _BY_NAME:
         return _BY_NAME[name]
-    # A leading dot makes no extension: `.bashrc` has none.
-    if "." not in name[1:]:
+    extension = _extension(name)
+    if not extension:
         return _language_of_script(source)
-    extension = name.rpartition(".")[2].lower()
     if extension == "h":
         return "cpp" if _CPP_HEADER.search(source) else "c"
-    if not extension:  # `notes.`
-        return _language_of_script(source)
     return _BY_EXTENSION.get(extension)
+
+
+def _extension(name: str) -> str:
+    """A leading dot makes none: `.bashrc` has no extension."""
+    if "." not in name[1:]:
+        return ""
+    return name.rpartition(".")[2].lower()
 
 
 def _language_of_script(source: bytes) -> str | None:
@@ -176,14 +180,18 @@ def grammar(language: str) -> Grammar | None:
     if loaded is None:
         return None
     query = query_text(language)
-    core = importlib.metadata.version("tree-sitter")
-    identity = "\0".join((_FORMAT, language, loaded.version, core, query))
     return Grammar(
         language=loaded.language,
         query=tree_sitter.Query(loaded.language, query),
         prelude=_PRELUDE.get(language, b""),
-        identity=hashlib.sha256(identity.encode()).hexdigest()[:24],
+        identity=_identity(language, loaded.version, query),
     )
+
+
+def _identity(language: str, version: str, query: str) -> str:
+    core = importlib.metadata.version("tree-sitter")
+    parts = "\0".join((_FORMAT, language, version, core, query))
+    return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
 
 def _from_wheel(language: str) -> _Loaded | None:
@@ -201,17 +209,24 @@ def _from_bundle(language: str) -> _Loaded | None:
 
     The package's own `get_parser` fails on this core; the grammars in its library do not.
     """
-    spec = importlib.util.find_spec("tree_sitter_languages")
-    if spec is None or not spec.origin:
-        return None
-    library = Path(spec.origin).with_name("languages.so")
-    if not library.is_file():
+    library = _bundled_library()
+    if library is None:
         return None
     function = getattr(ctypes.CDLL(str(library)), f"tree_sitter_{language}")
     function.restype = ctypes.c_void_p  # else a pointer of 64 bits loses half of them
     capsule = _capsule(function())
     version = importlib.metadata.version("tree-sitter-languages")
     return _Loaded(tree_sitter.Language(capsule), version)
+
+
+def _bundled_library() -> Path | None:
+    spec = importlib.util.find_spec("tree_sitter_languages")
+    if spec is None or not spec.origin:
+        return None
+    library = Path(spec.origin).with_name("languages.so")
+    if not library.is_file():
+        return None
+    return library
 
 
 def _capsule(pointer: int) -> object:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
 from runner.grounding.mentions import Cite, Mention, Tie, mentions_of
+from runner.grounding.naming import Span
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import (
     ADJACENT,
@@ -75,27 +77,28 @@ class _Reader:
         self.pending: list[Cite] = []
         """Lines with no file yet."""
         masked = MaskedText(text, index, self._lines_of_words)
-        self.text, self.spans = masked.text, masked.spans
+        self.text = masked.text
+        self.spans = masked.spans
         self.cites = masked.cites
 
     def read(self) -> Reading:
-        at = 0
-        while event := EVENT.search(self.text, at):
-            at = max(self._take(event), event.start() + 1)
+        self._find_cites()
+        # Links were found first.
         in_order = sorted(self.cites, key=lambda cite: cite.begin)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
         return Reading(mentions=list(mentions), paths=self.paths)
+
+    def _find_cites(self) -> None:
+        at = 0
+        while event := EVENT.search(self.text, at):
+            at = max(self._take(event), event.start() + 1)
 
     def _lines_of_words(self, words: str, path: str) -> list[Interval]:
         """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
         if not EVENT.search(words) or not re.search(r"\d", words):
             return []
         reading = read_chunk(words, self.index, path, strict=self.strict)
-        lines: list[Interval] = []
-        for mention in reading.mentions:
-            if mention.start is not None and mention.end is not None:
-                lines.append((mention.start, mention.end))
-        return lines
+        return [mention.lines for mention in reading.mentions if mention.lines]
 
     def _take(self, event: re.Match[str]) -> int:
         """Handle one event; returns where to go on from."""
@@ -116,32 +119,45 @@ class _Reader:
     # paths
 
     def _take_path(self, event: re.Match[str]) -> int:
-        begin, token = event.start("path"), event["path"]
-        direct = DIRECT.match(self.text, begin + len(token.rstrip(".…")))
-        has_line = bool(direct) or self._line_follows(event.end())
-        path = clean_path(token, self.index, has_line=has_line)
+        path = self._path_of(event)
         if path is None:
             return event.end()
-        # A file called `run` must not make every word `run` a citation of it.
-        if path in self.index.bare_names and path not in NAMES and not direct:
-            return event.end()
-        begin += token.find(path)
+        begin = event.start("path") + event["path"].find(path)
         close = begin + len(path)
-        begin, path = self._with_blanks(begin, close, path)
+        path = self._with_blanks(path, close)
+        begin = close - len(path)
         self._name(path, close)
         self._settle(path, begin)
-        return self._add_path(path, begin, close)
+        return self._cite_path(path, begin, close)
 
-    def _add_path(self, path: str, begin: int, close: int) -> int:
+    def _path_of(self, event: re.Match[str]) -> str | None:
+        direct = self._direct(event)
+        has_line = bool(direct) or self._line_follows(event.end())
+        path = clean_path(event["path"], self.index, has_line=has_line)
+        # A file called `run` must not make every word `run` a citation of it.
+        if path in self.index.bare_names and path not in NAMES and not direct:
+            return None
+        return path
+
+    def _direct(self, event: re.Match[str]) -> re.Match[str] | None:
+        """Lines right behind the path of an event: `:42`."""
+        token = event["path"].rstrip(".…")
+        return DIRECT.match(self.text, event.start("path") + len(token))
+
+    def _cite_path(self, path: str, begin: int, close: int) -> int:
         """Cite the path, and the lines written right behind it; returns the end of all that."""
+        lines: list[Interval] = []
         direct = DIRECT.match(self.text, close) or CALLED.match(self.text, close)
-        if not direct:
-            self.cites.append(Cite(begin=begin, close=close, path=path, lines=[], named=True))
-            return close
-        lines = intervals(direct["list"])
-        close = direct.end()
+        if direct:
+            lines = intervals(direct["list"])
+            close = direct.end()
         self.cites.append(Cite(begin=begin, close=close, path=path, lines=lines, named=True))
-        # `a.py:1` (first), 7 (second), and 9 (third)
+        if direct:
+            return self._cite_next(path, close)
+        return close
+
+    def _cite_next(self, path: str, close: int) -> int:
+        """`a.py:1` (first), 7 (second), and 9 (third)."""
         while following := NEXT.match(self.text, close):
             begin, close = following.start("list"), following.end()
             lines = intervals(following["list"])
@@ -158,12 +174,12 @@ class _Reader:
             return False
         return bool(ADJACENT.match(self.text[at : phrase.start()]))
 
-    def _with_blanks(self, begin: int, close: int, path: str) -> tuple[int, str]:
-        """`docs/my guide.md`: the pattern has seen the last word of a file of the tree."""
+    def _with_blanks(self, path: str, close: int) -> str:
+        """`docs/my guide.md`: the pattern has found the last word of a file of the tree."""
         for full in self.index.spaced.get(path, ()):
             if self.text.endswith(full, 0, close):
-                return close - len(full), full
-        return begin, path
+                return full
+        return path
 
     def _settle(self, path: str, begin: int) -> None:
         """Lines that had no file yet take the one that follows in their sentence."""
@@ -178,42 +194,44 @@ class _Reader:
     # lines
 
     def _take_lines(self, event: re.Match[str]) -> int:
-        begin, close = event.span()
-        before = self.text[max(0, begin - 16) : begin]
-        lines = intervals(event["list"], between=bool(_BETWEEN.search(before)))
-        if self._complete_last(begin, close, lines):
-            return close
-        cite = Cite(begin=begin, close=close, path="", lines=lines)
+        between = _BETWEEN.search(self._before(event, 16))
+        lines = intervals(event["list"], between=bool(between))
+        cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
+        if self._completes_last(cite):
+            self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
+            return cite.close
         with_path = self._with_path_after(cite)
         if with_path:
             self._name(with_path.path, with_path.close)
             self.cites.append(with_path)
             return with_path.close
         self._bind(cite)
-        return close
+        return cite.close
 
-    def _complete_last(self, begin: int, close: int, lines: list[Interval]) -> bool:
+    def _before(self, event: re.Match[str], characters: int) -> str:
+        return self.text[max(0, event.start() - characters) : event.start()]
+
+    def _completes_last(self, cite: Cite) -> bool:
         """`src/app.py` (line 42): true if the lines belong to a path cited right before them."""
         if not self.cites:
             return False
         last = self.cites[-1]
-        if not last.named or last.lines or not ADJACENT.match(self.text[last.close : begin]):
+        if not last.named or last.lines:
             return False
-        self.cites[-1] = replace(last, lines=lines, close=close)
-        return True
+        return bool(ADJACENT.match(self.text[last.close : cite.begin]))
 
     def _with_path_after(self, cite: Cite) -> Cite | None:
         """`line 42 of a.py`: with the path that `of`, `in` or a bracket ties to the lines."""
-        at = cite.close
-        event = EVENT.search(self.text, at, at + 300)
-        if not event or not event["path"] or not OF.match(self.text[at : event.start()]):
+        event = EVENT.search(self.text, cite.close, cite.close + 300)
+        if not event or not event["path"]:
             return None
-        begin, token = event.start(), event["path"]
-        path = clean_path(token, self.index, has_line=True)
+        if not OF.match(self.text[cite.close : event.start()]):
+            return None
+        path = clean_path(event["path"], self.index, has_line=True)
         # "line 42 of a.py:7": that path has lines of its own.
-        if path is None or DIRECT.match(self.text, begin + len(token.rstrip(".…"))):
+        if path is None or self._direct(event):
             return None
-        close = begin + token.find(path) + len(path)
+        close = event.start() + event["path"].find(path) + len(path)
         return replace(cite, path=path, close=close, named=True)
 
     def _bind(self, cite: Cite) -> None:
@@ -242,28 +260,18 @@ class _Reader:
     def _take_bare(self, event: re.Match[str]) -> None:
         """`:301` after a path: no port, and not inside a longer code span (a slice, a key)."""
         begin, close = event.span()
-        before = self.text[max(0, begin - 24) : begin].lower()
-        if any(word in before for word in _PORT_WORDS):
+        before = self._before(event, 24).lower()
+        if any(word in before for word in _PORT_WORDS) or not self._path_above():
             return
-        if self._in_longer_span(begin, close) or not self._path_above():
+        if any(_is_longer(span, begin, close) for span in self.spans):
             return
         self._bind(Cite(begin=begin, close=close, path="", lines=intervals(event["bare"])))
-
-    def _in_longer_span(self, begin: int, close: int) -> bool:
-        for span in self.spans:
-            inside = span.begin < begin and close < span.end
-            # `:51` alone in its backticks is no longer span.
-            if inside and (begin - span.begin > 1 or span.end - close > 1):
-                return True
-        return False
 
     def _take_ticked(self, event: re.Match[str]) -> None:
         """A number in backticks continues a list of lines: "`a.py:83`, `153`"."""
         begin, close = event.span()
-        last = self._last_lines(guesses=True)
-        if last is None or not self._one_sentence(last.close, begin):
-            return
-        if not CHAIN.match(self.text[last.close : begin]):
+        last = self._last_in_sentence(begin, guesses=True)
+        if last is None or not CHAIN.match(self.text[last.close : begin]):
             return
         lines = intervals(event["ticked"])
         cite = replace(last, begin=begin, close=close, lines=lines, symbol=None, named=False)
@@ -271,34 +279,50 @@ class _Reader:
 
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""
-        begin, listed = event.start(), event["parens"]
         path = self._path_above()
-        first = re.split(r"\D", listed, maxsplit=1)[0]
-        if path is None or int(first) in HTTP_CODES:
+        if path is None or not self._may_be_lines(event):
             return
-        several = "," in listed
-        # "the loop (42)" may count anything.
-        if not several and not NAMED_BEFORE.search(self.text[max(0, begin - 90) : begin]):
-            return
-        last = self._last_lines(guesses=False)
-        in_list = last is not None and self._one_sentence(last.close, begin) and not several
+        several = "," in event["parens"]
+        in_list = not several and self._last_in_sentence(event.start(), guesses=False)
         cite = Cite(
-            begin=begin,
+            begin=event.start(),
             close=event.end(),
             path=path,
-            lines=intervals(listed),
+            lines=intervals(event["parens"]),
             tied="context",
             others=self._candidates(),
             guess=not in_list,
         )
         self.cites.append(cite)
 
-    def _last_lines(self, *, guesses: bool) -> Cite | None:
-        """The last citation with lines; `guesses` says whether a guessed one will do."""
+    def _may_be_lines(self, event: re.Match[str]) -> bool:
+        """`f` (42) may; "not found (404)" and "the loop (42)" count something else."""
+        first = re.split(r"\D", event["parens"], maxsplit=1)[0]
+        if int(first) in HTTP_CODES:
+            return False
+        return "," in event["parens"] or bool(NAMED_BEFORE.search(self._before(event, 90)))
+
+    def _last_in_sentence(self, at: int, *, guesses: bool) -> Cite | None:
+        """The last citation with lines, if it is of the sentence that goes on at `at`.
+
+        `guesses` says whether a guessed one will do.
+        """
+        last = next(self._backwards(guesses=guesses), None)
+        if last is None or not self._one_sentence(last.close, at):
+            return None
+        return last
+
+    def _backwards(self, *, guesses: bool) -> Iterator[Cite]:
         for cite in reversed(self.cites):
             if cite.lines and (guesses or not cite.guess):
-                return cite
-        return None
+                yield cite
+
+
+def _is_longer(span: Span, begin: int, close: int) -> bool:
+    """True if a code span holds more than these characters: `a[1:42]`, but not `:51` alone."""
+    if span.begin >= begin or close >= span.end:
+        return False
+    return begin - span.begin > 1 or span.end - close > 1
 
 
 def paths_in(text: str, index: PathIndex) -> list[str]:

@@ -88,26 +88,32 @@ class MaskedText:
         return span[0]
 
     def _mask_link(self, link: re.Match[str]) -> str:
-        """A link counts once: through its target if that has lines, else through its words."""
-        words = link["text"]
         if "://" in link["target"]:
-            cited = self._cite_blob(link["target"], link.span(), words)
-            return _blank(link) if cited else _words_alone(link)
+            if self._cite_blob(link["target"], link.span(), link["text"]):
+                return _blank(link)
+            return _words_alone(link)
         target = self._target(link["target"])
         if target is None:
             return _words_alone(link)
+        if self._cite_target(link, target):
+            return _blank(link)
+        # [the app](src/app.py), line 42: its path stays, for lines that follow.
+        return " " + target.written.ljust(len(link[0]) - 1)
+
+    def _cite_target(self, link: re.Match[str], target: _Target) -> bool:
+        """A link counts once: through its target if that has lines, else through its words."""
         symbol = None
         if target.lines:
-            symbol = _symbol_of_words(words)
-        lines = target.lines or self.lines_in(words, target.path)
+            symbol = _symbol_of_words(link["text"])
+        lines = target.lines or self.lines_in(link["text"], target.path)
         if not lines:
-            # [the app](src/app.py), line 42: its path stays, for lines that follow.
-            return " " + target.written.ljust(len(link[0]) - 1)
+            return False
         begin, close = link.span()
-        self.cites.append(
-            Cite(begin=begin, close=close, path=target.path, lines=lines, symbol=symbol, named=True)
+        cite = Cite(
+            begin=begin, close=close, path=target.path, lines=lines, symbol=symbol, named=True
         )
-        return _blank(link)
+        self.cites.append(cite)
+        return True
 
     def _target(self, target: str) -> _Target | None:
         """`src/app.py`, `src/app.py:42`, `src/app.py#L42`; None if it is no file's."""
@@ -136,17 +142,17 @@ class MaskedText:
         shown = self.index.blob(f"{blob['site']}/{blob['repo']}", unquote(blob["rest"]))
         if shown is None:
             return False
-        ref, path = shown
-        lines = anchor_lines(blob["anchor"] or "")
-        symbol = None
-        if "`" in words:
-            symbol = symbol_of(words.strip("`* "))
         begin, close = place
-        self.cites.append(
-            Cite(
-                begin=begin, close=close, path=path, lines=lines, ref=ref, symbol=symbol, named=True
-            )
+        cite = Cite(
+            begin=begin,
+            close=close,
+            path=shown.path,
+            lines=anchor_lines(blob["anchor"] or ""),
+            ref=shown.ref,
+            symbol=_symbol_in_ticks(words),
+            named=True,
         )
+        self.cites.append(cite)
         return True
 
 
@@ -162,8 +168,12 @@ def _words_alone(link: re.Match[str]) -> str:
 def _symbol_of_words(words: str) -> str | None:
     """[`run`](a.py#L4), [Flask.run](a.py#L4); but [runs](a.py#L4) is a word."""
     symbol = symbol_of(words.strip("`* "))
-    if symbol is None or "`" in words:
+    if symbol and any(c in symbol for c in "._:"):
         return symbol
-    if any(c in symbol for c in "._:"):
-        return symbol
-    return None
+    return _symbol_in_ticks(words)
+
+
+def _symbol_in_ticks(words: str) -> str | None:
+    if "`" not in words:
+        return None
+    return symbol_of(words.strip("`* "))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from runner.grounding.naming import spans_of, symbol_after, symbol_before
@@ -36,6 +37,13 @@ class Mention:
     """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
     group: int = 0
     """Not 0 for lines of one list: "`f` (a.py:3, 9)". Its symbol need be near one of them only."""
+
+    @property
+    def lines(self) -> Interval | None:
+        """None for a file named without a line."""
+        if self.start is None or self.end is None:
+            return None
+        return self.start, self.end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +84,11 @@ class _Words:
         self.text = text
         self.cites = cites
         self.spans = spans_of(text)
-        self.breaks: list[int] = []
-        if any(cite.lines for cite in cites):
-            self.breaks = [end.end() for end in SENTENCE_END.finditer(text)]
+
+    @cached_property
+    def breaks(self) -> list[int]:
+        """Where sentences end, in characters."""
+        return [end.end() for end in SENTENCE_END.finditer(self.text)]
 
     def symbol(self, place: int) -> str | None:
         cite = self.cites[place]
@@ -89,13 +99,16 @@ class _Words:
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
-        begin = 0
-        following = bisect.bisect_right(self.breaks, self.cites[place].begin)
-        if following:
-            begin = self.breaks[following - 1]
-        if place:
-            begin = max(begin, self._behind(self.cites[place - 1]))
-        return begin
+        begin = self._sentence_begin(self.cites[place].begin)
+        if place == 0:
+            return begin
+        return max(begin, self._behind(self.cites[place - 1]))
+
+    def _sentence_begin(self, at: int) -> int:
+        following = bisect.bisect_right(self.breaks, at)
+        if following == 0:
+            return 0
+        return self.breaks[following - 1]
 
     def _behind(self, cite: Cite) -> int:
         """Past a bracket right behind a citation: `a.py:1 (foo), b.py:2` names no foo for b.py."""
@@ -106,25 +119,37 @@ class _Words:
 
     def _end(self, place: int) -> int:
         """Of the sentence or, if another citation follows in it, where that begins."""
-        end = len(self.text)
-        following = bisect.bisect_left(self.breaks, self.cites[place].close)
-        if following < len(self.breaks):
-            end = self.breaks[following]
-        if place + 1 < len(self.cites):
-            end = min(end, self.cites[place + 1].begin)
-        return end
+        end = self._sentence_end(self.cites[place].close)
+        if place + 1 == len(self.cites):
+            return end
+        return min(end, self.cites[place + 1].begin)
+
+    def _sentence_end(self, at: int) -> int:
+        following = bisect.bisect_left(self.breaks, at)
+        if following == len(self.breaks):
+            return len(self.text)
+        return self.breaks[following]
 
 
 def _as_written(text: str, cite: Cite) -> str:
     """As it stands in the text, with the bracket or backtick that closes what it opened."""
     written = text[cite.begin : cite.close]
-    after = text[cite.close : cite.close + 2]
-    for opening, closing in ("()", "[]"):
-        if written.count(opening) > written.count(closing) and after.startswith(closing):
-            written += closing
-    if written.count("`") % 2 and after.startswith("`"):
-        written += "`"
+    after = text[cite.close : cite.close + 1]
+    if after and after in _unclosed(written):
+        written += after
     return _trimmed(written)
+
+
+def _unclosed(written: str) -> str:
+    """What would close the text: `)` for `a.py (line 3`."""
+    closing = ""
+    if written.count("(") > written.count(")"):
+        closing += ")"
+    if written.count("[") > written.count("]"):
+        closing += "]"
+    if written.count("`") % 2:
+        closing += "`"
+    return closing
 
 
 def _trimmed(written: str) -> str:
@@ -138,17 +163,31 @@ def _trimmed(written: str) -> str:
 
 
 def _mentions(cite: Cite, written: str, symbol: str | None) -> Iterator[Mention]:
-    without_lines = Mention(
+    # `a.py:3, 3` is one line.
+    distinct = dict.fromkeys(cite.lines)
+    if not distinct:
+        yield _mention(cite, written)
+    for lines in distinct:
+        yield _mention(cite, written, lines, symbol, group=len(distinct) - 1)
+
+
+def _mention(
+    cite: Cite,
+    written: str,
+    lines: Interval | None = None,
+    symbol: str | None = None,
+    group: int = 0,
+) -> Mention:
+    start, end = lines or (None, None)
+    return Mention(
         written=written,
         path=cite.path,
+        start=start,
+        end=end,
+        symbol=symbol,
         ref=cite.ref,
         tied=cite.tied,
         others=cite.others,
         guess=cite.guess,
+        group=group,
     )
-    distinct = dict.fromkeys(cite.lines)
-    if not distinct:
-        yield without_lines
-    group = len(distinct) - 1
-    for start, end in distinct:
-        yield replace(without_lines, start=start, end=end, symbol=symbol, group=group)

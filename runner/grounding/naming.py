@@ -135,17 +135,19 @@ def _symbol(receiver: str | None, name: str, *, plain: bool) -> str | None:
     last = SEPARATOR.split(name)[-1]
     if name.isdigit() or (len(last) < 2 and not receiver):
         return None
-    # `QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb.
-    owned = last != name and name[:1].isupper()
-    if last.lower() in LITERALS and not owned:
-        return None
-    if _is_file_name(name, last):
+    if _is_literal(name, last) or _is_file_name(name, last):
         return None
     if not plain and not _looks_like_code(name):
         return None
     if receiver:
         return f"{receiver}.{name}"
     return name
+
+
+def _is_literal(name: str, last: str) -> bool:
+    """`QuerySet.delete` is a symbol, `delete` alone may be an HTTP verb."""
+    owned = last != name and name[:1].isupper()
+    return last.lower() in LITERALS and not owned
 
 
 def _is_file_name(name: str, last: str) -> bool:
@@ -157,14 +159,15 @@ def _is_file_name(name: str, last: str) -> bool:
 def _looks_like_code(name: str) -> bool:
     """No English word has an inner underscore, a capital after a small letter, or a qualifier."""
     inner = name.strip("_")
-    if "_" in inner or name.startswith("__"):
+    if "_" in inner or name.startswith("__") or "::" in name or "#" in name:
         return True
-    if "::" in name or "#" in name:
-        return True
-    if "." in name:  # `e.g`, `end.Then`: only a capital or an underscore makes it code
+    if "." in name:  # `e.g`, `this.that`: only a capital or an underscore makes it code
         return any(c.isupper() or c == "_" for c in name)
-    mixed_case = any(a.islower() and b.isupper() for a, b in pairwise(inner))
-    return mixed_case and inner not in _PROPER
+    return _is_camel_case(inner) and inner not in _PROPER
+
+
+def _is_camel_case(name: str) -> bool:
+    return any(a.islower() and b.isupper() for a, b in pairwise(name))
 
 
 def is_compound(symbol: str) -> bool:
@@ -188,6 +191,8 @@ class _Named(NamedTuple):
     """What a text names last before a citation, and where."""
 
     symbol: str | None
+    low: int
+    """Where the text begins that may name it."""
     begin: int
     end: int
 
@@ -198,24 +203,21 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> str | None
     `at` may lie inside a code span.
     """
     low = max(low, at - _LOOK_BACK)
-    span = _span_before(spans, at)
-    if span and at < span.end and not text[span.begin + 1 : at].strip():
-        # `src/app.py:42`: the span is the citation's own; its symbol is named before it.
-        at = span.begin
-        span = _span_before(spans, at)
-    named = _Named(None, -1, low)
-    if span and at < span.end:
-        # `foo src/app.py:42`: only words of the same span.
-        low = max(low, span.begin + 1)
-        named = _Named(None, -1, low)
-    elif span and span.begin >= low:
-        named = _Named(symbol_of(_inside(text, span)), *span)
-    named = _last_word(text, low, at, named)
+    at = _before_own_span(text, at, spans)
+    named = _last_word(text, at, _last_span(text, low, at, spans))
     if named.symbol is None or not _GLUE.match(text[named.end : at]):
         return None
-    if _DENIED.search(text[max(low, named.begin - 16) : named.begin]):
+    if _DENIED.search(text[max(named.low, named.begin - 16) : named.begin]):
         return None
     return named.symbol
+
+
+def _before_own_span(text: str, at: int, spans: list[Span]) -> int:
+    """`src/app.py:42` alone in its backticks: its symbol is named before them."""
+    own = _span_before(spans, at)
+    if own and at < own.end and not text[own.begin + 1 : at].strip():
+        return own.begin
+    return at
 
 
 def _span_before(spans: list[Span], at: int) -> Span | None:
@@ -226,21 +228,46 @@ def _span_before(spans: list[Span], at: int) -> Span | None:
     return spans[place - 1]
 
 
+def _last_span(text: str, low: int, at: int, spans: list[Span]) -> _Named:
+    """The last code span that ends before `at`, and its symbol; no symbol if there is none."""
+    span = _span_before(spans, at)
+    if span and at < span.end:
+        # `foo src/app.py:42`: only words of the same span.
+        low = max(low, span.begin + 1)
+    elif span and span.begin >= low:
+        return _Named(symbol_of(_inside(text, span)), low, *span)
+    return _Named(None, low, low, low)
+
+
 def _inside(text: str, span: Span) -> str:
     return text[span.begin + 1 : span.end - 1]
 
 
-def _last_word(text: str, low: int, at: int, named: _Named) -> _Named:
+def _last_word(text: str, at: int, named: _Named) -> _Named:
     """The last bare word behind what is named already that is a symbol; else that."""
     for word in _WORD.finditer(text, named.end, at):
-        begin = word.start()
-        kind = None
-        if word["name"][0].isupper():  # `the class Flask`: else an English word
-            kind = _KIND.search(text, max(low, begin - 12), begin)
-        symbol = _symbol(word["receiver"], word["name"], plain=bool(word["call"] or kind))
-        if symbol and not _ELLIPSIS.search(text[max(0, begin - 3) : begin] + symbol[:1]):
-            named = _Named(symbol, begin, word.end())
+        symbol = _symbol_of_word(word, after_kind=_follows_kind(word, named.low))
+        if symbol and not _is_partial(word, symbol):
+            named = _Named(symbol, named.low, *word.span())
     return named
+
+
+def _follows_kind(word: re.Match[str], low: int) -> bool:
+    """`the class Flask`: without `class`, an English word."""
+    if not word["name"][0].isupper():
+        return False
+    return bool(_KIND.search(word.string, max(low, word.start() - 12), word.start()))
+
+
+def _symbol_of_word(word: re.Match[str], *, after_kind: bool = False) -> str | None:
+    plain = after_kind or bool(word["call"])
+    return _symbol(word["receiver"], word["name"], plain=plain)
+
+
+def _is_partial(word: re.Match[str], symbol: str) -> bool:
+    begin = word.start()
+    before = word.string[max(0, begin - 3) : begin]
+    return bool(_ELLIPSIS.search(before + symbol[:1]))
 
 
 def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> str | None:
@@ -248,25 +275,33 @@ def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> str | None
 
     In the citation's own code span, only a declaration counts.
     """
-    line_end = text.find("\n", at, high)
-    if line_end >= 0:
-        high = line_end
-    high = min(high, at + _LOOK_AHEAD)
+    high = _line_end(text, at, min(high, at + _LOOK_AHEAD))
     own = _span_before(spans, at)
     if own and at < own.end - 1:
         return _declared_in(text[at : own.end - 1].strip())
     gap = _AFTER.match(text, at, high)
     if gap is None:
         return None
-    place = bisect.bisect_left(spans, (at, -1))
-    if place < len(spans):
-        following = spans[place]
-        if following.begin == gap.end() and following.end <= high:
-            return symbol_of(_inside(text, following))
+    span = _span_at(spans, gap.end())
+    if span and span.end <= high:
+        return symbol_of(_inside(text, span))
     word = _WORD.match(text, gap.end(), high)
-    if word is None:
-        return None
-    return _symbol(word["receiver"], word["name"], plain=bool(word["call"]))
+    return _symbol_of_word(word) if word else None
+
+
+def _line_end(text: str, at: int, high: int) -> int:
+    """A symbol on the next line is that line's."""
+    end = text.find("\n", at, high)
+    if end < 0:
+        return high
+    return end
+
+
+def _span_at(spans: list[Span], at: int) -> Span | None:
+    place = bisect.bisect_left(spans, (at, -1))
+    if place < len(spans) and spans[place].begin == at:
+        return spans[place]
+    return None
 
 
 def _declared_in(rest: str) -> str | None:

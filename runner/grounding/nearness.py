@@ -47,6 +47,15 @@ class Distances:
             return Match("text", self.text)
         return None
 
+    def closer(self, other: Distances) -> Distances:
+        """Of each kind, the smaller of two distances."""
+        return Distances(
+            definition=smallest((self.definition, other.definition)),
+            use=smallest((self.use, other.use)),
+            span=smallest((self.span, other.span)),
+            text=smallest((self.text, other.text)),
+        )
+
     def nearest(self) -> int | None:
         """Lines to what matches or, if nothing does, to the nearest word of it."""
         match = self.match()
@@ -73,29 +82,22 @@ def needs_text(file: SourceFile, lines: Interval) -> bool:
 def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
-    by_text = needs_text(file, lines)
+    if not needs_text(file, lines):
+        places = places._replace(words=())
     if not is_wide(lines):
-        return _distances(places, lines, by_text=by_text)
+        return _distances(places, lines)
     start, end = lines
-    from_start = _distances(places, (start, start), by_text=by_text)
-    from_end = _distances(places, (end, end), by_text=by_text)
-    return Distances(
-        definition=smallest((from_start.definition, from_end.definition)),
-        use=smallest((from_start.use, from_end.use)),
-        span=smallest((from_start.span, from_end.span)),
-        text=smallest((from_start.text, from_end.text)),
-    )
+    return _distances(places, (start, start)).closer(_distances(places, (end, end)))
 
 
-def _distances(places: Places, lines: Interval, *, by_text: bool) -> Distances:
-    text = None
-    if by_text:
-        text = _to_nearest(places.words, lines)
+def _distances(places: Places, lines: Interval) -> Distances:
+    headers = [(d.header, d.line) for d in places.definitions]
+    bodies = [(d.start, d.end) for d in places.definitions]
     return Distances(
-        definition=smallest(gap((d.header, d.line), lines) for d in places.definitions),
+        definition=smallest(gap(header, lines) for header in headers),
         use=_to_nearest(places.uses, lines),
-        span=smallest(gap((d.start, d.end), lines) for d in places.definitions),
-        text=text,
+        span=smallest(gap(body, lines) for body in bodies),
+        text=_to_nearest(places.words, lines),
     )
 
 
@@ -132,6 +134,9 @@ class Chances:
         if symbol is None:
             return 1.0
         width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
+        return self._share(file, symbol, width)
+
+    def _share(self, file: SourceFile, symbol: str, width: int) -> float:
         key = (file.path, symbol, width)
         if key not in self._known:
             self._known[key] = _share(file, symbol, width)

@@ -6,6 +6,7 @@ is kept as an Outline, which is small enough to cache.
 
 from __future__ import annotations
 
+import bisect
 import json
 import re
 import time
@@ -49,6 +50,16 @@ class Outline(NamedTuple):
     broken: tuple[tuple[int, int], ...]
     """Lines that a parse error touches: first and last of each."""
 
+    def named(self, name: str) -> list[Definition]:
+        return [definition for definition in self.definitions if definition.name == name]
+
+    def has_owner(self, name: str) -> bool:
+        return any(name in definition.owners for definition in self.definitions)
+
+    def is_mute(self, at: int) -> bool:
+        """True if a byte stands in a comment or a string: an odd number of bounds before it."""
+        return bisect.bisect_right(self.mute, at) % 2 == 1
+
 
 class TextOnly(NamedTuple):
     """No outline, and why."""
@@ -70,7 +81,7 @@ def outline_of(path: str, source: bytes, blob_sha: str, cache: Cache | None) -> 
     outline = _parse(source, loaded)
     # A parse that ran out of time may have met a busy machine: it is tried again.
     if isinstance(outline, Outline):
-        cache.put(key, json.dumps(outline, separators=(",", ":")).encode())
+        cache.put(key, _to_json(outline))
     return outline
 
 
@@ -84,6 +95,10 @@ def _grammar_for(path: str, source: bytes) -> Grammar | TextOnly:
     if loaded is None:
         return TextOnly(f"the grammar for {language} is not installed, searched as text")
     return loaded
+
+
+def _to_json(outline: Outline) -> bytes:
+    return json.dumps(outline, separators=(",", ":")).encode()
 
 
 def _from_json(data: bytes | None) -> Outline | None:
@@ -113,13 +128,16 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     tree = _tree(source, loaded)
     if tree is None:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
-    captures = _Captures(source, tree.root_node, loaded)
-    outline = captures.outline()
-    shift = len(loaded.prelude)
-    if not shift:
+    outline = _Captures(source, tree.root_node, loaded).outline()
+    return _without_prelude(outline, len(loaded.prelude))
+
+
+def _without_prelude(outline: Outline, length: int) -> Outline:
+    """The same in bytes of the file itself."""
+    if not length:
         return outline
-    definitions = tuple(d._replace(at=d.at - shift) for d in outline.definitions)
-    mute = tuple(at - shift for at in outline.mute)
+    definitions = tuple(d._replace(at=d.at - length) for d in outline.definitions)
+    mute = tuple(at - length for at in outline.mute)
     return outline._replace(definitions=definitions, mute=mute)
 
 
@@ -163,6 +181,10 @@ class _Block(NamedTuple):
     at: int | None
     """Byte of the name if it is a definition itself; None for a scope, such as Rust's impl."""
 
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.begin, self.close
+
 
 Match = dict[str, list[tree_sitter.Node]]
 
@@ -196,13 +218,16 @@ class _Captures:
         if "definition" in match:
             self._take_definition(match)
         elif "scope" in match:
-            whole = match["scope"][0]
-            for node in match["scope.name"]:
-                block = _Block(whole.start_byte, whole.end_byte, self._text(node), None)
-                self.scopes.append(block)
+            self._take_scope(match)
         else:
             for kind, nodes in match.items():
                 self.nodes[kind] += nodes
+
+    def _take_scope(self, match: Match) -> None:
+        whole = match["scope"][0]
+        for node in match["scope.name"]:
+            block = _Block(whole.start_byte, whole.end_byte, self._text(node), None)
+            self.scopes.append(block)
 
     def _take_definition(self, match: Match) -> None:
         """One name may match several patterns (a decorated function): its widest counts."""
@@ -214,14 +239,13 @@ class _Captures:
             self.drafts[node.start_byte] = self._draft(node, whole, match)
 
     def _draft(self, node: tree_sitter.Node, whole: tree_sitter.Node, match: Match) -> _Draft:
-        parts = [self._text(node)]
+        *scope, name = [self._text(node)]
         if "qualified" in match:  # Shop::open, Shop.open, Shop:open
-            parts = re.split(r"::|\.|:", parts[0])
-        *scope, name = parts
-        scope += [self._text(receiver) for receiver in match.get("receiver", ())]
+            *scope, name = re.split(r"::|\.|:", name)
+        receivers = map(self._text, match.get("receiver", ()))
         return _Draft(
             name=name.strip().strip("\"'").lstrip("$@:"),  # "quoted", $php, @ruby, :symbol
-            scope=tuple(scope),
+            scope=(*scope, *receivers),
             line=node.end_point[0] + 1,
             start=whole.start_point[0] + 1,
             end=_last_line(whole),
@@ -256,13 +280,15 @@ class _Captures:
         """Last line -> first line of each comment and attribute on lines of its own."""
         first_lines: dict[int, int] = {}
         for node in self.nodes["comment"] + self.nodes["header"]:
-            begin = node.start_byte
-            if self.prelude and not begin:  # the prelude is a comment itself
-                continue
-            # `x = 1 // trailing` says nothing of the line below.
-            if not self.source[begin - node.start_point[1] : begin].strip():
+            is_prelude = self.prelude and not node.start_byte
+            if not is_prelude and self._begins_line(node):
                 first_lines[_last_line(node)] = node.start_point[0] + 1
         return first_lines
+
+    def _begins_line(self, node: tree_sitter.Node) -> bool:
+        """`x = 1 // trailing` says nothing of the line below."""
+        begin = node.start_byte
+        return not self.source[begin - node.start_point[1] : begin].strip()
 
 
 def _last_line(node: tree_sitter.Node) -> int:
@@ -287,7 +313,7 @@ def _owners(blocks: Iterable[_Block]) -> dict[int, tuple[str, ...]]:
         enclosing = [outer for outer in enclosing if outer.close > block.begin]
         if block.at is not None:
             # Names that share one node (`a, b = …`) do not enclose each other.
-            outers = [outer.name for outer in enclosing if outer[:2] != block[:2]]
+            outers = [outer.name for outer in enclosing if outer.place != block.place]
             owners[block.at] = tuple(outers)
         enclosing.append(block)
     return owners
@@ -317,14 +343,19 @@ class _Region(NamedTuple):
 
 def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -> tuple[int, ...]:
     """Bytes where the innermost of the nested nodes is a comment or a string."""
-    regions = [_Region(node.start_byte, node.end_byte, True) for node in quiet]
-    regions += [_Region(node.start_byte, node.end_byte, False) for node in code]
+    regions = [*_regions(quiet, mute=True), *_regions(code, mute=False)]
+    regions.sort(key=lambda region: (region.begin, -region.close, region.mute))
     bounds = _MuteBounds()
-    for region in sorted(regions, key=lambda region: (region.begin, -region.close, region.mute)):
+    for region in regions:
         bounds.close_until(region.begin)
         bounds.open(region)
     bounds.close_until(_END_OF_FILE)
     return tuple(bounds.bytes)
+
+
+def _regions(nodes: Iterable[tree_sitter.Node], *, mute: bool) -> Iterator[_Region]:
+    for node in nodes:
+        yield _Region(node.start_byte, node.end_byte, mute)
 
 
 class _MuteBounds:

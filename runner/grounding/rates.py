@@ -26,16 +26,18 @@ def is_resolved(citation: Citation) -> bool:
 
 def distinct(verified: Iterable[Verified]) -> list[Verified]:
     """Each citation once, by file and lines; a symbol that fails there is one of its own."""
-    first: dict[tuple[object, ...], Verified] = {}
+    merged: dict[tuple[object, ...], Verified] = {}
     for one in verified:
         key = _identity(one.citation)
-        known = first.get(key)
-        # The one that names a symbol says more than bare lines do.
-        if known is None or (known.citation.symbol is None and one.citation.symbol is not None):
-            first[key] = one
-    once = list(first.values())
-    redundant = _Redundant([one.citation for one in once])
-    return [one for one in once if not redundant.has(one.citation)]
+        if key not in merged or _says_more(one.citation, merged[key].citation):
+            merged[key] = one
+    redundant = _Redundant(one.citation for one in merged.values())
+    return [one for one in merged.values() if not redundant.has(one.citation)]
+
+
+def _says_more(citation: Citation, than: Citation) -> bool:
+    """One that names a symbol says more than bare lines do."""
+    return citation.symbol is not None and than.symbol is None
 
 
 def _identity(citation: Citation) -> tuple[object, ...]:
@@ -51,7 +53,7 @@ def _identity(citation: Citation) -> tuple[object, ...]:
 class _Redundant:
     """What another citation of the answer says too, and better."""
 
-    def __init__(self, citations: Sequence[Citation]) -> None:
+    def __init__(self, citations: Iterable[Citation]) -> None:
         self._cited_files: set[str] = set()
         self._failing_places: set[tuple[object, ...]] = set()
         for citation in citations:

@@ -6,7 +6,6 @@ so that an outline need not list every word of a file.
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
@@ -74,12 +73,11 @@ class SourceFile:
         outline = self.outline
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
-        named = [d for d in outline.definitions if d.name == name]
-        definitions = named
+        named = outline.named(name)
+        uses = dict.fromkeys(_lines_of_uses(words, named, outline))
         if qualifiers:
-            definitions = self._qualified(named, outline, qualifiers[-1])
-        uses = _lines_of_uses(words, named, outline)
-        return Places(tuple(definitions), tuple(dict.fromkeys(uses)), lines)
+            named = self._qualified(named, outline, qualifiers[-1])
+        return Places(tuple(named), tuple(uses), lines)
 
     def _words(self, name: str) -> Iterator[_Word]:
         for hit in _word(name).finditer(self.source):
@@ -97,11 +95,11 @@ class SourceFile:
         """
         if not qualifier or qualifier in _SELVES:
             return named
-        owned = [d for d in named if qualifier in d.owners]
+        owned = [definition for definition in named if qualifier in definition.owners]
         if owned:
             return owned
-        types = [d for d in outline.definitions if d.name == qualifier and d.end > d.start]
-        if types or any(qualifier in d.owners for d in outline.definitions):
+        types = [kind for kind in outline.named(qualifier) if kind.end > kind.start]
+        if types or outline.has_owner(qualifier):
             return self._inherited(named, types)
         if self._knows(qualifier):
             return named
@@ -115,10 +113,9 @@ class SourceFile:
 
     def _inherited(self, named: list[Definition], types: list[Definition]) -> list[Definition]:
         """Members whose owner the head of a type names: `class B(A)`."""
-        heads = [(kind.name, self._head(kind)) for kind in types]
         members: list[Definition] = []
         for member in named:
-            if any(_names_owner(head, member, kind) for kind, head in heads):
+            if any(_names_owner(self._head(kind), member, kind.name) for kind in types):
                 members.append(member)
         return members
 
@@ -138,9 +135,7 @@ def _lines_of_uses(words: list[_Word], named: list[Definition], outline: Outline
     """Lines where the word is code, and no definition's name."""
     names = {definition.at for definition in named}
     for word in words:
-        # An odd number of bounds before it: it stands in a comment or a string.
-        is_mute = bisect.bisect_right(outline.mute, word.at) % 2
-        if word.at not in names and not is_mute:
+        if word.at not in names and not outline.is_mute(word.at):
             yield word.line
 
 

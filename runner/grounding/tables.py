@@ -12,7 +12,7 @@ from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_chunk
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import is_compound, symbol_of
-from runner.grounding.patterns import intervals
+from runner.grounding.patterns import Interval, intervals
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*\Z")  # |---|:-:|
@@ -95,11 +95,14 @@ def read_table(rows: Sequence[str], index: PathIndex, inherited: str | None) -> 
         # A file in a title heads its column, and is cited in the cells.
         mentions += [mention for mention in cited if mention.start is not None]
     for row in rows[1:]:
-        # A row may be longer than the header, or shorter.
-        padded = itertools.chain(columns, itertools.repeat(_UNTITLED))
-        cells = [_Cell(*cell) for cell in zip(cells_of(row), padded, strict=False)]
-        mentions += _read_row(cells, index, inherited)
+        mentions += _read_row(_cells(row, columns), index, inherited)
     return mentions
+
+
+def _cells(row: str, columns: Iterable[_Column]) -> list[_Cell]:
+    """A row may be longer than the header, or shorter."""
+    padded = itertools.chain(columns, itertools.repeat(_UNTITLED))
+    return [_Cell(*cell) for cell in zip(cells_of(row), padded, strict=False)]
 
 
 def _read_row(cells: list[_Cell], index: PathIndex, inherited: str | None) -> Iterator[Mention]:
@@ -107,24 +110,23 @@ def _read_row(cells: list[_Cell], index: PathIndex, inherited: str | None) -> It
     symbol = _row_symbol(cells)
     for cell in cells:
         file = cell.column.file or row_file
-        numeric = _numeric(cell)
-        if numeric and file:
+        lines = _numeric_lines(cell)
+        if lines and file:
             written = cell.text.strip("`*_ ")
-            for start, end in intervals(numeric.replace(":", "")):
+            for start, end in lines:
                 yield Mention(written=written, path=file, start=start, end=end, symbol=symbol)
         else:
             for mention in read_chunk(cell.text, index, file).mentions:
                 yield _with_row_symbol(mention, cell.text, symbol)
 
 
-def _numeric(cell: _Cell) -> str | None:
+def _numeric_lines(cell: _Cell) -> list[Interval]:
     """The numbers of a cell of nothing else, in a column of lines or of one file."""
+    # Any other column may count something.
     if not cell.column.file and not _LINE_COLUMN.match(cell.column.title):
-        return None  # any other column may count something
+        return []
     numeric = _NUMERIC.match(cell.text)
-    if numeric is None:
-        return None
-    return numeric["list"]
+    return intervals(numeric["list"].replace(":", "")) if numeric else []
 
 
 def _with_row_symbol(mention: Mention, cell: str, symbol: str | None) -> Mention:

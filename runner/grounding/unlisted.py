@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from runner.grounding.files import PathIndex, Resolved
+from runner.grounding.files import BlobPlace, PathIndex, Resolved
 
 _WELL_FORMED = re.compile(
     r"""
@@ -30,11 +30,11 @@ class UnlistedFiles(PathIndex):
             return Resolved("exact", written)
         return Resolved("missing", written)
 
-    def blob(self, repository: str, rest: str) -> tuple[str, str]:  # noqa: ARG002 - anyone's
+    def blob(self, repository: str, rest: str) -> BlobPlace:  # noqa: ARG002 - anyone's
         """Ref and path of any blob URL's tail.
 
         Of a ref with a slash, the second half stays before the path: whoever compares tails of
         paths finds the file all the same.
         """
         ref, _, path = rest.partition("/")
-        return ref, path
+        return BlobPlace(ref, path)

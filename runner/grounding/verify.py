@@ -85,9 +85,9 @@ def ground(
     it follows from (commit, texts, roots, URLs and this package's own code).
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
+    parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
+    key = f"result {parts}"
     with Cache(cache_dir) as kept:
-        parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
-        key = f"result {parts}"
         grounding = _from_json(kept.get(key))
         if grounding is None:
             grounding = _Verifier(files, roots, kept, repo_urls).verify(texts)
@@ -142,8 +142,7 @@ class _Verifier:
         by_step: list[tuple[str, ...]] = []
         for text in texts:
             step = list(self._verify_text(text))
-            paths = (one.citation.path for one in step if is_resolved(one.citation))
-            by_step.append(tuple(dict.fromkeys(paths)))
+            by_step.append(_files_of(step))
             answer += step
         once = distinct(answer)
         return Grounding(
@@ -159,24 +158,26 @@ class _Verifier:
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
         """Drop guessed lines unless most of them verify."""
         guesses = [mention for mention in mentions if mention.guess and mention.symbol]
-        verified = 0
-        for guess in guesses:
-            if self._verify(self._placed(guess)).citation.held_by is not None:
-                verified += 1
-        if verified * 2 > len(guesses):  # this answer writes its lines so
+        verified = [guess for guess in guesses if self._matches(self._placed(guess))]
+        if len(verified) * 2 > len(guesses):  # this answer writes its lines so
             return mentions
         return [mention for mention in mentions if not mention.guess]
+
+    def _matches(self, mention: Mention) -> bool:
+        return self._verify(mention).citation.held_by is not None
 
     def _verify_group(self, group: list[Mention]) -> list[Verified]:
         """Lines of one list share a symbol: if it is near one of them, the others name none."""
         mentions = [self._placed(mention) for mention in group]
-        verified = [self._verify(mention) for mention in mentions]
-        if not any(one.citation.held_by for one in verified):
-            return verified
-        for place, mention in enumerate(mentions):
-            if not verified[place].citation.held_by:
-                verified[place] = self._verify(replace(mention, symbol=None))
-        return verified
+        if len(mentions) > 1 and any(map(self._matches, mentions)):
+            mentions = [self._unless_near(mention) for mention in mentions]
+        return [self._verify(mention) for mention in mentions]
+
+    def _unless_near(self, mention: Mention) -> Mention:
+        """The mention without its symbol, unless that is near its lines."""
+        if self._matches(mention):
+            return mention
+        return replace(mention, symbol=None)
 
     def _placed(self, mention: Mention) -> Mention:
         """Lines written without a path, in the file they are meant for.
@@ -190,24 +191,30 @@ class _Verifier:
             return mention
         for path in mention.others:
             moved = replace(mention, path=path)
-            citation = self._verify(moved).citation
-            matched = citation.held_by is not None or mention.symbol is None
-            if citation.status == "grounded" and matched:
+            if self._belongs(moved):
                 return moved
         return mention
 
+    def _belongs(self, mention: Mention) -> bool:
+        citation = self._verify(mention).citation
+        matched = citation.held_by is not None or mention.symbol is None
+        return citation.status == "grounded" and matched
+
     def _verify(self, mention: Mention) -> Verified:
-        resolved = self.index.resolve(mention.path)
-        claim = _Claim(mention=mention, path=resolved.path, resolution=resolved.resolution)
-        if mention.ref is not None and not self.index.is_commit(mention.ref):
-            claim = replace(claim, resolution="other_commit")
-        if claim.resolution not in ("exact", "suffix"):
+        claim = self._claim(mention)
+        if not claim.is_resolved:
             citation = claim.citation("unresolved", self._why_unresolved(claim))
             return Verified(citation=citation, chance=0.0)
-        if mention.start is None or mention.end is None:
+        if mention.lines is None:
             citation = claim.citation("grounded", "the file exists; no line is cited")
             return Verified(citation=citation, chance=0.0)
-        return self._verify_lines(claim, (mention.start, mention.end))
+        return self._verify_lines(claim, mention.lines)
+
+    def _claim(self, mention: Mention) -> _Claim:
+        resolution, path = self.index.resolve(mention.path)
+        if mention.ref is not None and not self.index.is_commit(mention.ref):
+            resolution = "other_commit"
+        return _Claim(mention=mention, path=path, resolution=resolution)
 
     def _why_unresolved(self, claim: _Claim) -> str:
         if claim.resolution == "other_commit":
@@ -230,13 +237,17 @@ class _Verifier:
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
         """
-        last = symbol.rpartition(".")[2]
         if weak and not file.places(symbol).words:
-            return _begins_with_a_word_of(file, last)
-        module = "." in symbol and symbol.islower() and last in self.index.stems
-        if module or symbol in BUILTINS or symbol.lower() == _stem(file.path):
+            return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
+        if self._is_module(symbol) or symbol in BUILTINS or symbol.lower() == _stem(file.path):
             return not file.places(symbol).definitions
         return False
+
+    def _is_module(self, symbol: str) -> bool:
+        """`flask.app`, if the tree has an `app.py`."""
+        if "." not in symbol or not symbol.islower():
+            return False
+        return symbol.rpartition(".")[2] in self.index.stems
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
@@ -246,6 +257,11 @@ class _Verifier:
                 path, source, lambda: outline_of(path, source, sha, self.kept)
             )
         return self.sources[path]
+
+
+def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
+    paths = (one.citation.path for one in verified if is_resolved(one.citation))
+    return tuple(dict.fromkeys(paths))
 
 
 def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
@@ -297,6 +313,10 @@ class _Claim:
     path: str
     resolution: Resolution
 
+    @property
+    def is_resolved(self) -> bool:
+        return self.resolution in ("exact", "suffix")
+
     def citation(
         self,
         status: Status,
@@ -324,21 +344,29 @@ class _Claim:
 
 
 def _check_lines(claim: _Claim, file: SourceFile, lines: Interval) -> Citation:
+    missing = _missing_lines(file, lines)
     symbol = claim.mention.symbol
-    places = _NO_PLACES
-    if symbol:
-        places = file.places(symbol)
-    if lines[0] < 1:
-        return claim.citation("hallucinated", "lines are counted from 1", places)
-    if lines[1] > file.line_count:
-        reason = f"the file has {_count_of_lines(file.line_count)}"
-        return claim.citation("hallucinated", reason, places)
     if symbol is None:
+        if missing:
+            return claim.citation("hallucinated", missing)
         return claim.citation("grounded", "the lines exist; no symbol is named")
+    places = file.places(symbol)
+    if missing:
+        return claim.citation("hallucinated", missing, places)
     distances = measure(file, symbol, lines)
     match = distances.match()
     reason = _where(symbol, places, match) + _notes(file, lines)
     return claim.citation("grounded" if match else "hallucinated", reason, places, distances)
+
+
+def _missing_lines(file: SourceFile, lines: Interval) -> str | None:
+    """Why the lines do not exist; None if they do."""
+    start, end = lines
+    if start < 1:
+        return "lines are counted from 1"
+    if end > file.line_count:
+        return f"the file has {_count_of_lines(file.line_count)}"
+    return None
 
 
 _MATCHES = {

@@ -8,9 +8,20 @@ from runner.models.replay import Replay, remarks
 from runner.protocols import Model, ModelKind
 
 MODELS: dict[str, ModelKind] = {
-    "offline": ModelKind(open=lambda _: Offline(), language_model=False),
+    "offline": ModelKind(
+        open=lambda _: Offline(),
+        language_model=False,
+        notice="Made with the offline model: it checks plumbing and servers, and ranks nobody.",
+    ),
     "replay": ModelKind(
-        open=Replay, language_model=False, argument="<transcript.jsonl>", remarks=remarks
+        open=Replay,
+        language_model=False,
+        argument="<transcript.jsonl>",
+        notice=(
+            "Made from a replayed recording: it shows where tools answer differently now, "
+            "and ranks nobody."
+        ),
+        remarks=remarks,
     ),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runner.models import is_language_model
+from runner.models import MODELS, is_language_model
 from runner.records import Citation, Gate, OutcomeKind, Scenario, Scored, ServerSpec, Verdict
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
@@ -48,14 +48,6 @@ from runner.store import LoadedCell, LoadedRun
 
 FAILED_SHOWN = 10
 """Failed citations listed per cell; the rest are counted."""
-MADE_WITHOUT_A_LANGUAGE_MODEL = {
-    "offline": "Made with the offline model: it checks plumbing and servers, and ranks nobody.",
-    "replay": (
-        "Made from a replayed recording: it shows where tools answer differently now, "
-        "and ranks nobody."
-    ),
-}
-"""A kind of model -> the notice that a reader needs first. Any other kind gets a plain one."""
 UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
@@ -104,13 +96,10 @@ def build_report(
 
 def _notices(view: RunView, *, ungated: bool) -> Iterator[str]:
     """What a reader must know before any figure."""
-    kinds = [model.partition(":")[0] for model in view.models if not is_language_model(model)]
-    for kind, notice in MADE_WITHOUT_A_LANGUAGE_MODEL.items():
-        if kind in kinds:
-            yield notice
-    for kind in unique(kinds):
-        if kind not in MADE_WITHOUT_A_LANGUAGE_MODEL:
-            yield f"Made with {kind}, which is no language model: it ranks nobody."
+    asked = {model.partition(":")[0] for model in view.models}
+    for name, kind in MODELS.items():
+        if name in asked and not kind.language_model:
+            yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
     if ungated:
         yield UNGATED
 

@@ -54,13 +54,13 @@ def ensure_image(
     recipe: ImageRecipe,
     *,
     build: Callable[[], str],
-    prove: Callable[[str], None] | None = None,
+    check: Callable[[str], None] | None = None,
 ) -> str:
     """The id of an image made from the recipe: remembered, adopted or built.
 
-    `build` returns the id of an image that bears the recipe's labels. `prove` raises if the image
+    `build` returns the id of an image that bears the recipe's labels. `check` raises if the image
     of that tag is not what it should be; it is asked about every image this checkout has not
-    proved before, whoever built it. Raises LockError if a tag of ours leads to another image.
+    checked before, whoever built it. Raises LockError if a tag of ours leads to another image.
     """
     # Two builders in one checkout would both build, and remember different images.
     with wait_for_lock(state_dir / f"{recipe.kind}.lock"):
@@ -71,8 +71,8 @@ def ensure_image(
         if image is None:
             image = build()
             _tag(engine, image, recipe.tag(image))
-        if prove is not None:
-            prove(recipe.tag(image))
+        if check is not None:
+            check(recipe.tag(image))
         remember_image(state_dir, recipe.name, image)
         return image
 

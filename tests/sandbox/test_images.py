@@ -64,7 +64,7 @@ class Checkout:
     base: str
     state: Path
     built: list[str] = field(default_factory=list)
-    proved: list[str] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
 
     def build(self, recipe: ImageRecipe) -> str:
         with open_builder(self.engine, BuilderSpec(image=self.base)) as builder:
@@ -77,7 +77,7 @@ class Checkout:
             self.state,
             recipe,
             build=lambda: self.build(recipe),
-            prove=self.proved.append,
+            check=self.checked.append,
         )
 
 
@@ -110,13 +110,13 @@ def recipe(engine: docker.DockerClient) -> Iterator[ImageRecipe]:
 
 
 @pytest.mark.docker
-def test_a_second_checkout_adopts_what_the_first_built_once_it_has_proved_it(
+def test_a_second_checkout_adopts_what_the_first_built_once_it_has_checked_it(
     one: Checkout, two: Checkout, recipe: ImageRecipe
 ) -> None:
     image = one.ensure(recipe)
     assert (one.ensure(recipe), two.ensure(recipe), two.ensure(recipe)) == (image, image, image)
     assert (one.built, two.built) == ([image], [])
-    assert one.proved == two.proved == [recipe.tag(image)]
+    assert one.checked == two.checked == [recipe.tag(image)]
 
 
 @pytest.mark.docker
@@ -184,7 +184,7 @@ def test_an_image_that_fails_its_proof_is_not_remembered(
         raise LockError("it leaks", where=tag)
 
     with pytest.raises(LockError, match="it leaks"):
-        ensure_image(one.engine, one.state, recipe, build=lambda: one.build(recipe), prove=refuse)
+        ensure_image(one.engine, one.state, recipe, build=lambda: one.build(recipe), check=refuse)
     assert read_images(one.state) == {}
 
 
