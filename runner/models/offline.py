@@ -116,7 +116,7 @@ class Search:
     queue: list[Lookup] = field(default_factory=list)
     found: list[Finding] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
-    """Every lookup queued so far, as JSON: none is made twice."""
+    """Keys of every lookup queued so far: none is made twice."""
     turns: int = 0
     trail: list[str] = field(default_factory=list)
     """Names followed from one body to the next, in order."""
@@ -196,12 +196,9 @@ class Search:
             self._push(references, grep_definition(name))
 
     def _push(self, *lookups: Lookup | None) -> None:
-        for lookup in lookups:
-            if lookup is None:
-                continue
-            key = json.dumps([lookup.tool, lookup.arguments], sort_keys=True)
-            if key not in self.asked:
-                self.asked.add(key)
+        for lookup in filter(None, lookups):
+            if lookup.key not in self.asked:
+                self.asked.add(lookup.key)
                 self.queue.append(lookup)
 
     def _called(self) -> list[str]:
@@ -273,9 +270,7 @@ class Offline:
         text = ""
         if not calls:
             text = write_answer(search)
-        written_chars = len(text)
-        for call in calls:
-            written_chars += len(call.tool) + len(json.dumps(call.arguments))
+        written_chars = len(text) + sum(map(_call_chars, calls))
         return Turn(
             text=text,
             calls=calls,
@@ -288,6 +283,10 @@ class Offline:
     def _call(self, lookup: Lookup) -> Call:
         self._ids += 1
         return Call(id=f"call_{self._ids}", tool=lookup.tool, arguments=lookup.arguments)
+
+
+def _call_chars(call: Call) -> int:
+    return len(call.tool) + len(json.dumps(call.arguments))
 
 
 def _length(message: Message) -> int:

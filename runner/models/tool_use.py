@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,11 @@ class Lookup:
 
     tool: str
     arguments: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The same for equal calls."""
+        return json.dumps([self.tool, self.arguments], sort_keys=True)
 
 
 # --- the shell ------------------------------------------------------------------------------
