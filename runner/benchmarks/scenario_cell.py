@@ -46,6 +46,7 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
     async with open_container(attempt.engine, spec) as container:
         attempt.measured.create_sec = time.monotonic() - started
         async with _mounted_server(attempt, container) as session:
+            # Before the conversation: a cell that breaks in it must still say what it was.
             attempt.measured.fingerprint = _fingerprint(attempt, spec, model, session)
             try:
                 return await _converse(attempt, model, container, session)
@@ -103,6 +104,7 @@ async def _mounted_server(
             measured.state_mb = await _state_mb(container)
             yield ready.session
     finally:
+        # Of a server that crashed in its warm-up, these notes are all there is.
         _note_server_log(attempt, log)
 
 
@@ -160,6 +162,7 @@ async def _note_what_ends_with(container: Container, attempt: Attempt) -> None:
 
 async def _state_mb(container: Container) -> float | None:
     """What the server's index costs on disk: its own directory and private mounts."""
+    # A server that insists on writing into the workspace keeps its index there, not in its home.
     private = [f"{WORKSPACE}/{path}" for path in container.spec.private]
     places = " ".join([STATE, *private])
     sizes = f"du -sk {places} 2>/dev/null | awk '{{sum += $1}} END {{print sum}}'"

@@ -60,6 +60,7 @@ class Scenarios:
         files: dict[str, GitFiles] = {}
         for cell, attempt in store.measured_attempts():
             loaded = checkout.scenario(cell.scenario)
+            # One git process a scenario, not one a cell: a run may have thousands of cells.
             if cell.scenario not in files:
                 files[cell.scenario] = checkout.files(loaded)
             yield score_cell(
