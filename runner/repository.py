@@ -124,7 +124,7 @@ def _git(folder: Path, environment: Mapping[str, str]) -> GitRunner:
 def run_git(
     runner: GitRunner,
     *arguments: str,
-    timeout_sec: float = GIT_TIMEOUT_SEC,
+    timeout_sec: float | None = GIT_TIMEOUT_SEC,
     stdin: IO[bytes] | None = None,
 ) -> str:
     """A git command's stdout as text, stripped. Raises SourceError as `git_output` does."""
@@ -135,7 +135,7 @@ def run_git(
 def git_output(
     runner: GitRunner,
     *arguments: str,
-    timeout_sec: float = GIT_TIMEOUT_SEC,
+    timeout_sec: float | None = GIT_TIMEOUT_SEC,
     stdin: IO[bytes] | None = None,
 ) -> bytes:
     """A git command's stdout. Raises SourceError with the end of its stderr, passwords blanked."""
