@@ -24,6 +24,7 @@ from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
 from runner.judges import JUDGES
 from runner.locks import harness_digest, read_repos_lock, write_locks
+from runner.models.settings import ModelSettings
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
 from runner.protocols import Judge, Log
@@ -161,7 +162,12 @@ class Checkout:
 
     # --- made ready -----------------------------------------------------------------------------
 
-    def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
+    def prepare(
+        self,
+        scenarios: Sequence[str],
+        servers: Sequence[str],
+        models: ModelSettings | None = None,
+    ) -> PreparedRun:
         """Every image and volume the cells stand on; what is there is checked, not built again."""
         facts = engine_facts(self.engine)
         prepared_scenarios = {name: self._prepare_scenario(name) for name in scenarios}
@@ -176,6 +182,7 @@ class Checkout:
             limits=self.limits,
             scenarios=prepared_scenarios,
             arms=arms,
+            models=models or ModelSettings(),
         )
 
     def _prepare_scenario(self, name: str) -> PreparedScenario:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from runner.checkout import Checkout
     from runner.errors import GateError
+    from runner.models.settings import ModelSettings
     from runner.protocols import Judge, Progress
     from runner.records import Gate, Scorecard
     from runner.requests import (
@@ -46,6 +47,9 @@ OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
 DEMO_SCENARIOS = ("flask-error-handling", "zod-issue-messages")
 DEMO_SERVERS = ("shell", "mcp-ripgrep", "code-index-mcp")
 WIDEST_COLUMNS = 120
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+TURN_TOKENS = 8192
+MODEL_HELP = "offline, claude-ID, anthropic:ID, openai:ID or replay:PATH (default: offline)"
 DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
     "answers better, or does it only burn tokens?"
@@ -135,13 +139,15 @@ def run(request: RunRequest) -> int:
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models = list(dict.fromkeys(request.models))
+    settings = _model_settings(request)
     for model in models:
-        open_model(model)  # a wrong name must not cost the minutes that images and volumes take
+        # A wrong name or no key must not cost the minutes that images and volumes take.
+        open_model(model, settings)
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
     gate = _pass_gate(request.gate, checkout, scenarios)
     name = request.name or plan.default_name(scenarios, servers, models, request.trials)
     store = RunStore(_runs(request) / name)
-    prepared = checkout.prepare(scenarios, servers)
+    prepared = checkout.prepare(scenarios, servers, settings)
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}; add one to its server.yaml to measure it there")
@@ -451,7 +457,22 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
 def _checkout(request: Request) -> Checkout:
     from runner.checkout import Checkout
 
-    return Checkout(root=request.root, state=_state(request), environ=dict(os.environ), log=tell)
+    # Git and npm get this environment; a hook of theirs has no use for a model's key.
+    environ = {name: value for name, value in os.environ.items() if name not in KEYS}
+    return Checkout(root=request.root, state=_state(request), environ=environ, log=tell)
+
+
+def _model_settings(request: RunRequest) -> ModelSettings:
+    """The only place that knows a key; it is handed on in memory, and nothing writes it."""
+    from runner.models.settings import Endpoint, ModelSettings
+
+    anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
+    return ModelSettings(
+        anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
+        openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
+        thinking_tokens=request.thinking_tokens,
+        output_tokens=request.output_tokens,
+    )
 
 
 def _state(request: Request) -> Path:
@@ -574,6 +595,8 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         scenarios=DEMO_SCENARIOS,
         servers=DEMO_SERVERS,
         models=("offline",),
+        thinking_tokens=TURN_TOKENS,
+        output_tokens=TURN_TOKENS,
         trials=1,
         jobs=arguments.jobs,
         executor="local",
@@ -588,8 +611,8 @@ def _add_cell(verbs: Verbs) -> None:
     parser = _add(verbs, "cell", _start_cell, "run one cell: a scenario with a server")
     parser.add_argument("scenario")
     parser.add_argument("server")
-    model_help = "offline, or replay:PATH (default: offline)"
-    parser.add_argument("--model", default="offline", help=model_help)
+    parser.add_argument("--model", default="offline", help=MODEL_HELP)
+    _add_model_limits(parser)
     _add_run_name(parser)
     _add_json(parser, "print report.json instead of the table")
     _add_ungated(parser)
@@ -603,6 +626,8 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         scenarios=(arguments.scenario,),
         servers=(arguments.server,),
         models=(arguments.model,),
+        thinking_tokens=arguments.thinking_tokens,
+        output_tokens=arguments.output_tokens,
         trials=1,
         jobs=1,
         executor="local",
@@ -618,7 +643,8 @@ def _add_run(verbs: Verbs) -> None:
     parser = _add(verbs, "run", _start_run, text)
     _add_repeatable(parser, "--scenario", "repeatable (default: all of scenarios/core)")
     _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
-    _add_repeatable(parser, "--model", "repeatable; offline, or replay:PATH (default: offline)")
+    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
+    _add_model_limits(parser)
     parser.add_argument(
         "--trials",
         type=_at_least_one,
@@ -643,6 +669,8 @@ def _start_run(arguments: argparse.Namespace) -> int:
         scenarios=tuple(arguments.scenario),
         servers=tuple(arguments.server),
         models=tuple(arguments.model) or ("offline",),
+        thinking_tokens=arguments.thinking_tokens,
+        output_tokens=arguments.output_tokens,
         trials=arguments.trials,
         jobs=arguments.jobs,
         executor=arguments.executor,
@@ -845,6 +873,23 @@ def _add_run_name(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_model_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--thinking-tokens",
+        type=_whole_number,
+        default=TURN_TOKENS,
+        metavar="N",
+        help=f"a turn's, at most; 0 for none (default: {TURN_TOKENS})",
+    )
+    parser.add_argument(
+        "--output-tokens",
+        type=_at_least_one,
+        default=TURN_TOKENS,
+        metavar="N",
+        help=f"a turn's, at most, thinking apart (default: {TURN_TOKENS})",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
     parser.add_argument("--json", action="store_true", help=text)
 
@@ -883,6 +928,12 @@ def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> 
 def _at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _whole_number(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 

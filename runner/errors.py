@@ -9,6 +9,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
+│   └── ProviderRefused     1   and every further cell would fail alike: the run ends
 └── GateError                   the gate does not let a result pass
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
     ├── AnchorsDisagree     4   today's rubric does not rank the anchors as the hand grades do
@@ -124,6 +125,10 @@ class ServerError(FairtrialError):
 
 class ProviderError(FairtrialError):
     pass
+
+
+class ProviderRefused(ProviderError):  # noqa: N818 - it says who ended it, as outcomes do
+    """Wrong key, unknown model, no money: every further cell would be a failure paid for."""
 
 
 class GateError(FairtrialError):

@@ -5,8 +5,9 @@ Plain values alone, no connection to anything: an executor may send it elsewhere
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from runner.models.settings import ModelSettings
 from runner.records import Limits, RepoPin, Scenario, ServerSpec
 
 
@@ -52,3 +53,5 @@ class PreparedRun:
     limits: Limits
     arms: dict[str, Arm]
     scenarios: dict[str, PreparedScenario]
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """Keys included: they go where the cells go, in memory, and are written nowhere."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from runner.agents.tools import Toolbox
     from runner.agents.usage import UsageTotals
     from runner.checkout import Checkout
+    from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.run import Attempt
     from runner.store import RunStore
@@ -49,6 +50,8 @@ class ToolSpec:
     description: str
     input_schema: dict[str, Any]
     origin: Literal["shell", "server"]
+    read_only: bool = False
+    """Its server says so: such calls of one turn may run at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,8 @@ class Call:
     id: str
     tool: str
     arguments: dict[str, Any]
+    problem: str = ""
+    """Why it cannot be made, such as arguments that are no JSON; the model is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,19 +88,38 @@ class ToolMessage:
     results: tuple[Result, ...]
 
 
+Stop = Literal["end", "tool_use", "max_tokens", "refusal", "pause", "context_full", "malformed"]
+"""`pause`: it wants to go on. `context_full`: the conversation is longer than the model takes.
+`malformed`: it wrote something that is neither calls nor an answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Turn:
     """One model turn."""
 
     text: str
     calls: tuple[Call, ...]
-    stop: Literal["end", "tool_use", "max_tokens", "refusal"]
+    stop: Stop
     input_tokens: int
+    """All that came from no cache, what was written to one included."""
     output_tokens: int
+    """Thinking included."""
     cache_read_tokens: int = 0
+    """Beside input_tokens."""
     cache_write_tokens: int = 0
+    """Of input_tokens, those that were written to a cache."""
     thinking: str = ""
+    thinking_tokens: int | None = None
+    """Of output_tokens; None if the provider does not say."""
     backoff_sec: float = 0.0
+    """Waits and failed attempts: no work of the agent's."""
+    retries: int = 0
+    problem: str = ""
+    """What is wrong with its form, if `stop` is `malformed`; the model is told."""
+    served_by: str = ""
+    """The model that the provider says answered."""
+    notes: tuple[str, ...] = ()
+    """What had to be done differently from what was asked, for the record."""
     estimated: bool = False
     """True if the model counts no tokens and they are estimated from characters."""
     raw: Any = field(default=None, compare=False)
@@ -133,12 +157,16 @@ class Model(Protocol):
         """Write what the model itself has to keep of the cell, beside its transcript."""
         ...
 
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelKind:
     """What `MODELS` holds: how a model of this kind is asked for, made and told about."""
 
-    open: Callable[[str], Model]
+    open: Callable[[str, ModelSettings], Model]
     """Makes the model of one cell from what stands behind the colon of its name."""
     language_model: bool
     argument: str = ""

@@ -28,6 +28,10 @@ class RunRequest(Request):
     servers: tuple[str, ...]
     """Empty for all."""
     models: tuple[str, ...]
+    thinking_tokens: int
+    """Of one turn, at most; 0 for none."""
+    output_tokens: int
+    """Of one turn, at most, thinking apart."""
     trials: int
     jobs: int
     """Cells at a time."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
-from runner.errors import ProviderError, SandboxError, ServerError
+from runner.errors import ProviderError, ProviderRefused, SandboxError, ServerError
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
 from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, Timings
@@ -34,6 +34,8 @@ class Measurements:
     peak_memory_mb: float | None = None
     state_mb: float | None = None
     fingerprint: Fingerprint | None = None
+    refused: ProviderRefused | None = None
+    """Ends the run once the attempt is recorded."""
     totals: UsageTotals = field(default_factory=UsageTotals)
 
     def timings(self, total_sec: float) -> Timings:
@@ -80,7 +82,8 @@ async def run_cell(
 ) -> CellResult:
     """One attempt at one cell, recorded whatever happens in it.
 
-    Raises FairtrialError only if the disk does not take the record.
+    Raises FairtrialError only if the disk does not take the record, or the provider refuses what
+    every further cell would ask.
     """
     started = time.monotonic()
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -96,10 +99,12 @@ async def run_cell(
             log=log,
         )
         benchmark = BENCHMARKS[prepared.benchmark]
-        outcome = await _outcome_of(benchmark.run(attempt), folder.path)
+        outcome = await _outcome_of(benchmark.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
     result = _result(attempt, folder, outcome, timings, started_at)
     store.finish(folder, result)
+    if attempt.measured.refused is not None:
+        raise attempt.measured.refused
     return result
 
 
@@ -118,7 +123,7 @@ def _result(
     )
 
 
-async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
+async def _outcome_of(work: Awaitable[Outcome], attempt: Attempt) -> Outcome:
     """How the work ended, told apart into the arm's failures and ours."""
     try:
         return await work
@@ -127,12 +132,14 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
     except SandboxError as error:
         return Outcome(kind="sandbox_failed", reason=str(error))
     except ProviderError as error:
+        if isinstance(error, ProviderRefused):
+            attempt.measured.refused = error
         return Outcome(kind="provider_failed", reason=str(error))
     except asyncio.CancelledError:
         return Outcome(kind="cancelled", reason="the runner was interrupted")
     except Exception as error:
         # The one place that catches broadly: without it, one cell's bug would end every other cell,
         # and its cause would be lost.
-        write_whole(folder / "runner.log", traceback.format_exc())
+        write_whole(attempt.folder / "runner.log", traceback.format_exc())
         reason = f"{type(error).__name__}: {error}"
         return Outcome(kind="runner_failed", reason=reason[:REASON_CHARS])

@@ -258,7 +258,7 @@ class _Ledger:
         backoff_sec = sum(self._backoff_secs)
         # A provider that makes us wait is not the arm's slowness.
         turns_sec = max(0.0, sum(self._turn_secs) - backoff_sec)
-        tools_sec = sum(call.wall_sec for call in self.calls())
+        tools_sec = sum(map(_waited_sec, self._calls))
         return Effort(
             input_tokens=self._input_tokens,
             output_tokens=self._output_tokens,
@@ -269,6 +269,14 @@ class _Ledger:
             steps=len(steps),
             tokens_estimated=self._tokens_estimated,
         )
+
+
+def _waited_sec(entry: _LedgerCall) -> float:
+    if entry.result is None:
+        return 0.0
+    if entry.result.waited_sec is None:
+        return entry.result.wall_sec
+    return entry.result.waited_sec
 
 
 def _traced(entry: _LedgerCall) -> TraceCall:

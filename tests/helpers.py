@@ -110,6 +110,9 @@ class Scripted:
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing."""
 
+    async def close(self) -> None:
+        """It holds nothing open."""
+
     async def turn(
         self,
         system: str,

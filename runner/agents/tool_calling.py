@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from runner.agents.prompt import SYSTEM
 from runner.agents.tools import Toolbox, ToolOutcome
@@ -12,6 +14,7 @@ from runner.agents.usage import UsageTotals
 from runner.protocols import Call, Message, Model, Result, ToolMessage, Turn, UserMessage
 from runner.records import (
     Event,
+    Note,
     Outcome,
     Prompt,
     Prose,
@@ -65,14 +68,22 @@ class Conversation:
                 self.record(StepEnd(step=step, stop="cut"))
                 reason = f"the model's turn went past {self.scenario.budget.wall_sec} s"
                 return Outcome(kind="out_of_time", reason=reason)
-            if turn.stop == "refusal":
-                self.record(StepEnd(step=step, stop="refusal"))
-                return Outcome(kind="refused", reason=f"the model refused at step {step + 1}")
-            if not turn.calls:
+            if turn.stop in _ENDS_OF_A_CELL:
+                return self._ended_by_model(step, turn)
+            if turn.calls:
+                await self._call_tools(step, number, turn.calls)
+            elif turn.stop != "pause":
                 self.record(_own_end(step, turn))
                 return None
-            await self._call_tools(step, number, turn.calls)
             number += 1
+
+    def _ended_by_model(self, step: int, turn: Turn) -> Outcome:
+        if turn.stop == "refusal":
+            self.record(StepEnd(step=step, stop="refusal"))
+            return Outcome(kind="refused", reason=f"the model refused at step {step + 1}")
+        self.record(StepEnd(step=step, stop="cut"))
+        reason = f"the conversation no longer fits the model at step {step + 1}"
+        return Outcome(kind="out_of_context", reason=reason)
 
     async def _turn(self, step: int, number: int) -> Turn:
         started = time.monotonic()
@@ -85,6 +96,8 @@ class Conversation:
         wall_sec = time.monotonic() - started
         self.messages.append(turn)
         self.totals.add_turn(turn, wall_sec)
+        for note in turn.notes:
+            self.record(Note(text=note))
         if turn.thinking:
             self.record(Thinking(step=step, turn=number, text=turn.thinking))
         if turn.text:
@@ -99,16 +112,45 @@ class Conversation:
 
     async def _call_tools(self, step: int, turn: int, calls: tuple[Call, ...]) -> None:
         results = []
-        for call in calls:
-            self.record(self._tool_call(step, turn, call))
-            started = time.monotonic()
-            # The time left reaches the call: a hung tool would outlive the budget it is charged to.
-            left_sec = self.totals.seconds_left(self.scenario.budget)
-            outcome = await self.toolbox.call(call, left_sec)
-            self.totals.add_call(time.monotonic() - started)
-            self.record(_tool_result(step, turn, call, outcome))
-            results.append(Result(call_id=call.id, text=outcome.text, is_error=outcome.is_error))
+        for batch in self._batches(calls):
+            for call in batch:
+                self.record(self._tool_call(step, turn, call))
+            for call, outcome, waited_sec in await self._call_together(batch):
+                self.record(_tool_result(step, turn, call, outcome, waited_sec))
+                result = Result(call_id=call.id, text=outcome.text, is_error=outcome.is_error)
+                results.append(result)
         self.messages.append(ToolMessage(results=tuple(results)))
+
+    def _batches(self, calls: tuple[Call, ...]) -> Iterator[list[Call]]:
+        """Neighbours that only read, together; any other call alone. The order stays."""
+        reading: list[Call] = []
+        for call in calls:
+            if self.toolbox.is_read_only(call.tool):
+                reading.append(call)
+                continue
+            if reading:
+                yield reading
+                reading = []
+            yield [call]
+        if reading:
+            yield reading
+
+    async def _call_together(self, batch: list[Call]) -> list[tuple[Call, ToolOutcome, float]]:
+        """Each call with what it returned and the seconds that the agent waited for it.
+
+        Of calls beside one another the agent waited for the slowest alone: it carries the batch's
+        seconds, or a parallel turn would be charged like a sequence.
+        """
+        started = time.monotonic()
+        # The time left reaches the call: a hung tool would outlive the budget it is charged to.
+        left_sec = self.totals.seconds_left(self.scenario.budget)
+        outcomes = await _all_of([self.toolbox.call(call, left_sec) for call in batch])
+        self.totals.add_calls(len(batch), time.monotonic() - started)
+        slowest = max(range(len(batch)), key=lambda place: outcomes[place].wall_sec)
+        waited = []
+        for place, (call, outcome) in enumerate(zip(batch, outcomes, strict=True)):
+            waited.append((call, outcome, outcome.wall_sec if place == slowest else 0.0))
+        return waited
 
     def _tool_call(self, step: int, turn: int, call: Call) -> ToolCall:
         return ToolCall(
@@ -119,6 +161,19 @@ class Conversation:
             tool=call.tool,
             arguments=call.arguments,
         )
+
+
+_ENDS_OF_A_CELL = ("refusal", "context_full")
+
+
+async def _all_of(work: list[Coroutine[Any, Any, ToolOutcome]]) -> list[ToolOutcome]:
+    """The outcomes in order. Raises the first failure itself; the others are cancelled."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(item) for item in work]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]
 
 
 def _own_end(step: int, turn: Turn) -> StepEnd:
@@ -138,11 +193,15 @@ def _usage(step: int, number: int, turn: Turn, wall_sec: float) -> Usage:
         cache_write_tokens=turn.cache_write_tokens,
         wall_sec=wall_sec,
         backoff_sec=turn.backoff_sec,
+        retries=turn.retries,
+        served_by=turn.served_by,
         estimated=turn.estimated,
     )
 
 
-def _tool_result(step: int, turn: int, call: Call, outcome: ToolOutcome) -> ToolResult:
+def _tool_result(
+    step: int, turn: int, call: Call, outcome: ToolOutcome, waited_sec: float
+) -> ToolResult:
     return ToolResult(
         step=step,
         turn=turn,
@@ -153,4 +212,5 @@ def _tool_result(step: int, turn: int, call: Call, outcome: ToolOutcome) -> Tool
         digest=outcome.digest,
         truncated=outcome.truncated,
         wall_sec=outcome.wall_sec,
+        waited_sec=waited_sec,
     )

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+import mcp_types
+
 from runner.protocols import Call, Sandbox, ShellResult, ToolSpec
 from runner.records import Limits
 from runner.sandbox.session import ServerSession
@@ -76,6 +78,7 @@ class Toolbox:
                 description=tool.description or "",
                 input_schema=tool.input_schema,
                 origin="server",
+                read_only=_is_read_only(tool),
             )
             specs.append(spec)
         return specs
@@ -85,8 +88,13 @@ class Toolbox:
             return "server"
         return "shell"
 
+    def is_read_only(self, tool: str) -> bool:
+        return any(spec.name == tool and spec.read_only for spec in self.specs)
+
     async def call(self, call: Call, timeout_sec: float) -> ToolOutcome:
         """Raises SandboxError if the container is gone, ServerError if the server is."""
+        if call.problem:
+            return self._refusal(call.problem)
         if call.tool in self._server_names and self._session is not None:
             return await self._call_server(self._session, call, timeout_sec)
         if call.tool != SHELL_SPEC.name:
@@ -143,6 +151,11 @@ def _with_status(result: ShellResult, limit_sec: float) -> str:
     else:
         return result.output
     return f"{result.output.rstrip()}\n{status}".strip()
+
+
+def _is_read_only(tool: mcp_types.Tool) -> bool:
+    # Silence means no: a tool that writes must not run beside another.
+    return tool.annotations is not None and tool.annotations.read_only_hint is True
 
 
 def _model_name(server: str, tool: str) -> str:

@@ -27,9 +27,10 @@ class UsageTotals:
         # A provider's rate limit is not the agent's work: charged to it, a busy day looks slow.
         self.agent_sec += max(0.0, wall_sec - turn.backoff_sec)
 
-    def add_call(self, wall_sec: float) -> None:
+    def add_calls(self, count: int, wall_sec: float) -> None:
+        """`wall_sec`: of all of them, if they ran at the same time."""
         self.agent_sec += wall_sec
-        self.actions += 1
+        self.actions += count
 
     def seconds_left(self, budget: Budget) -> float:
         """At least one second, so that a call that is made can still say why it failed."""

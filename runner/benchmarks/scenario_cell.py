@@ -40,7 +40,7 @@ A container that ends itself under a living cell would be a fault of ours.
 
 async def run_scenario_cell(attempt: Attempt) -> Outcome:
     """Raises ServerError, SandboxError or ProviderError if that part failed."""
-    model = open_model(attempt.cell.model)
+    model = open_model(attempt.cell.model, attempt.prepared.models)
     spec = _container_spec(attempt)
     started = time.monotonic()
     async with open_container(attempt.engine, spec) as container:
@@ -53,6 +53,7 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
             finally:
                 await _note_what_ends_with(container, attempt)
                 model.write_artifacts(attempt.folder)
+                await model.close()
 
 
 def _container_spec(attempt: Attempt) -> ContainerSpec:

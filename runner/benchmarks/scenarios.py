@@ -30,7 +30,7 @@ class Scenarios:
         What drifts while a run goes on (a busy machine, a provider) then meets all arms of a trial
         alike.
         """
-        identities = {name: open_model(name).identity for name in models}
+        identities = {name: open_model(name, prepared.models).identity for name in models}
         trial_numbers = range(1, trials + 1)
         cells = []
         for trial, scenario, model, server in product(

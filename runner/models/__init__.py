@@ -5,16 +5,24 @@ from __future__ import annotations
 from runner.errors import FairtrialError
 from runner.models.offline import Offline
 from runner.models.replay import Replay, remarks
+from runner.models.settings import ModelSettings
 from runner.protocols import Model, ModelKind
+
+
+def _open_claude(model: str, settings: ModelSettings) -> Model:
+    from runner.models.claude import Claude  # noqa: PLC0415 - the SDK takes a second to import
+
+    return Claude(model, settings)
+
 
 MODELS: dict[str, ModelKind] = {
     "offline": ModelKind(
-        open=lambda _: Offline(),
+        open=lambda _, __: Offline(),
         language_model=False,
         notice="Made with the offline model: it checks plumbing and servers, and ranks nobody.",
     ),
     "replay": ModelKind(
-        open=Replay,
+        open=lambda path, _: Replay(path),
         language_model=False,
         argument="<transcript.jsonl>",
         notice=(
@@ -23,19 +31,32 @@ MODELS: dict[str, ModelKind] = {
         ),
         remarks=remarks,
     ),
+    "anthropic": ModelKind(open=_open_claude, language_model=True, argument="<id>"),
 }
+BARE = {"claude-": "anthropic"}
+"""How ids begin that need no kind before them."""
 
 
-def open_model(name: str) -> Model:
+def open_model(name: str, settings: ModelSettings | None = None) -> Model:
     """A fresh model for one cell, by the name that a user gives it.
 
-    Raises FairtrialError if no kind of model goes by that name.
+    Raises FairtrialError if no kind of model goes by that name, or its provider needs a key.
     """
-    kind, _, argument = name.partition(":")
+    kind, argument = _kind_and_argument(name)
     if kind not in MODELS or bool(argument) != bool(MODELS[kind].argument):
-        hint = f"this version has {' and '.join(spellings())}"
+        *others, last = spellings()
+        hint = f"this version has {', '.join(others)} and {last}"
         raise FairtrialError(f"there is no model {name!r}", hint=hint)
-    return MODELS[kind].open(argument)
+    return MODELS[kind].open(argument, settings or ModelSettings())
+
+
+def _kind_and_argument(name: str) -> tuple[str, str]:
+    """`offline` -> offline, nothing; `anthropic:x` -> anthropic, x; `claude-x` -> anthropic, it."""
+    for beginning, kind in BARE.items():
+        if name.startswith(beginning):
+            return kind, name
+    kind, _, argument = name.partition(":")
+    return kind, argument
 
 
 def spellings() -> list[str]:
@@ -49,7 +70,7 @@ def spellings() -> list[str]:
 
 def kind_of(name: str) -> ModelKind | None:
     """The kind of a model that a run names; None if this version has no such kind."""
-    return MODELS.get(name.partition(":")[0])
+    return MODELS.get(_kind_and_argument(name)[0])
 
 
 def is_language_model(name: str) -> bool:

@@ -265,6 +265,9 @@ class Offline:
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing of a cell."""
 
+    async def close(self) -> None:
+        """It holds nothing open."""
+
     def _answer_or_call(self, search: Search, shown_chars: int) -> Turn:
         calls = tuple(map(self._call, search.next_batch()))
         text = ""

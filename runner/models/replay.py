@@ -197,6 +197,9 @@ class Replay:
         artifact = Differences(compared=self.compared, differences=tuple(self.differences))
         write_record(folder / ARTIFACT, artifact)
 
+    async def close(self) -> None:
+        """It holds nothing open."""
+
 
 class _Recording:
     """A transcript, by step and turn."""

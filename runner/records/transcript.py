@@ -63,6 +63,8 @@ class ToolResult(Record):
     """Of the whole result's UTF-8."""
     truncated: bool
     wall_sec: Seconds
+    waited_sec: Seconds | None = None
+    """What the agent waited for it: 0 if a slower call ran beside it. None: all of wall_sec."""
 
 
 class Usage(Record):
@@ -70,13 +72,19 @@ class Usage(Record):
     step: Count
     turn: Count
     input_tokens: Count
-    """Uncached."""
+    """All that came from no cache, what was written to one included."""
     output_tokens: Count
     cache_read_tokens: Count = 0
+    """Beside input_tokens."""
     cache_write_tokens: Count = 0
+    """Of input_tokens."""
     wall_sec: Seconds
     """The whole model turn, back-off included."""
     backoff_sec: Seconds = 0.0
+    """Waits and failed attempts."""
+    retries: Count = 0
+    served_by: str = ""
+    """The model that the provider says answered."""
     estimated: bool = False
     """True if the model counts no tokens and they are taken as characters / 4."""
 

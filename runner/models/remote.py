@@ -1,0 +1,137 @@
+"""A model behind an API: what the SDKs have in common, from a conversation to a turn of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from runner.models.provider import ContextOverflow, Provider, answered
+from runner.models.settings import ModelSettings
+from runner.models.wire import FittedTools, fit
+from runner.protocols import Message, ToolSpec, Turn
+from runner.records import digest_of
+
+STREAM_ERRORS = (httpx2.TransportError, httpx2.DecodingError, JSONDecodeError)
+"""What SDKs let through of a broken stream without making it their own error."""
+NO_KEY = "none"
+"""For a server of the user's own that asks for no key."""
+
+
+class RemoteModel(ABC):
+    """protocols.Model. One instance serves one cell; its client is opened with its first turn."""
+
+    language_model = True
+    version = 1
+    """Raise it if the same conversation would be sent in another way."""
+    name_chars = 128
+    """Of a tool's name."""
+    most_tools: int | None = None
+    errors: tuple[type[Exception], ...]
+    """What a failed attempt raises: the SDK's own errors, and STREAM_ERRORS."""
+
+    def __init__(self, name: str, provider: Provider, settings: ModelSettings) -> None:
+        """Raises FairtrialError if there is no key."""
+        provider.require_key()
+        self.name = name
+        self.model = name.partition(":")[2]
+        self.provider = provider
+        self.settings = settings
+        self.identity = digest_of(
+            {
+                "model": name,
+                "version": self.version,
+                "endpoint": provider.endpoint.digest,
+                "thinking_tokens": settings.thinking_tokens,
+                "output_tokens": settings.output_tokens,
+            }
+        )
+        self._notes: dict[str, bool] = {}
+        """Note -> has it been handed out with a turn?"""
+
+    async def turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        *,
+        timeout_sec: float,
+    ) -> Turn:
+        """Raises ProviderError if the provider fails, TimeoutError past the deadline."""
+        fitted = fit(tools, name_chars=self.name_chars, most=self.most_tools)
+        self.note(*fitted.notes)
+        request = self.request(system, conversation, fitted)
+        return await self._answered(request, fitted, timeout_sec)
+
+    async def constrained_turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        schema: dict[str, Any],
+        *,
+        timeout_sec: float,
+    ) -> Turn:
+        """A turn whose text is JSON of a schema."""
+        fitted = fit((), name_chars=self.name_chars)
+        request = self.request(system, conversation, fitted) | self.constraint(schema)
+        return await self._answered(request, fitted, timeout_sec)
+
+    def write_artifacts(self, folder: Path) -> None:  # noqa: B027 - all is in the transcript
+        """It keeps nothing beside the transcript."""
+
+    # --- what an SDK gives ----------------------------------------------------------------------
+
+    @abstractmethod
+    def request(
+        self, system: str, conversation: Sequence[Message], tools: FittedTools
+    ) -> dict[str, Any]:
+        """The request's body."""
+
+    @abstractmethod
+    def constraint(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """What a request says besides, to get JSON of a schema."""
+
+    @abstractmethod
+    async def stream(self, request: dict[str, Any], tools: FittedTools, timeout_sec: float) -> Turn:
+        """One attempt. Raises the SDK's errors."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of connections."""
+
+    def meaning_of(self, error: Exception) -> Exception:
+        """What to raise for one of the SDK's errors."""
+        return self.provider.meaning_of(error)
+
+    # --- asking ---------------------------------------------------------------------------------
+
+    async def _answered(
+        self, request: dict[str, Any], tools: FittedTools, timeout_sec: float
+    ) -> Turn:
+        async def ask() -> Turn:
+            try:
+                return await self.stream(request, tools, timeout_sec)
+            except self.errors as error:
+                raise self.meaning_of(error) from error
+
+        try:
+            turn = await answered(ask, self.settings.first_wait_sec)
+        except ContextOverflow as overflow:
+            self.note(str(overflow))
+            turn = Turn(text="", calls=(), stop="context_full", input_tokens=0, output_tokens=0)
+        return self._with_notes(turn)
+
+    def note(self, *notes: str) -> None:
+        """For the record, each once in a cell."""
+        for note in notes:
+            self._notes.setdefault(note, False)
+
+    def _with_notes(self, turn: Turn) -> Turn:
+        fresh = tuple(note for note, told in self._notes.items() if not told)
+        self._notes = dict.fromkeys(self._notes, True)
+        return replace(turn, notes=fresh)

@@ -1,0 +1,57 @@
+"""What a model is opened with: where its provider is, and how much it may think and write.
+
+Plain values in memory. `cli.py` reads the keys; nothing writes them, and no `repr` shows them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from runner.records import digest_of
+
+HIDDEN = "[hidden]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where a provider answers, and what lets us in."""
+
+    key: str = field(default="", repr=False)
+    url: str = field(default="", repr=False)
+    """Empty for the provider's own."""
+
+    @property
+    def digest(self) -> str:
+        """Of the place alone: the same name elsewhere may be another model.
+
+        A key and a password in the address change nothing that answers.
+        """
+        place = urlsplit(self.url)
+        return digest_of([place.scheme, place.netloc.rpartition("@")[2], place.path.rstrip("/")])
+
+    def hide(self, text: str) -> str:
+        """The text without the key and the address, which a provider's message may quote."""
+        secrets = [self.key, self.url.rstrip("/"), urlsplit(self.url).netloc]
+        for secret in secrets:
+            if secret:
+                text = text.replace(secret, HIDDEN)
+        # `Incorrect API key provided: sk-ab*****yz`: a masked key still shows its two ends.
+        return re.sub(r"\bsk-[\w*-]{4,}", HIDDEN, text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """How a language model is reached and what one of its turns may take."""
+
+    anthropic: Endpoint = field(default_factory=Endpoint)
+    openai: Endpoint = field(default_factory=Endpoint)
+    thinking_tokens: int = 8192
+    """Of one turn; 0 for none."""
+    output_tokens: int = 8192
+    """Of one turn, thinking apart."""
+    stall_sec: float = 300.0
+    """Silence after which a provider counts as stuck. Weights on a laptop read a prompt slowly."""
+    first_wait_sec: float = 2.0
+    """Before the first retry; each further one waits up to twice as long."""
