@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Coroutine, Sequence
 
+from runner.errors import FairtrialError
 from runner.prepared import PreparedRun
 from runner.protocols import Progress
 from runner.records import Cell
@@ -28,14 +29,23 @@ class Local:
         slots = asyncio.Semaphore(self._jobs)
         engine = connect(prepared.engine_url)
 
+        over = asyncio.Event()
+
         async def run_one(cell: Cell) -> None:
             async with slots:
+                # A cell that ends the run frees its slot before the others are cancelled.
+                if over.is_set():
+                    return
                 progress.started(cell)
 
                 def log(line: str) -> None:
                     progress.says(cell, line)
 
-                progress.ended(await run_cell(cell, prepared, engine, store, log))
+                try:
+                    progress.ended(await run_cell(cell, prepared, engine, store, log))
+                except FairtrialError:
+                    over.set()
+                    raise
 
         try:
             async with asyncio.TaskGroup() as tasks:
