@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from runner.errors import FairtrialError
 from runner.models.offline import Offline
 from runner.models.replay import Replay, remarks
@@ -13,6 +15,17 @@ def _open_claude(model: str, settings: ModelSettings) -> Model:
     from runner.models.claude import Claude  # noqa: PLC0415 - the SDK takes a second to import
 
     return Claude(model, settings)
+
+
+def _open_chat(model: str, settings: ModelSettings) -> Model:
+    if find_spec("openai") is None:
+        raise FairtrialError(
+            f"openai:{model} needs the openai package, which is not installed",
+            hint="install it with `pip install 'fairtrial[openai]'`",
+        )
+    from runner.models.chat import ChatCompletions  # noqa: PLC0415 - the SDK is an extra
+
+    return ChatCompletions(model, settings)
 
 
 MODELS: dict[str, ModelKind] = {
@@ -32,6 +45,7 @@ MODELS: dict[str, ModelKind] = {
         remarks=remarks,
     ),
     "anthropic": ModelKind(open=_open_claude, language_model=True, argument="<id>"),
+    "openai": ModelKind(open=_open_chat, language_model=True, argument="<id>"),
 }
 BARE = {"claude-": "anthropic"}
 """How ids begin that need no kind before them."""

@@ -252,14 +252,12 @@ class _Reply:
                 yield index, self._call(index, block, name)
 
     def _call(self, index: int, block: Any, name: str) -> Call:
-        if self._arguments[index] or not block.input:
-            is_last = index == max(self._blocks)
-            if self._stop == "max_tokens" and is_last and not self._arguments[index]:
-                cut = "the call was cut off by the limit of output tokens"
-                return Call(id=block.id, tool=name, arguments={}, problem=cut)
-            return call_of(block.id, name, self._arguments[index])
-        # Some servers send the arguments whole.
-        return Call(id=block.id, tool=name, arguments=dict(block.input))
+        written = self._arguments[index]
+        if block.input and not written:
+            # Some servers send the arguments whole.
+            return Call(id=block.id, tool=name, arguments=dict(block.input))
+        cut = self._stop == "max_tokens" and index == max(self._blocks)
+        return call_of(block.id, name, written, cut=cut)
 
     def _given_back(self, index: int, calls: dict[int, Call]) -> dict[str, Any]:
         """A block as the next request holds it: unchanged, or thinking is refused there."""

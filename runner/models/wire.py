@@ -16,6 +16,8 @@ from runner.records import canonical_json
 DEEPEST = 100
 """Levels of JSON in arguments. A thousand more break the parser, the transcript or the server."""
 EXCERPT_CHARS = 200
+CHARS_PER_TOKEN = 4
+"""An estimate, for servers that count no tokens."""
 SEED = 20_261_121
 """Of the draw that leaves tools out, where an API takes fewer than there are."""
 _COMBINATORS = ("oneOf", "anyOf", "allOf", "not", "enum")
@@ -115,9 +117,15 @@ def _object_schema(tool: ToolSpec) -> tuple[dict[str, Any], str, str]:
 # --- calls ----------------------------------------------------------------------------------
 
 
-def call_of(call_id: str, tool: str, arguments: str) -> Call:
-    """A call the model wrote; one that cannot be made says why."""
+def call_of(call_id: str, tool: str, arguments: str, *, cut: bool = False) -> Call:
+    """A call the model wrote; one that cannot be made says why.
+
+    `cut`: the limit of output tokens ended the reply in it.
+    """
     parsed, problem = parse_arguments(arguments)
+    if cut and not arguments.strip():
+        # Nothing is what a call without arguments looks like, too.
+        problem = "the call was cut off by the limit of output tokens"
     return Call(id=call_id, tool=tool, arguments=parsed, problem=problem)
 
 

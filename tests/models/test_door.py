@@ -14,17 +14,21 @@ from tests.helpers import Scripted
 def test_a_name_that_is_no_model_is_answered_with_those_there_are(name: str) -> None:
     with pytest.raises(FairtrialError, match="there is no model") as error:
         open_model(name)
-    assert error.value.hint == "this version has `offline` and `replay:<transcript.jsonl>`"
+    assert error.value.hint == (
+        "this version has `offline`, `replay:<transcript.jsonl>`, `anthropic:<id>` and "
+        "`openai:<id>`"
+    )
 
 
 def test_only_a_program_is_no_language_model() -> None:
-    names = ["offline", "replay:runs/x", "claude-of-a-later-version"]
-    assert [is_language_model(name) for name in names] == [False, False, True]
-    assert kind_of("claude-of-a-later-version") is None
+    names = ["offline", "replay:runs/x", "claude-sonnet-5", "of-a-later-version:x"]
+    assert [is_language_model(name) for name in names] == [False, False, True, True]
+    assert kind_of("claude-sonnet-5") is MODELS["anthropic"]
+    assert kind_of("of-a-later-version:x") is None
 
 
 def test_a_new_kind_of_model_is_one_line_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = ModelKind(open=lambda _: Scripted(), language_model=True, argument="<id>")
+    kind = ModelKind(open=lambda _, __: Scripted(), language_model=True, argument="<id>")
     monkeypatch.setitem(MODELS, "toy", kind)
     assert isinstance(open_model("toy:1"), Scripted)
     assert is_language_model("toy:1")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,20 @@ from typing import Any
 import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
+from tenacity import AsyncRetrying, RetryCallState
 
+from runner import models
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import Toolbox
 from runner.errors import FairtrialError, ProviderError, ProviderRefused
-from runner.models import open_model
+from runner.models import open_model, provider
 from runner.models.settings import Endpoint, ModelSettings
 from runner.protocols import Model, Turn, UserMessage
 from runner.records import Event, Limits, Outcome, Prose, StepEnd, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records import ToolResult as ResultEvent
-from tests.helpers import LocalSandbox, scenario
+from tests.helpers import PATIENCE_SEC, LocalSandbox, scenario
+from tests.models.doubles import web_page
 
 KEY = "sk-very-secret-0123456789"
 
@@ -44,7 +48,7 @@ def settings_for(api: str, url: str, key: str = KEY) -> ModelSettings:
     return ModelSettings(**quick)
 
 
-@pytest.fixture(params=["anthropic"])
+@pytest.fixture(params=["anthropic", "openai"])
 def provided(llmock: LLMock, request: pytest.FixtureRequest) -> Provided:
     api = str(request.param)
     return Provided(double=llmock, api=api, settings=settings_for(api, llmock.base_url(api)))
@@ -131,6 +135,229 @@ def test_results_go_back_in_the_order_of_the_calls_with_their_errors(
     provided.double.add(Reply(tool_calls=(shell("echo one"), shell("exit 3"))))
     provided.double.reply("Done.")
     hold(provided.open())
-    blocks = provided.double.last_request.body["messages"][-1]["content"]
-    assert [block["is_error"] for block in blocks] == [False, True]
-    assert blocks[0]["content"] == "one\n"
+    assert list(results_in(provided.double.last_request.body)) == [
+        ("one\n", False),
+        ("[exit code 3]", True),
+    ]
+
+
+def results_in(body: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """The tool results of a request of either API: text, and is it an error?"""
+    for message in body["messages"]:
+        if message["role"] == "tool":
+            text = message["content"]
+            yield text.removeprefix("[error] "), text.startswith("[error] ")
+        elif message["role"] == "user" and isinstance(message["content"], list):
+            for block in message["content"]:
+                if block["type"] == "tool_result":
+                    yield block["content"], block["is_error"]
+
+
+# --- failures that pass -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+def test_a_failure_that_passes_is_asked_again_and_is_no_work_of_the_agents(
+    provided: Provided, status: int
+) -> None:
+    provided.double.fail(status, times=3).reply("At last.")
+    turn = turn_of(provided.open())
+    assert (turn.text, turn.retries, len(provided.double.requests)) == ("At last.", 3, 4)
+    assert turn.backoff_sec > 0.03
+
+
+@pytest.mark.parametrize("status", [429, 529])
+def test_a_failure_that_stays_is_the_providers(provided: Provided, status: int) -> None:
+    provided.double.fail(status, times=None)
+    with pytest.raises(ProviderError, match=f"{status}.*4 attempts") as raised:
+        turn_of(provided.open())
+    assert not isinstance(raised.value, ProviderRefused), "the next cell may have more luck"
+    assert len(provided.double.requests) == 4
+
+
+def test_the_wait_that_a_provider_asks_for_is_kept(provided: Provided) -> None:
+    provided.double.rate_limit(retry_after=1).reply("Thank you.")
+    turn = turn_of(provided.open())
+    first, second = provided.double.requests
+    assert second.started_at - first.ended_at >= 1
+    assert turn.backoff_sec >= 1
+
+
+def test_no_provider_makes_a_cell_wait_for_an_hour() -> None:
+    wait = provider._Wait(0.01)
+    state = RetryCallState(AsyncRetrying(), None, (), {})
+    fault = provider.PassingFault("429", retry_after_sec=3600)
+    state.set_exception((provider.PassingFault, fault, None))
+    assert wait(state) == provider.LONGEST_WAIT_SEC
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after": "-5"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Fri, 21 Nov 2025 10:00:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+    ],
+)
+def test_every_form_of_retry_after_is_read(headers: dict[str, str], expected: float | None) -> None:
+    assert provider.retry_after_sec(headers) == expected
+
+
+@pytest.mark.parametrize("fault", ["disconnect", "truncate", "corrupt"])
+def test_a_stream_that_breaks_is_no_answer_and_is_asked_again(
+    provided: Provided, fault: str
+) -> None:
+    getattr(provided.double, fault)(after_chunks=3, times=2)
+    provided.double.reply("One two three four five six seven.", times=None)
+    turn = turn_of(provided.open())
+    assert (turn.text, turn.retries) == ("One two three four five six seven.", 2)
+
+
+@pytest.mark.parametrize("fault", ["disconnect", "truncate", "corrupt"])
+def test_a_stream_that_always_breaks_is_the_providers_failure(
+    provided: Provided, fault: str
+) -> None:
+    getattr(provided.double, fault)(after_chunks=3, times=None)
+    with pytest.raises(ProviderError, match="4 attempts"):
+        turn_of(provided.open())
+
+
+def test_a_stream_that_stalls_is_left_and_asked_again(provided: Provided) -> None:
+    provided.double.stall(after_chunks=2, seconds=PATIENCE_SEC).reply("Here.", times=None)
+    turn = turn_of(provided.open(stall_sec=3))
+    assert (turn.text, turn.retries) == ("Here.", 1)
+    assert turn.backoff_sec >= 3, "the silence was the provider's, not the agent's"
+
+
+def test_a_reply_past_the_deadline_is_the_agents_time_and_not_asked_again(
+    provided: Provided,
+) -> None:
+    provided.double.pace(200).reply("word " * 2000, times=None)
+    with pytest.raises(TimeoutError):
+        turn_of(provided.open(), timeout_sec=1)
+    assert len(provided.double.requests) == 1
+
+
+def test_nobody_listening_is_the_providers_failure(provided: Provided) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        model = open_model(f"{provided.api}:m", settings_for(provided.api, url))
+        with pytest.raises(ProviderError, match=r"the connection failed.*4 attempts") as raised:
+            turn_of(model)
+    assert url not in str(raised.value)
+
+
+# --- failures that every cell would meet --------------------------------------------------------
+
+
+EVERY_CELL = [
+    (401, None, f"Incorrect key: {KEY}", "the key is not accepted (401)", "_API_KEY"),
+    (403, None, "no", "the key is not accepted (403)", "_API_KEY"),
+    (404, None, "model: no-such", "no-such", "is the model's name right"),
+    (402, None, "pay", "out of money", "top it up"),
+    (400, None, "Your credit balance is too low", "out of money", "top it up"),
+    (429, "insufficient_quota", "quota", "out of money", "top it up"),
+    (400, None, "this model does not support tools", "tools", "--agent json_actions"),
+]
+
+
+@pytest.mark.parametrize("case", EVERY_CELL)
+def test_what_every_cell_would_meet_is_said_once_with_a_hint_and_no_key(
+    provided: Provided, case: tuple[int, str | None, str, str, str]
+) -> None:
+    status, code, message, says, hint = case
+    provided.double.fail(status, times=None, message=message, code=code)
+    with pytest.raises(ProviderRefused) as raised:
+        turn_of(provided.open())
+    assert says in raised.value.what
+    assert hint in raised.value.hint
+    assert KEY not in str(raised.value)
+    assert len(provided.double.requests) == 1
+
+
+def test_a_request_that_the_api_rejects_is_one_cells_failure(provided: Provided) -> None:
+    message = f"tools.3.custom.input_schema: invalid, says {provided.double.url} of {KEY}"
+    provided.double.fail(400, times=None, message=message)
+    with pytest.raises(ProviderError, match=r"tools\.3\.custom\.input_schema: invalid") as raised:
+        turn_of(provided.open())
+    assert not isinstance(raised.value, ProviderRefused)
+    assert len(provided.double.requests) == 1
+    address = provided.double.url.partition("//")[2]
+    assert KEY not in str(raised.value)
+    assert address not in str(raised.value)
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+@pytest.mark.parametrize("status", [200, 404])
+def test_an_address_that_is_no_api_is_said_to_be_none(api: str, status: int) -> None:
+    refused = pytest.raises(ProviderRefused, match=r"is not the .* API")
+    with web_page(status) as url, refused as raised:
+        turn_of(open_model(f"{api}:m", settings_for(api, url)))
+    assert "_BASE_URL" in raised.value.hint
+    assert url not in str(raised.value)
+
+
+@pytest.mark.parametrize(("api", "name"), [("anthropic", "claude-x"), ("openai", "openai:gpt-5")])
+def test_without_a_key_no_model_is_opened(api: str, name: str) -> None:
+    with pytest.raises(FairtrialError, match=f"{api.upper()}_API_KEY is not set"):
+        open_model(name)
+
+
+def test_a_server_of_ones_own_needs_no_key(provided: Provided) -> None:
+    url = provided.double.base_url(provided.api)
+    provided.double.reply("Hello.")
+    settings = settings_for(provided.api, url, key="")
+    assert turn_of(open_model(f"{provided.api}:m", settings)).text == "Hello."
+
+
+def test_without_the_extra_the_hint_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "find_spec", lambda _: None)
+    with pytest.raises(FairtrialError) as raised:
+        open_model("openai:gpt-5")
+    assert raised.value.hint == "install it with `pip install 'fairtrial[openai]'`"
+
+
+# --- how a turn ends ----------------------------------------------------------------------------
+
+
+def test_an_answer_cut_by_its_limit_is_kept_and_the_step_is_not_done(
+    provided: Provided, hold: Hold
+) -> None:
+    provided.double.add(Reply(text="It begins", finish_reason="length"))
+    provided.double.reply("Second answer.")
+    held = hold(provided.open(), "One?", "Two?")
+    assert held.outcome.kind == "answered"
+    assert [end.stop for end in held.only(StepEnd)] == ["max_tokens", "end"]
+    assert [prose.text for prose in held.only(Prose)] == ["It begins", "Second answer."]
+
+
+def test_a_refusal_is_the_arms_result(provided: Provided, hold: Hold) -> None:
+    provided.double.add(Reply(text="I will not.", finish_reason="content_filter"))
+    held = hold(provided.open())
+    assert (held.outcome.kind, held.outcome.is_measurement) == ("refused", True)
+
+
+def test_a_conversation_too_long_for_the_model_is_the_arms_result(
+    provided: Provided, hold: Hold
+) -> None:
+    message = "prompt is too long: 200001 tokens > 200000 maximum"
+    provided.double.fail(400, code="context_length_exceeded", message=message)
+    held = hold(provided.open())
+    assert (held.outcome.kind, held.outcome.is_measurement) == ("out_of_context", True)
+
+
+def test_a_call_whose_arguments_are_broken_is_told_so_and_can_be_made_again(
+    provided: Provided, hold: Hold
+) -> None:
+    provided.double.add(Reply(tool_calls=(shell("echo never"),)))
+    provided.double.break_tool_call()
+    provided.double.add(Reply(tool_calls=(shell("echo now"),)))
+    provided.double.reply("It says now.")
+    held = hold(provided.open())
+    assert [result.is_error for result in held.only(ResultEvent)] == [True, False]
+    assert "the arguments are not JSON" in held.only(ResultEvent)[0].text
+    assert held.outcome.kind == "answered"

@@ -1,0 +1,86 @@
+"""HTTP servers on this machine that answer what a test wrote down."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address at which the handler answers."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Quiet(BaseHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Nothing: its requests are no part of a test's output."""
+
+    def answer(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def body(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers["content-length"])))
+
+
+@contextmanager
+def web_page(status: int) -> Iterator[str]:
+    """A server that is no API at all."""
+
+    class Page(_Quiet):
+        def do_POST(self) -> None:
+            self.body()
+            self.answer(status, "text/html", b"<html><h1>Welcome to nginx!</h1></html>")
+
+    with serving(Page) as url:
+        yield url
+
+
+class Events:
+    """Streams that a server sends one after the other, and the requests it got."""
+
+    def __init__(self, *streams: list[dict[str, Any]]) -> None:
+        self.streams = list(streams)
+        self.requests: list[Any] = []
+
+
+@contextmanager
+def streaming(events: Events) -> Iterator[str]:
+    """A server that sends each stream's events as they were written down.
+
+    A stream of one event `{"status": 400, …}` is answered as that error.
+    """
+
+    class Stream(_Quiet):
+        def do_POST(self) -> None:
+            events.requests.append(self.body())
+            stream = events.streams.pop(0)
+            if "status" in stream[0]:
+                error = {"type": "error", "error": stream[0]["error"]}
+                self.answer(stream[0]["status"], "application/json", json.dumps(error).encode())
+            else:
+                self.answer(200, "text/event-stream", b"".join(map(_sse, stream)))
+
+    with serving(Stream) as url:
+        yield url
+
+
+def _sse(event: dict[str, Any]) -> bytes:
+    name = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{name}data: {json.dumps(event)}\n\n".encode()
