@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,11 +22,11 @@ from runner.errors import FairtrialError, ProviderError, ProviderRefused
 from runner.models import open_model, provider
 from runner.models.settings import Endpoint, ModelSettings
 from runner.protocols import Model, Turn, UserMessage
-from runner.records import Event, Limits, Outcome, Prose, StepEnd, Usage
+from runner.records import Event, Limits, Outcome, Prose, StepEnd, Thinking, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records import ToolResult as ResultEvent
 from tests.helpers import PATIENCE_SEC, LocalSandbox, scenario
-from tests.models.doubles import web_page
+from tests.models.doubles import Events, streaming, web_page
 
 KEY = "sk-very-secret-0123456789"
 
@@ -361,3 +362,258 @@ def test_a_call_whose_arguments_are_broken_is_told_so_and_can_be_made_again(
     assert [result.is_error for result in held.only(ResultEvent)] == [True, False]
     assert "the arguments are not JSON" in held.only(ResultEvent)[0].text
     assert held.outcome.kind == "answered"
+
+
+def test_a_tool_that_was_never_offered_is_answered_with_an_error(
+    provided: Provided, hold: Hold
+) -> None:
+    provided.double.break_tool_call("unknown_tool")
+    provided.double.reply("Sorry.")
+    held = hold(provided.open())
+    assert [result.is_error for result in held.only(ResultEvent)] == [True]
+    assert held.outcome.kind == "answered"
+
+
+def test_text_that_utf8_cannot_hold_is_sent_all_the_same(provided: Provided) -> None:
+    provided.double.reply("Yes.")
+    assert turn_of(provided.open(), "half a pair: \ud83d").text == "Yes."
+    assert "half a pair: ?" in str(provided.double.last_request.body)
+
+
+# --- what only one of the APIs has, event by event ----------------------------------------------
+
+
+def claude_at(url: str, **changes: Any) -> Model:
+    return open_model("claude-test", replace(settings_for("anthropic", url), **changes))
+
+
+def message(*blocks: list[dict[str, Any]], stop: str | None, **usage: Any) -> list[dict[str, Any]]:
+    """The events of a reply. Each block is its start, and then its deltas."""
+    counted = {"input_tokens": 7, "output_tokens": 1}
+    start = {"id": "m", "role": "assistant", "type": "message", "model": "claude-test-2026"}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**start, "content": [], "usage": counted}}
+    ]
+    for index, (first, *deltas) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": first})
+        for delta in deltas:
+            events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.append({"type": "content_block_stop", "index": index})
+    ended = {"stop_reason": stop, "stop_sequence": None}
+    events.append({"type": "message_delta", "delta": ended, "usage": {"output_tokens": 9, **usage}})
+    return [*events, {"type": "message_stop"}]
+
+
+def text(*parts: str) -> list[dict[str, Any]]:
+    deltas = [{"type": "text_delta", "text": part} for part in parts]
+    return [{"type": "text", "text": ""}, *deltas]
+
+
+def thought(said: str, signature: str) -> list[dict[str, Any]]:
+    return [
+        {"type": "thinking", "thinking": "", "signature": ""},
+        {"type": "thinking_delta", "thinking": said},
+        {"type": "signature_delta", "signature": signature},
+    ]
+
+
+def use(command: str) -> list[dict[str, Any]]:
+    written = json.dumps({"command": command})
+    return [
+        {"type": "tool_use", "id": "t1", "name": "shell", "input": {}},
+        {"type": "input_json_delta", "partial_json": written[:9]},
+        {"type": "input_json_delta", "partial_json": written[9:]},
+    ]
+
+
+def test_thinking_goes_back_with_its_signature_before_the_results(hold: Hold) -> None:
+    events = Events(
+        message(thought("Look first.", "sig"), use("echo hi"), stop="tool_use"),
+        message(text("It says ", "hi."), stop="end_turn"),
+    )
+    with streaming(events) as url:
+        held = hold(claude_at(url))
+    asked, told = events.requests[1]["messages"][-2:]
+    assert asked["role"] == "assistant"
+    assert asked["content"] == [
+        {"type": "thinking", "thinking": "Look first.", "signature": "sig"},
+        {"type": "tool_use", "id": "t1", "name": "shell", "input": {"command": "echo hi"}},
+    ]
+    assert told["content"][0]["tool_use_id"] == "t1"
+    assert [event.text for event in held.only(Thinking)] == ["Look first."]
+    assert [event.text for event in held.only(Prose)] == ["It says hi."]
+    assert {event.served_by for event in held.only(Usage)} == {"claude-test-2026"}
+
+
+def test_a_paused_turn_goes_on_where_it_paused(hold: Hold) -> None:
+    events = Events(
+        message(text("First half,"), stop="pause_turn"),
+        message(text("second half."), stop="end_turn"),
+    )
+    with streaming(events) as url:
+        held = hold(claude_at(url))
+    last = events.requests[1]["messages"][-1]
+    assert last == {"role": "assistant", "content": [{"type": "text", "text": "First half,"}]}
+    assert [event.text for event in held.only(Prose)] == ["First half,", "second half."]
+    assert [event.stop for event in held.only(StepEnd)] == ["end"]
+
+
+def test_a_full_context_window_ends_the_cell_with_what_was_said(hold: Hold) -> None:
+    full = message(text("As far as"), stop="model_context_window_exceeded")
+    with streaming(Events(full)) as url:
+        held = hold(claude_at(url))
+    assert held.outcome.kind == "out_of_context"
+    assert [event.text for event in held.only(Prose)] == ["As far as"]
+
+
+def test_a_stop_reason_nobody_knows_is_not_taken_for_an_end(hold: Hold) -> None:
+    unknown = message(text("So"), stop="compaction_of_a_later_version")
+    with streaming(Events(unknown)) as url, pytest.raises(ProviderError, match="compaction_of"):
+        hold(claude_at(url))
+
+
+def test_calls_cut_by_the_limit_are_not_made(hold: Hold) -> None:
+    cut = use("rm -rf everything")[:2]
+    events = Events(
+        message(cut, stop="max_tokens"),
+        message(use("")[:1], stop="max_tokens"),
+        message(text("Done."), stop="end_turn"),
+    )
+    with streaming(events) as url:
+        held = hold(claude_at(url))
+    first, second = held.only(ResultEvent)
+    assert "not JSON" in first.text
+    assert "cut off by the limit" in second.text
+    assert (first.is_error, second.is_error) == (True, True)
+
+
+def test_thousands_of_levels_in_the_arguments_are_refused_not_parsed(hold: Hold) -> None:
+    deep = '{"command": ' + "[" * 3000 + "]" * 3000 + "}"
+    start = {"type": "tool_use", "id": "t1", "name": "shell", "input": {}}
+    delta = {"type": "input_json_delta", "partial_json": deep}
+    events = Events(
+        message([start, delta], stop="tool_use"), message(text("Well."), stop="end_turn")
+    )
+    with streaming(events) as url:
+        held = hold(claude_at(url))
+    (result,) = held.only(ResultEvent)
+    assert result.text == "the arguments are nested 3001 levels deep; 100 are taken"
+    assert held.outcome.kind == "answered"
+
+
+def test_a_model_that_takes_another_kind_of_thinking_is_asked_for_that() -> None:
+    rejected = {"type": "invalid_request_error", "message": "thinking.type.enabled: unsupported"}
+    events = Events(
+        [{"status": 400, "error": rejected}],
+        [{"status": 400, "error": rejected}],
+        message(text("Without."), stop="end_turn"),
+    )
+    with streaming(events) as url:
+        turn = turn_of(claude_at(url))
+    wishes = [request.get("thinking") for request in events.requests]
+    assert wishes == [{"type": "enabled", "budget_tokens": 8192}, {"type": "adaptive"}, None]
+    assert turn.notes == (
+        "thinking 'adaptive': the model does not take 'enabled'",
+        "thinking 'none': the model does not take 'adaptive'",
+    )
+
+
+def test_without_thinking_none_is_asked_for() -> None:
+    events = Events(message(text("Hi."), stop="end_turn"))
+    with streaming(events) as url:
+        turn_of(claude_at(url, thinking_tokens=0, output_tokens=100))
+    (request,) = events.requests
+    assert "thinking" not in request
+    assert request["max_tokens"] == 100
+
+
+def test_an_error_inside_a_stream_is_told_by_its_type_not_by_its_status() -> None:
+    whole = message(text("Whole."), stop="end_turn")
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
+    events = Events([*whole[:3], error], whole)
+    with streaming(events) as url:
+        turn = turn_of(claude_at(url))
+    assert (turn.text, turn.retries) == ("Whole.", 1)
+
+
+def test_the_stable_beginning_is_marked_for_the_cache_and_the_counts_are_kept_apart(
+    hold: Hold,
+) -> None:
+    cached = {"cache_read_input_tokens": 500, "cache_creation_input_tokens": 40}
+    events = Events(
+        message(use("echo 1"), stop="tool_use"),
+        message(use("echo 2"), stop="tool_use"),
+        message(text("Both."), stop="end_turn", **cached),
+    )
+    with streaming(events) as url:
+        held = hold(claude_at(url))
+    marks = str(events.requests[-1]).count("cache_control")
+    assert marks == 3, "the API takes four"
+    assert "cache_control" in events.requests[-1]["system"][-1]
+    assert "cache_control" in events.requests[-1]["messages"][-1]["content"][-1]
+    assert "cache_control" in events.requests[-1]["messages"][-3]["content"][-1]
+    last = held.only(Usage)[-1]
+    assert (last.input_tokens, last.cache_read_tokens, last.cache_write_tokens) == (47, 500, 40)
+    assert events.requests[0]["system"] == events.requests[-1]["system"]
+    assert events.requests[0]["tools"] == events.requests[-1]["tools"]
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [choice], **more}
+
+
+def chat_at(url: str) -> Model:
+    return open_model("openai:test", settings_for("openai", url))
+
+
+def test_reasoning_and_cached_tokens_of_a_chat_are_kept_apart() -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 30,
+        "total_tokens": 130,
+        "prompt_tokens_details": {"cached_tokens": 80},
+        "completion_tokens_details": {"reasoning_tokens": 20},
+    }
+    events = Events(
+        [
+            chunk({"reasoning_content": "Hm."}),
+            chunk({"content": "Yes."}),
+            chunk({}, "stop"),
+            {**chunk({}), "choices": [], "usage": usage},
+        ]
+    )
+    with streaming(events) as url:
+        turn = turn_of(chat_at(url))
+    assert (turn.text, turn.thinking) == ("Yes.", "Hm.")
+    assert (turn.input_tokens, turn.cache_read_tokens) == (20, 80)
+    assert (turn.output_tokens, turn.thinking_tokens, turn.estimated) == (30, 20, False)
+
+
+def test_a_server_that_counts_no_tokens_is_estimated_and_says_so() -> None:
+    with streaming(Events([chunk({"content": "Yes, of course."}, "stop")])) as url:
+        turn = turn_of(chat_at(url), "A question of some length, so that it counts.")
+    assert turn.estimated
+    assert turn.input_tokens > 10
+    assert turn.output_tokens == 3
+
+
+def test_calls_without_numbers_are_told_apart_by_their_ids(hold: Hold) -> None:
+    def call(call_id: str, command: str) -> dict[str, Any]:
+        function = {"name": "shell", "arguments": json.dumps({"command": command})}
+        return {"id": call_id, "type": "function", "function": function}
+
+    events = Events(
+        [chunk({"tool_calls": [call("a", "echo 1"), call("b", "echo 2")]}, "stop")],
+        [chunk({"content": "Both."}, "stop")],
+    )
+    with streaming(events) as url:
+        held = hold(chat_at(url))
+    assert [event.text for event in held.only(ResultEvent)] == ["1\n", "2\n"]
+
+
+def test_a_refusal_of_a_chat_is_a_refusal(hold: Hold) -> None:
+    with streaming(Events([chunk({"refusal": "I cannot."}, "stop")])) as url:
+        held = hold(chat_at(url))
+    assert held.outcome.kind == "refused"
+    assert [event.text for event in held.only(Prose)] == ["I cannot."]
