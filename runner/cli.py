@@ -126,6 +126,8 @@ def show_json(value: Any) -> None:
 
 
 def run(request: RunRequest) -> int:
+    from dataclasses import replace
+
     from runner import plan
     from runner.benchmarks import BENCHMARKS
     from runner.catalog import pick
@@ -133,6 +135,7 @@ def run(request: RunRequest) -> int:
     from runner.executors.local import run_until_done
     from runner.models import open_model
     from runner.sandbox.engine import sweep
+    from runner.spending import spending_for
     from runner.store import RunStore
 
     checkout = _checkout(request)
@@ -147,14 +150,17 @@ def run(request: RunRequest) -> int:
     gate = _pass_gate(request.gate, checkout, scenarios)
     name = request.name or plan.default_name(scenarios, servers, models, request.trials)
     store = RunStore(_runs(request) / name)
-    prepared = checkout.prepare(scenarios, servers, settings)
+    spending = spending_for(request, models)
+    prepared = replace(checkout.prepare(scenarios, servers, settings), spending=spending)
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}; add one to its server.yaml to measure it there")
     with store.lock():
         sweep(checkout.engine, run=store.label)
         wanted = benchmark.cells(prepared, models, request.trials)
-        planned = plan.load_or_create_plan(store, wanted, ungated=gate is None)
+        planned = plan.load_or_create_plan(
+            store, wanted, ungated=gate is None, prices=spending.prices
+        )
         unfinished = plan.unfinished(planned)
         _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
         with _live_progress(len(unfinished)) as progress:
@@ -597,6 +603,9 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         models=("offline",),
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
+        prices=None,
+        cell_usd=None,
+        run_usd=None,
         trials=1,
         jobs=arguments.jobs,
         executor="local",
@@ -613,6 +622,7 @@ def _add_cell(verbs: Verbs) -> None:
     parser.add_argument("server")
     parser.add_argument("--model", default="offline", help=MODEL_HELP)
     _add_model_limits(parser)
+    _add_spending(parser)
     _add_run_name(parser)
     _add_json(parser, "print report.json instead of the table")
     _add_ungated(parser)
@@ -628,6 +638,9 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         models=(arguments.model,),
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
+        prices=_optional_path(arguments.prices),
+        cell_usd=arguments.cell_dollars,
+        run_usd=arguments.max_dollars,
         trials=1,
         jobs=1,
         executor="local",
@@ -645,6 +658,7 @@ def _add_run(verbs: Verbs) -> None:
     _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
     _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
     _add_model_limits(parser)
+    _add_spending(parser)
     parser.add_argument(
         "--trials",
         type=_at_least_one,
@@ -671,6 +685,9 @@ def _start_run(arguments: argparse.Namespace) -> int:
         models=tuple(arguments.model) or ("offline",),
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
+        prices=_optional_path(arguments.prices),
+        cell_usd=arguments.cell_dollars,
+        run_usd=arguments.max_dollars,
         trials=arguments.trials,
         jobs=arguments.jobs,
         executor=arguments.executor,
@@ -890,6 +907,21 @@ def _add_model_limits(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_spending(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
+    )
+    parser.add_argument(
+        "--cell-dollars", type=_dollars, metavar="USD", help="what one cell may cost"
+    )
+    parser.add_argument(
+        "--max-dollars",
+        type=_dollars,
+        metavar="USD",
+        help="what the run may cost, every attempt counted; the run ends there and can go on",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
     parser.add_argument("--json", action="store_true", help=text)
 
@@ -929,6 +961,22 @@ def _at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def _dollars(text: str) -> float:
+    try:
+        dollars = float(text)
+    except ValueError:
+        dollars = 0.0
+    if not 0 < dollars < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of dollars")
+    return dollars
+
+
+def _optional_path(text: str | None) -> Path | None:
+    from pathlib import Path
+
+    return Path(text) if text else None
 
 
 def _whole_number(text: str) -> int:

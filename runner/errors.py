@@ -8,6 +8,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── BusyError               1   another runner is at work on this run
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
+├── SpendingCap             1   the run may spend no more: it ends        -> outcome cancelled
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 │   └── ProviderRefused     1   and every further cell would fail alike: the run ends
 └── GateError                   the gate does not let a result pass
@@ -129,6 +130,16 @@ class ProviderError(FairtrialError):
 
 class ProviderRefused(ProviderError):  # noqa: N818 - it says who ended it, as outcomes do
     """Wrong key, unknown model, no money: every further cell would be a failure paid for."""
+
+
+class SpendingCap(FairtrialError):  # noqa: N818 - reaching it is what was asked for
+    """The run's cap; what the cell under way has measured is kept, and it is run again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the run has spent what it may",
+            hint="finished cells are kept; the same command with a higher --max-dollars goes on",
+        )
 
 
 class GateError(FairtrialError):

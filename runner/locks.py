@@ -14,7 +14,7 @@ from runner.records import RepoPin, canonical_json, digest_of, load_json, parse_
 from runner.repository import fetch_source
 from runner.store import write_whole
 
-HARNESS = 1
+HARNESS = 2
 """Raise it by hand if the harness treats a cell in a way that could change its outcome.
 
 Its cells are then other cells.

@@ -6,18 +6,26 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from runner.errors import FairtrialError
-from runner.records import Cell, Plan, digest_of
+from runner.records import Cell, Plan, PriceList, digest_of
 from runner.store import LoadedRun, RunStore
 
 
-def load_or_create_plan(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedRun:
+def load_or_create_plan(
+    store: RunStore, wanted: Sequence[Cell], *, ungated: bool, prices: PriceList | None = None
+) -> LoadedRun:
     """The run as it stands, with the plan on disk or, if there is none, one of `wanted`.
 
     Raises FairtrialError if the plan on disk is of other cells.
     """
     if not store.has_plan():
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        plan = Plan(run=store.folder.name, created_at=now, ungated=ungated, cells=tuple(wanted))
+        plan = Plan(
+            run=store.folder.name,
+            created_at=now,
+            ungated=ungated,
+            cells=tuple(wanted),
+            prices=prices,
+        )
         store.write_plan(plan)
     plan = store.plan()
     if ungated and not plan.ungated:

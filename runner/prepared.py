@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from runner.models.settings import ModelSettings
 from runner.records import Limits, RepoPin, Scenario, ServerSpec
+from runner.spending import Spending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,5 +54,6 @@ class PreparedRun:
     limits: Limits
     arms: dict[str, Arm]
     scenarios: dict[str, PreparedScenario]
+    spending: Spending = field(default_factory=Spending)
     models: ModelSettings = field(default_factory=ModelSettings)
     """Keys included: they go where the cells go, in memory, and are written nowhere."""

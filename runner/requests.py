@@ -32,6 +32,11 @@ class RunRequest(Request):
     """Of one turn, at most; 0 for none."""
     output_tokens: int
     """Of one turn, at most, thinking apart."""
+    prices: Path | None
+    """A price file; None for the one that is shipped."""
+    cell_usd: float | None
+    run_usd: float | None
+    """What a cell and the run may cost; None without a cap."""
     trials: int
     jobs: int
     """Cells at a time."""

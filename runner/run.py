@@ -12,11 +12,19 @@ from pathlib import Path
 
 from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
-from runner.errors import ProviderError, ProviderRefused, SandboxError, ServerError
+from runner.errors import (
+    FairtrialError,
+    ProviderError,
+    ProviderRefused,
+    SandboxError,
+    ServerError,
+    SpendingCap,
+)
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
-from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, Timings
+from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, OutcomeKind, Timings
 from runner.sandbox.engine import Engine
+from runner.spending import left_usd
 from runner.store import AttemptFolder, RunStore, write_whole
 from runner.transcript import TranscriptWriter
 
@@ -34,7 +42,7 @@ class Measurements:
     peak_memory_mb: float | None = None
     state_mb: float | None = None
     fingerprint: Fingerprint | None = None
-    refused: ProviderRefused | None = None
+    ends_run: FairtrialError | None = None
     """Ends the run once the attempt is recorded."""
     totals: UsageTotals = field(default_factory=UsageTotals)
 
@@ -82,9 +90,10 @@ async def run_cell(
 ) -> CellResult:
     """One attempt at one cell, recorded whatever happens in it.
 
-    Raises FairtrialError only if the disk does not take the record, or the provider refuses what
-    every further cell would ask.
+    Raises FairtrialError only if the disk does not take the record, or no further cell of the run
+    can do better: the provider refuses, or the run may spend no more.
     """
+    can_spend_usd = left_usd(store, prepared.spending)
     started = time.monotonic()
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = store.begin(cell)
@@ -98,14 +107,25 @@ async def run_cell(
             writer=writer,
             log=log,
         )
+        attempt.measured.totals = _totals(attempt, can_spend_usd)
         benchmark = BENCHMARKS[prepared.benchmark]
         outcome = await _outcome_of(benchmark.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
     result = _result(attempt, folder, outcome, timings, started_at)
     store.finish(folder, result)
-    if attempt.measured.refused is not None:
-        raise attempt.measured.refused
+    if attempt.measured.ends_run is not None:
+        raise attempt.measured.ends_run
     return result
+
+
+def _totals(attempt: Attempt, can_spend_usd: float | None) -> UsageTotals:
+    """Empty ones, that know what the cell may cost."""
+    spending = attempt.prepared.spending
+    return UsageTotals(
+        price=spending.priced.get(attempt.cell.model),
+        limit_usd=spending.cell_limit_usd(attempt.scenario.scenario.budget.usd),
+        left_usd=can_spend_usd,
+    )
 
 
 def _result(
@@ -123,18 +143,23 @@ def _result(
     )
 
 
+_OUTCOMES: dict[type[FairtrialError], OutcomeKind] = {
+    ServerError: "server_crashed",
+    SandboxError: "sandbox_failed",
+    ProviderError: "provider_failed",
+    SpendingCap: "cancelled",
+}
+
+
 async def _outcome_of(work: Awaitable[Outcome], attempt: Attempt) -> Outcome:
     """How the work ended, told apart into the arm's failures and ours."""
     try:
         return await work
-    except ServerError as error:
-        return Outcome(kind="server_crashed", reason=str(error))
-    except SandboxError as error:
-        return Outcome(kind="sandbox_failed", reason=str(error))
-    except ProviderError as error:
-        if isinstance(error, ProviderRefused):
-            attempt.measured.refused = error
-        return Outcome(kind="provider_failed", reason=str(error))
+    except tuple(_OUTCOMES) as error:
+        if isinstance(error, (ProviderRefused, SpendingCap)):
+            attempt.measured.ends_run = error
+        (kind,) = (_OUTCOMES[part] for part in _OUTCOMES if isinstance(error, part))
+        return Outcome(kind=kind, reason=str(error))
     except asyncio.CancelledError:
         return Outcome(kind="cancelled", reason="the runner was interrupted")
     except Exception as error:

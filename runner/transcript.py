@@ -24,6 +24,8 @@ from runner.records import (
     AnswerStep,
     Effort,
     Event,
+    Malformed,
+    Phases,
     Prose,
     Scenario,
     StepEnd,
@@ -192,6 +194,12 @@ class _Ledger:
         self._unanswered: dict[str, _LedgerCall] = {}
         self._input_tokens = 0
         self._output_tokens = 0
+        self._cache_read_tokens = 0
+        self._cache_write_tokens = 0
+        self._context_tokens = 0
+        self._malformed = 0
+        self._retries = 0
+        self._phases: list[Phases] = []
         self._tokens_estimated = False
         self._turn_secs: list[float] = []
         self._backoff_secs: list[float] = []
@@ -208,6 +216,8 @@ class _Ledger:
             self._close(event)
         elif isinstance(event, Usage):
             self._spend(event)
+        elif isinstance(event, Malformed):
+            self._malformed += 1
 
     def _check_step(self, event: Event) -> None:
         step = getattr(event, "step", 0)
@@ -236,6 +246,13 @@ class _Ledger:
     def _spend(self, usage: Usage) -> None:
         self._input_tokens += usage.input_tokens
         self._output_tokens += usage.output_tokens
+        self._cache_read_tokens += usage.cache_read_tokens
+        self._cache_write_tokens += usage.cache_write_tokens
+        given_tokens = usage.input_tokens + usage.cache_read_tokens
+        self._context_tokens = given_tokens + usage.output_tokens
+        self._retries += usage.retries
+        if usage.phases is not None:
+            self._phases.append(usage.phases)
         self._tokens_estimated |= usage.estimated
         self._turn_secs.append(usage.wall_sec)
         self._backoff_secs.append(usage.backoff_sec)
@@ -268,7 +285,23 @@ class _Ledger:
             steps_completed=sum(step.completed for step in steps),
             steps=len(steps),
             tokens_estimated=self._tokens_estimated,
+            cache_read_tokens=self._cache_read_tokens,
+            cache_write_tokens=self._cache_write_tokens,
+            context_tokens=self._context_tokens,
+            malformed=self._malformed,
+            retries=self._retries,
+            phases=_summed(self._phases),
         )
+
+
+def _summed(parts: Sequence[Phases]) -> Phases | None:
+    if not parts:
+        return None
+    totals: dict[str, int] = {}
+    for part in parts:
+        for name, tokens in part.model_dump(exclude={"estimated"}).items():
+            totals[name] = totals.get(name, 0) + tokens
+    return Phases(**totals, estimated=any(part.estimated for part in parts))
 
 
 def _waited_sec(entry: _LedgerCall) -> float:

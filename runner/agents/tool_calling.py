@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from runner.agents.phases import phases_of
 from runner.agents.prompt import SYSTEM
 from runner.agents.tools import Toolbox, ToolOutcome
 from runner.agents.usage import UsageTotals
@@ -16,6 +17,7 @@ from runner.records import (
     Event,
     Note,
     Outcome,
+    Phases,
     Prompt,
     Prose,
     Scenario,
@@ -94,6 +96,7 @@ class Conversation:
             timeout_sec=self.totals.seconds_left(self.scenario.budget),
         )
         wall_sec = time.monotonic() - started
+        phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
         self.messages.append(turn)
         self.totals.add_turn(turn, wall_sec)
         for note in turn.notes:
@@ -102,7 +105,7 @@ class Conversation:
             self.record(Thinking(step=step, turn=number, text=turn.thinking))
         if turn.text:
             self.record(Prose(step=step, turn=number, text=turn.text))
-        self.record(_usage(step, number, turn, wall_sec))
+        self.record(_usage(step, number, turn, wall_sec, phases))
         return turn
 
     def _system(self) -> str:
@@ -183,7 +186,7 @@ def _own_end(step: int, turn: Turn) -> StepEnd:
     return StepEnd(step=step, stop="end")
 
 
-def _usage(step: int, number: int, turn: Turn, wall_sec: float) -> Usage:
+def _usage(step: int, number: int, turn: Turn, wall_sec: float, phases: Phases) -> Usage:
     return Usage(
         step=step,
         turn=number,
@@ -196,6 +199,7 @@ def _usage(step: int, number: int, turn: Turn, wall_sec: float) -> Usage:
         retries=turn.retries,
         served_by=turn.served_by,
         estimated=turn.estimated,
+        phases=phases,
     )
 
 

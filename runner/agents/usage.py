@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runner.errors import SpendingCap
 from runner.protocols import Turn
-from runner.records import Budget, Outcome
+from runner.records import Budget, Outcome, Price
 
 
 @dataclass(kw_only=True)
@@ -19,10 +20,19 @@ class UsageTotals:
     agent_sec: float = 0.0
     """Model turns and tool calls, API back-off taken out."""
     backoff_sec: float = 0.0
+    usd: float = 0.0
+    """0 without a price."""
+    price: Price | None = None
+    limit_usd: float | None = None
+    """Of the cell."""
+    left_usd: float | None = None
+    """Of what the run may spend, when the cell began."""
 
     def add_turn(self, turn: Turn, wall_sec: float) -> None:
         """`wall_sec`: of the whole turn, back-off included."""
         self.tokens += turn.input_tokens + turn.output_tokens
+        if self.price is not None:
+            self.usd += self.price.cost_usd(turn)
         self.backoff_sec += turn.backoff_sec
         # A provider's rate limit is not the agent's work: charged to it, a busy day looks slow.
         self.agent_sec += max(0.0, wall_sec - turn.backoff_sec)
@@ -37,7 +47,12 @@ class UsageTotals:
         return max(1.0, budget.wall_sec - self.agent_sec)
 
     def over(self, budget: Budget) -> Outcome | None:
-        """How the cell ends now, if it has used up its time, tokens or actions."""
+        """How the cell ends now, if it has used up its time, tokens, actions or dollars.
+
+        Raises SpendingCap if the run has used up its own.
+        """
+        if self.left_usd is not None and self.usd >= self.left_usd:
+            raise SpendingCap
         if self.agent_sec >= budget.wall_sec:
             reason = f"{self.agent_sec:.0f} s of {budget.wall_sec} s"
             return Outcome(kind="out_of_time", reason=reason)
@@ -47,4 +62,7 @@ class UsageTotals:
         if self.actions >= budget.actions:
             reason = f"{self.actions} of {budget.actions} tool calls"
             return Outcome(kind="out_of_actions", reason=reason)
+        if self.limit_usd is not None and self.usd >= self.limit_usd:
+            reason = f"${self.usd:.2f} of ${self.limit_usd:.2f}"
+            return Outcome(kind="out_of_budget", reason=reason)
         return None

@@ -193,6 +193,7 @@ def _fingerprint(
         kernel=prepared.kernel,
         model=model.name,
         model_identity=model.identity,
+        agent=prepared.agent,
         server=attempt.arm.name,
         server_spec=attempt.arm.digest,
         tools=_tool_listing(session),

@@ -38,7 +38,7 @@ class Scenarios:
         ):
             if not _can_be_measured(prepared, scenario, server):
                 continue
-            inputs = _inputs(prepared, scenario, server, identities[model])
+            inputs = _inputs(prepared, scenario, server, model, identities[model])
             cell = Cell(scenario=scenario, server=server, model=model, trial=trial, inputs=inputs)
             cells.append(cell)
         return tuple(cells)
@@ -88,7 +88,7 @@ def _can_be_measured(prepared: PreparedRun, scenario: str, server: str) -> bool:
 
 
 def _inputs(
-    prepared: PreparedRun, scenario: str, server: str, model_identity: str
+    prepared: PreparedRun, scenario: str, server: str, model: str, model_identity: str
 ) -> dict[str, str]:
     """Everything that could change what happens in the cell, by name."""
     ground = prepared.scenarios[scenario]
@@ -101,7 +101,16 @@ def _inputs(
         "limits": digest_of(prepared.limits),
         "model": model_identity,
         "harness": prepared.harness,
-    }
+        "agent": prepared.agent,
+    } | _spending_input(prepared, model)
+
+
+def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
+    """Where dollars can end a cell, its price changes the outcome as much as the limit does."""
+    price = prepared.spending.priced.get(model)
+    if price is None or prepared.spending.cell_usd is None:
+        return {}
+    return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}
 
 
 def _questions_digest(scenario: Scenario) -> str:

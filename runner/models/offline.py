@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner.agents.phases import schema_chars
 from runner.models.findings import Finding, findings_in
 from runner.models.tool_use import (
     BODY_LINES,
@@ -238,6 +239,8 @@ class Offline:
     def __init__(self) -> None:
         self._search: Search | None = None
         self._ids = 0
+        self._seen_chars = 0
+        """Of the conversation, as of the last turn."""
 
     async def turn(
         self,
@@ -247,11 +250,12 @@ class Offline:
         *,
         timeout_sec: float,  # noqa: ARG002 - it never waits
     ) -> Turn:
-        """Looks at the newest message only; its tokens are estimated as characters / 4."""
+        """Looks at the newest message only; its tokens are estimated as characters / 4.
+
+        What it was shown before counts as read from a cache, as providers would count it.
+        """
         newest = conversation[-1]
-        shown_chars = _length(newest)
-        if len(conversation) == 1:
-            shown_chars += len(system)
+        shown_chars = len(system) + schema_chars(tools) + sum(map(_length, conversation))
         if isinstance(newest, UserMessage):
             names = names_in(newest.text)[:NAMES]
             self._search = Search(prompt=newest.text, names=names, tools=tools)
@@ -260,7 +264,9 @@ class Offline:
         assert search is not None  # noqa: S101 - a conversation starts with a user's message
         if isinstance(newest, ToolMessage):
             search.absorb(newest)
-        return self._answer_or_call(search, shown_chars)
+        turn = self._answer_or_call(search, shown_chars)
+        self._seen_chars = shown_chars
+        return turn
 
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing of a cell."""
@@ -278,7 +284,8 @@ class Offline:
             text=text,
             calls=calls,
             stop="tool_use" if calls else "end",
-            input_tokens=shown_chars // CHARS_PER_TOKEN,
+            input_tokens=(shown_chars - self._seen_chars) // CHARS_PER_TOKEN,
+            cache_read_tokens=self._seen_chars // CHARS_PER_TOKEN,
             output_tokens=written_chars // CHARS_PER_TOKEN,
             estimated=True,
         )
@@ -293,12 +300,12 @@ def _call_chars(call: Call) -> int:
 
 
 def _length(message: Message) -> int:
-    """Characters that a message shows to a model."""
+    """Characters that a message shows to a model. Its own earlier turns are shown to it too."""
     if isinstance(message, UserMessage):
         return len(message.text)
     if isinstance(message, ToolMessage):
         return sum(len(result.text) for result in message.results)
-    return 0
+    return len(message.text) + sum(map(_call_chars, message.calls))
 
 
 # --- the answer -----------------------------------------------------------------------------

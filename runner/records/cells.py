@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
@@ -113,6 +113,8 @@ class Fingerprint(Record):
     kernel: str
     model: str
     model_identity: Sha256
+    agent: str = "tool_calling"
+    """How it converses: a name in AGENTS."""
     server: Name
     server_version: str
     server_spec: Sha256
@@ -149,6 +151,48 @@ class CellResult(Record):
     """UTC, ISO 8601."""
 
 
+class Spent(Protocol):
+    """What counts tokens: a turn, its usage, a cell's effort."""
+
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+    @property
+    def cache_read_tokens(self) -> int: ...
+    @property
+    def cache_write_tokens(self) -> int: ...
+
+
+class Price(Record):
+    """Of a million tokens, in US dollars."""
+
+    input: Annotated[float, Field(ge=0)]
+    cache_write: Annotated[float, Field(ge=0)]
+    cache_read: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+
+    def cost_usd(self, spent: Spent) -> float:
+        """Input that no cache held, cache writes and reads, and output, each at its own price."""
+        plain_tokens = spent.input_tokens - spent.cache_write_tokens
+        million_usd = (
+            plain_tokens * self.input
+            + spent.cache_write_tokens * self.cache_write
+            + spent.cache_read_tokens * self.cache_read
+            + spent.output_tokens * self.output
+        )
+        return million_usd / 1_000_000
+
+
+class PriceList(Record):
+    """A price file."""
+
+    date: str
+    """As of when its prices hold."""
+    models: dict[str, Price]
+    """Name of a model, as `--model` takes it with its kind -> price."""
+
+
 class Plan(Record):
     """runs/<run>/plan.json: every cell that was asked for, in the order in which they are run.
 
@@ -161,3 +205,5 @@ class Plan(Record):
     ungated: bool
     """True if no gate stood in front of the run; every page of its report says so."""
     cells: tuple[Cell, ...]
+    prices: PriceList | None = None
+    """Of the run's models, by the names they were asked for, as they were when it began."""

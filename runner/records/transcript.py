@@ -67,6 +67,28 @@ class ToolResult(Record):
     """What the agent waited for it: 0 if a slower call ran beside it. None: all of wall_sec."""
 
 
+class Phases(Record):
+    """A turn's tokens by what they were of.
+
+    The first four sum to the input, caches included; the last three to the output.
+    """
+
+    prompts: Count
+    """The system prompt, a server's instructions and the steps' prompts."""
+    schemas: Count
+    """The tools' definitions."""
+    results: Count
+    """What tools returned."""
+    replies: Count
+    """The model's own earlier turns, given back to it."""
+    thinking: Count
+    prose: Count
+    arguments: Count
+    """Of calls, with the tools' names."""
+    estimated: bool = True
+    """Shared out by characters, because the provider counts no parts."""
+
+
 class Usage(Record):
     type: Literal["usage"] = "usage"
     step: Count
@@ -87,6 +109,8 @@ class Usage(Record):
     """The model that the provider says answered."""
     estimated: bool = False
     """True if the model counts no tokens and they are taken as characters / 4."""
+    phases: Phases | None = None
+    """None in transcripts of earlier versions."""
 
 
 class StepEnd(Record):
@@ -94,6 +118,17 @@ class StepEnd(Record):
     step: Count
     stop: Literal["end", "max_tokens", "refusal", "cut"]
     """Why the step ended; `cut` when a budget or a fault ended the cell inside it."""
+
+
+class Malformed(Record):
+    """A turn that is neither calls nor an answer, and what the model was told about it."""
+
+    type: Literal["malformed"] = "malformed"
+    step: Count
+    turn: Count
+    text: str
+    """As the model wrote it."""
+    problem: str
 
 
 class Note(Record):
@@ -104,7 +139,16 @@ class Note(Record):
 
 
 Event = Annotated[
-    SystemPrompt | Prompt | Prose | Thinking | ToolCall | ToolResult | Usage | StepEnd | Note,
+    SystemPrompt
+    | Prompt
+    | Prose
+    | Thinking
+    | ToolCall
+    | ToolResult
+    | Malformed
+    | Usage
+    | StepEnd
+    | Note,
     Field(discriminator="type"),
 ]
 
@@ -157,3 +201,14 @@ class Effort(Record):
     steps_completed: Count
     steps: Count
     tokens_estimated: bool
+    cache_read_tokens: Count = 0
+    """Beside input_tokens."""
+    cache_write_tokens: Count = 0
+    """Of input_tokens."""
+    context_tokens: Count = 0
+    """At the end: the last turn's input, caches included, and what it wrote."""
+    malformed: Count = 0
+    """Turns that were neither calls nor an answer."""
+    retries: Count = 0
+    phases: Phases | None = None
+    """Summed over the turns; None if none says."""
