@@ -9,6 +9,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
 ├── SpendingCap             1   the run may spend no more: it ends        -> outcome cancelled
+├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 │   └── ProviderRefused     1   and every further cell would fail alike: the run ends
 └── GateError                   the gate does not let a result pass
@@ -121,6 +122,10 @@ class SandboxError(FairtrialError):
 
 
 class ServerError(FairtrialError):
+    pass
+
+
+class OutOfMemory(FairtrialError):  # noqa: N818 - the name is the outcome's
     pass
 
 

@@ -14,6 +14,7 @@ from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
 from runner.errors import (
     FairtrialError,
+    OutOfMemory,
     ProviderError,
     ProviderRefused,
     SandboxError,
@@ -29,6 +30,17 @@ from runner.store import AttemptFolder, RunStore, write_whole
 from runner.transcript import TranscriptWriter
 
 REASON_CHARS = 500
+BLAME: dict[type[Exception], OutcomeKind] = {
+    ServerError: "server_crashed",
+    OutOfMemory: "out_of_memory",
+    SandboxError: "sandbox_failed",
+    ProviderError: "provider_failed",
+    ProviderRefused: "provider_failed",
+    SpendingCap: "cancelled",
+}
+"""Whose fault it was that an attempt ended."""
+ENDS_RUN = (ProviderRefused, SpendingCap)
+"""What the next cell would meet, too."""
 
 
 @dataclass(kw_only=True)
@@ -143,23 +155,14 @@ def _result(
     )
 
 
-_OUTCOMES: dict[type[FairtrialError], OutcomeKind] = {
-    ServerError: "server_crashed",
-    SandboxError: "sandbox_failed",
-    ProviderError: "provider_failed",
-    SpendingCap: "cancelled",
-}
-
-
 async def _outcome_of(work: Awaitable[Outcome], attempt: Attempt) -> Outcome:
     """How the work ended, told apart into the arm's failures and ours."""
     try:
         return await work
-    except tuple(_OUTCOMES) as error:
-        if isinstance(error, (ProviderRefused, SpendingCap)):
+    except tuple(BLAME) as error:
+        if isinstance(error, ENDS_RUN):
             attempt.measured.ends_run = error
-        (kind,) = (_OUTCOMES[part] for part in _OUTCOMES if isinstance(error, part))
-        return Outcome(kind=kind, reason=str(error))
+        return Outcome(kind=BLAME[type(error)], reason=str(error))
     except asyncio.CancelledError:
         return Outcome(kind="cancelled", reason="the runner was interrupted")
     except Exception as error:

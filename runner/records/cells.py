@@ -46,6 +46,7 @@ OutcomeKind = Literal[
     "out_of_budget",
     "out_of_actions",
     "out_of_context",
+    "out_of_memory",
     "refused",
     "server_crashed",
     "sandbox_failed",
@@ -61,6 +62,7 @@ MEASUREMENTS: frozenset[str] = frozenset(
         "out_of_budget",
         "out_of_actions",
         "out_of_context",
+        "out_of_memory",
         "refused",
         "server_crashed",
     }

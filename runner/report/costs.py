@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from runner import stats
+from runner.records import Effort, Phases, Price
 from runner.report.records import Costs
 from runner.report.view import ArmView, fairness_halves, fairness_of, fingerprints, trial_of
 from runner.store import LoadedCell
@@ -14,7 +15,7 @@ T = TypeVar("T")
 CHARS_PER_TOKEN = 4
 
 
-def costs(arm: ArmView, shell: ArmView | None) -> Costs:
+def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Costs:
     """Per measured cell, comparable or not: each of them was paid for."""
     efforts = [fairness.effort for fairness in fairness_halves(arm.measured)]
     results = [cell.result for cell in arm.measured if cell.result]
@@ -26,6 +27,14 @@ def costs(arm: ArmView, shell: ArmView | None) -> Costs:
     return Costs(
         input_tokens=_average_count(efforts, lambda effort: effort.input_tokens),
         output_tokens=_average_count(efforts, lambda effort: effort.output_tokens),
+        cache_read_tokens=_average_count(efforts, lambda effort: effort.cache_read_tokens),
+        cache_write_tokens=_average_count(efforts, lambda effort: effort.cache_write_tokens),
+        all_tokens=_average_count(efforts, _all_tokens),
+        context_tokens=_average_count(efforts, lambda effort: effort.context_tokens),
+        usd=_usd(efforts, price),
+        retries=sum(effort.retries for effort in efforts),
+        malformed=sum(effort.malformed for effort in efforts),
+        phases=_phases(efforts),
         tokens_estimated=any(effort.tokens_estimated for effort in efforts),
         tokens_vs_shell=_ratio(arm, shell, _tokens),
         agent_sec=_average(times, lambda time: time.agent_sec),
@@ -41,6 +50,28 @@ def costs(arm: ArmView, shell: ArmView | None) -> Costs:
         schema_tokens=_estimated_tokens(schema_chars),
         instructions_chars=_largest_count(tools, lambda shown: shown.instructions_chars),
     )
+
+
+def _all_tokens(effort: Effort) -> int:
+    return effort.input_tokens + effort.cache_read_tokens + effort.output_tokens
+
+
+def _usd(efforts: Sequence[Effort], price: Price | None) -> float | None:
+    if price is None or not efforts:
+        return None
+    return round(stats.mean([price.cost_usd(effort) for effort in efforts]), 4)
+
+
+def _phases(efforts: Sequence[Effort]) -> Phases | None:
+    """Means per cell; None if a cell is of a version that did not count them."""
+    counted = [effort.phases for effort in efforts if effort.phases]
+    if not counted or len(counted) < len(efforts):
+        return None
+    means = {}
+    for name in Phases.model_fields:
+        if name != "estimated":
+            means[name] = round(stats.mean([getattr(phases, name) for phases in counted]))
+    return Phases(estimated=any(phases.estimated for phases in counted), **means)
 
 
 # --- against the shell ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.models import MODELS, is_language_model
-from runner.records import Citation, Gate, OutcomeKind, Scenario, Scored, ServerSpec, Verdict
+from runner.records import Citation, Gate, OutcomeKind, Price, Scenario, Scored, ServerSpec, Verdict
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
 from runner.report.costs import costs
@@ -67,6 +67,7 @@ def build_report(
     """
     view = view_of(run)
     compared = Comparisons(view=view)
+    prices = run.plan.prices.models if run.plan.prices else {}
     report = Report(
         notices=tuple(_notices(view, ungated=run.plan.ungated)),
         ungated=run.plan.ungated,
@@ -80,13 +81,14 @@ def build_report(
         scenarios=view.scenarios,
         servers=view.servers,
         trials=max((cell.trial for cell in run.plan.cells), default=0),
-        arms=tuple(_arm(compared, arm, servers.get(arm.server)) for arm in view.arms),
+        arms=tuple(_arm(compared, arm, servers.get(arm.server), prices) for arm in view.arms),
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
         noise=tuple(noise_layers(view)),
         sections=tuple(_section(compared, name, scenarios.get(name)) for name in view.scenarios),
         not_concluded=(),
         repeat=how_to_repeat(run, view, scenarios, servers),
+        prices=run.plan.prices,
     )
     return report.model_copy(update={"not_concluded": not_concluded(report)})
 
@@ -122,7 +124,9 @@ def _judges(view: RunView) -> tuple[str, ...]:
 # --- arms -----------------------------------------------------------------------------------
 
 
-def _arm(compared: Comparisons, arm: ArmView, spec: ServerSpec | None) -> Arm:
+def _arm(
+    compared: Comparisons, arm: ArmView, spec: ServerSpec | None, prices: Mapping[str, Price]
+) -> Arm:
     return Arm(
         label=arm.label,
         model=arm.model,
@@ -134,7 +138,7 @@ def _arm(compared: Comparisons, arm: ArmView, spec: ServerSpec | None) -> Arm:
         delta=compared.delta(arm),
         adoption=adoption_figures(arm),
         grounding=grounding_parts(arm),
-        costs=costs(arm, compared.view.shell_of(arm)),
+        costs=costs(arm, compared.view.shell_of(arm), prices.get(arm.model)),
     )
 
 

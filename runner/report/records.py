@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from runner.records import Citation, Count, Gate, OutcomeKind, Record
+from runner.records import Citation, Count, Gate, OutcomeKind, Phases, PriceList, Record
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Judgement = Literal[
@@ -110,6 +110,22 @@ class Costs(Record):
     input_tokens: Count | None
     """Uncached."""
     output_tokens: Count | None
+    cache_read_tokens: Count | None = None
+    """Beside the uncached."""
+    cache_write_tokens: Count | None = None
+    """Of the uncached."""
+    all_tokens: Count | None = None
+    """Uncached, read from caches, and written by the model."""
+    context_tokens: Count | None = None
+    """The conversation's length at its end."""
+    usd: Number | None = None
+    """None if the model has no price."""
+    retries: Count = 0
+    """Over all cells."""
+    malformed: Count = 0
+    """Turns that were neither calls nor an answer, over all cells."""
+    phases: Phases | None = None
+    """Tokens by what they were of."""
     tokens_estimated: bool
     """True if any cell's model counts none: they are then taken as characters / 4."""
     tokens_vs_shell: Number | None
@@ -262,3 +278,5 @@ class Report(Record):
     sections: tuple[ScenarioReport, ...]
     not_concluded: tuple[str, ...]
     repeat: Repeat
+    prices: PriceList | None = None
+    """Of the run's models that have one, as they were when the run began."""

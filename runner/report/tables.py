@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from runner.models import is_language_model
 from runner.records import Citation, Gate
 from runner.report.grid import (
     DASH,
@@ -58,6 +59,8 @@ def of_run(report: Report) -> tuple[Table, ...]:
         grounding(report),
         rates(report),
         agent_costs(report),
+        tokens(report),
+        phases(report),
         server_costs(report),
         context_costs(report),
     )
@@ -364,6 +367,25 @@ def _tokens(arm: Arm, tokens: int | None) -> str:
     return f"~{count(tokens)}"
 
 
+def _billed(arm: Arm) -> int | None:
+    if arm.costs.input_tokens is None or arm.costs.output_tokens is None:
+        return None
+    return arm.costs.input_tokens + arm.costs.output_tokens
+
+
+def _usd(arm: Arm) -> str:
+    if arm.costs.usd is None:
+        return DASH
+    return f"{arm.costs.usd:.4f}"
+
+
+def _phase(arm: Arm, name: str) -> str:
+    if arm.costs.phases is None:
+        return DASH
+    mark = "~" if arm.costs.phases.estimated else ""
+    return f"{mark}{count(getattr(arm.costs.phases, name))}"
+
+
 AGENT_COSTS: tuple[Column[Arm], ...] = (
     ARM,
     number(
@@ -374,6 +396,27 @@ AGENT_COSTS: tuple[Column[Arm], ...] = (
     number("agent s", lambda arm: hundredth(arm.costs.agent_sec), full="agent seconds"),
     number("vs shell", lambda arm: ratio(arm.costs.seconds_vs_shell), full="seconds against shell"),
     number("back-off s", lambda arm: hundredth(arm.costs.backoff_sec), full="API back-off seconds"),
+)
+TOKENS: tuple[Column[Arm], ...] = (
+    ARM,
+    number("billed", lambda arm: _tokens(arm, _billed(arm)), full="uncached and written"),
+    number("cached", lambda arm: count(arm.costs.cache_read_tokens), full="read from caches"),
+    number("stored", lambda arm: count(arm.costs.cache_write_tokens), full="written to caches"),
+    number("all", lambda arm: _tokens(arm, arm.costs.all_tokens), full="all, caches included"),
+    number("at end", lambda arm: count(arm.costs.context_tokens), full="context at the end"),
+    number("$", _usd, full="US dollars"),
+    number("retries", lambda arm: count(arm.costs.retries), full="API retries, in total"),
+    number("malformed", lambda arm: count(arm.costs.malformed), full="malformed turns, in total"),
+)
+PHASES: tuple[Column[Arm], ...] = (
+    ARM,
+    number("prompts", lambda arm: _phase(arm, "prompts"), full="system and prompts"),
+    number("schemas", lambda arm: _phase(arm, "schemas"), full="tool schemas"),
+    number("results", lambda arm: _phase(arm, "results"), full="tool results"),
+    number("replies", lambda arm: _phase(arm, "replies"), full="its own earlier turns"),
+    number("thinking", lambda arm: _phase(arm, "thinking")),
+    number("prose", lambda arm: _phase(arm, "prose")),
+    number("calls", lambda arm: _phase(arm, "arguments"), full="call arguments"),
 )
 SERVER_COSTS: tuple[Column[Arm], ...] = (
     ARM,
@@ -411,6 +454,31 @@ def agent_costs(report: Report) -> Table:
     if any(arm.costs.tokens_estimated for arm in report.arms):
         notes.append("~ estimated as characters / 4.")
     return table("Costs of the agent, per cell", AGENT_COSTS, report.arms, notes=notes)
+
+
+def tokens(report: Report) -> Table:
+    notes = ["Billed: input that came from no cache, and output. Stored is part of it, cached not."]
+    if report.prices is not None and report.prices.models:
+        notes.append(f"Dollars at prices of {report.prices.date}.")
+    unpriced = [model for model in report.models if not _has_price(report, model)]
+    if unpriced:
+        listed = ", ".join(map(clean, unpriced))
+        notes.append(f"No price is known for {listed}; `run --prices FILE` gives one.")
+    return table("Tokens and dollars, per cell", TOKENS, report.arms, notes=notes)
+
+
+def _has_price(report: Report, model: str) -> bool:
+    if not is_language_model(model):
+        return True
+    return report.prices is not None and model in report.prices.models
+
+
+def phases(report: Report) -> Table:
+    notes = [
+        "The first four sum to all input, caches included, the last three to the output; "
+        "~ shared out by characters."
+    ]
+    return table("What the tokens were of, per cell", PHASES, report.arms, notes=notes)
 
 
 def server_costs(report: Report) -> Table:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from runner.records import Phases, Price, PriceList
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.files import FORMATS, render_json, write_report
@@ -19,6 +20,7 @@ from runner.report.grid import clean
 from runner.report.records import Arm, Report
 from runner.store import LoadedCell, LoadedRun, RunStore
 from tests.report.loaded import (
+    MODEL,
     NAMES,
     SHELL_SCORES,
     broken,
@@ -417,7 +419,7 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
         for line in forms["report.html"].splitlines()
         if re.match(r"<h[12]", line)
     )
-    assert forms["terminal"].count("UNGATED · ") == 12
+    assert forms["terminal"].count("UNGATED · ") == 14
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
 
 
@@ -692,3 +694,50 @@ def test_a_fault_never_passes_for_a_score() -> None:
     )
     assert report.faults[0].is_measurement is False
     assert report.sections[0].arms[1].cells[0].unscored == "broken: provider_failed"
+
+
+# --- what it cost -------------------------------------------------------------------------------
+
+
+def phases(**changes: int) -> Phases:
+    given = {"prompts": 900, "schemas": 4000, "results": 3000, "replies": 100}
+    written = {"thinking": 500, "prose": 300, "arguments": 200}
+    return Phases(estimated=True, **{**given, **written, **changes})
+
+
+def with_effort(**changes: Any) -> LoadedCell:
+    done = measured(cell("alpha"), 0.5)
+    assert done.scorecard is not None
+    effort = done.scorecard.fairness.effort.model_copy(update=changes)
+    return measured(cell("alpha"), 0.5, effort=effort)
+
+
+def priced(run: LoadedRun) -> LoadedRun:
+    price = Price(input=10.0, cache_write=20.0, cache_read=1.0, output=100.0)
+    prices = PriceList(date="2026-01-31", models={MODEL: price})
+    return replace(run, plan=run.plan.model_copy(update={"prices": prices}))
+
+
+def test_dollars_are_of_each_kind_of_token_at_the_runs_own_prices() -> None:
+    spent = {"input_tokens": 3000, "cache_write_tokens": 1000, "cache_read_tokens": 5000}
+    run = priced(loaded([with_effort(**spent, output_tokens=100, context_tokens=8100)]))
+    report = report_of(run)
+    (arm,) = report.arms
+    # 2000 at 10, 1000 written at 20, 5000 read at 1, 100 out at 100, each per million.
+    assert arm.costs.usd == 0.055
+    assert (arm.costs.all_tokens, arm.costs.context_tokens) == (8100, 8100)
+    assert "Dollars at prices of 2026-01-31." in markdown.render(report)
+    assert "No price" not in markdown.render(report)
+
+
+def test_a_model_without_a_price_is_said_and_not_guessed() -> None:
+    report = report_of(loaded([with_effort()]))
+    (arm,) = report.arms
+    assert arm.costs.usd is None
+    assert f"No price is known for {MODEL}" in markdown.render(report)
+
+
+def test_tokens_are_shown_by_what_they_were_of_and_as_estimates() -> None:
+    report = report_of(loaded([with_effort(phases=phases())]))
+    row = next(line for line in markdown.render(report).splitlines() if "4,000" in line)
+    assert row.replace("\\", "").split(" | ")[1:] == ["~900", "~4,000", "~3,000", "~100", "~500", "~300", "~200 |"]
