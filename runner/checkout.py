@@ -24,7 +24,6 @@ from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
 from runner.judges import JUDGES
 from runner.locks import harness_digest, read_repos_lock, write_locks
-from runner.models.settings import ModelSettings
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
 from runner.protocols import Judge, Log
@@ -162,12 +161,7 @@ class Checkout:
 
     # --- made ready -----------------------------------------------------------------------------
 
-    def prepare(
-        self,
-        scenarios: Sequence[str],
-        servers: Sequence[str],
-        models: ModelSettings | None = None,
-    ) -> PreparedRun:
+    def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
         """Every image and volume the cells stand on; what is there is checked, not built again."""
         facts = engine_facts(self.engine)
         prepared_scenarios = {name: self._prepare_scenario(name) for name in scenarios}
@@ -182,7 +176,6 @@ class Checkout:
             limits=self.limits,
             scenarios=prepared_scenarios,
             arms=arms,
-            models=models or ModelSettings(),
         )
 
     def _prepare_scenario(self, name: str) -> PreparedScenario:

@@ -49,6 +49,7 @@ DEMO_SERVERS = ("shell", "mcp-ripgrep", "code-index-mcp")
 WIDEST_COLUMNS = 120
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 TURN_TOKENS = 8192
+AGENT = "tool_calling"
 MODEL_HELP = "offline, claude-ID, anthropic:ID, openai:ID or replay:PATH (default: offline)"
 DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
@@ -129,6 +130,7 @@ def run(request: RunRequest) -> int:
     from dataclasses import replace
 
     from runner import plan
+    from runner.agents import AGENTS
     from runner.benchmarks import BENCHMARKS
     from runner.catalog import pick
     from runner.executors import EXECUTORS
@@ -146,12 +148,16 @@ def run(request: RunRequest) -> int:
     for model in models:
         # A wrong name or no key must not cost the minutes that images and volumes take.
         open_model(model, settings)
+    pick(AGENTS, request.agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
     gate = _pass_gate(request.gate, checkout, scenarios)
-    name = request.name or plan.default_name(scenarios, servers, models, request.trials)
+    name = request.name or plan.default_name(
+        scenarios, servers, models, request.trials, request.agent
+    )
     store = RunStore(_runs(request) / name)
     spending = spending_for(request, models)
-    prepared = replace(checkout.prepare(scenarios, servers, settings), spending=spending)
+    made_ready = checkout.prepare(scenarios, servers)
+    prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}; add one to its server.yaml to measure it there")
@@ -601,6 +607,7 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         scenarios=DEMO_SCENARIOS,
         servers=DEMO_SERVERS,
         models=("offline",),
+        agent=AGENT,
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
         prices=None,
@@ -636,6 +643,7 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         scenarios=(arguments.scenario,),
         servers=(arguments.server,),
         models=(arguments.model,),
+        agent=arguments.agent,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         prices=_optional_path(arguments.prices),
@@ -683,6 +691,7 @@ def _start_run(arguments: argparse.Namespace) -> int:
         scenarios=tuple(arguments.scenario),
         servers=tuple(arguments.server),
         models=tuple(arguments.model) or ("offline",),
+        agent=arguments.agent,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         prices=_optional_path(arguments.prices),
@@ -891,6 +900,12 @@ def _add_run_name(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--agent",
+        default=AGENT,
+        metavar="NAME",
+        help=f"how it calls tools: tool_calling, react or json_actions (default: {AGENT})",
+    )
     parser.add_argument(
         "--thinking-tokens",
         type=_whole_number,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from runner.agents import DEFAULT
 from runner.errors import FairtrialError
 from runner.records import Cell, Plan, PriceList, digest_of
 from runner.store import LoadedRun, RunStore
@@ -70,12 +71,19 @@ def unfinished(run: LoadedRun) -> tuple[Cell, ...]:
 
 
 def default_name(
-    scenarios: Sequence[str], servers: Sequence[str], models: Sequence[str], trials: int
+    scenarios: Sequence[str],
+    servers: Sequence[str],
+    models: Sequence[str],
+    trials: int,
+    agent: str = DEFAULT,
 ) -> str:
     """The same command gives the same name, so that saying it again resumes a killed run."""
-    asked = digest_of([sorted(scenarios), sorted(servers), sorted(models), trials])
+    asked: list[object] = [sorted(scenarios), sorted(servers), sorted(models), trials]
+    if agent != DEFAULT:
+        asked.append(agent)
+    digest = digest_of(asked)
     if len(scenarios) == 1:
         subject = scenarios[0]
     else:
         subject = f"{len(scenarios)}-scenarios"
-    return f"{subject}-{asked[:8]}"
+    return f"{subject}-{digest[:8]}"

@@ -76,9 +76,11 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class UserMessage:
-    """A step's prompt."""
+    """A step's prompt, or a notice of ours."""
 
     text: str
+    notice: bool = False
+    """About the last reply: its form was wrong, or it is time to answer."""
 
 
 @dataclass(frozen=True, kw_only=True)

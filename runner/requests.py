@@ -28,6 +28,8 @@ class RunRequest(Request):
     servers: tuple[str, ...]
     """Empty for all."""
     models: tuple[str, ...]
+    agent: str
+    """How it converses: a name in AGENTS."""
     thinking_tokens: int
     """Of one turn, at most; 0 for none."""
     output_tokens: int

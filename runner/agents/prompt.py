@@ -1,4 +1,4 @@
-"""What every agent is told: the same text in every arm."""
+"""What agents are told: the same text in every arm."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ The reader is another coding agent, who will work from your answer with small, t
 - Say what each place does and why it matters, and say plainly what you could not establish.
 - When you have enough, write the answer and call no tool. That ends the step.
 """
+FINAL = (
+    "The limit of this step is reached, and no further call is made. "
+    "Reply now with your final answer, in the form you were given, from what you have seen."
+)
+
+
+def malformed(problem: str) -> str:
+    """What a model is told whose reply has the wrong form."""
+    return f"Your last reply could not be read: {problem}. Write it in the form you were given."

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.agents.phases import phases_of
-from runner.agents.prompt import SYSTEM
+from runner.agents.prompt import FINAL, SYSTEM, malformed
 from runner.agents.tools import Toolbox, ToolOutcome
 from runner.agents.usage import UsageTotals
 from runner.protocols import Call, Message, Model, Result, ToolMessage, Turn, UserMessage
 from runner.records import (
     Event,
+    Malformed,
     Note,
     Outcome,
     Phases,
@@ -41,13 +42,16 @@ class Conversation:
     totals: UsageTotals = field(default_factory=UsageTotals)
     messages: list[Message] = field(default_factory=list)
     instructions: str = ""
+    system: str = SYSTEM
+    turns_per_step: int | None = None
+    """Past it, or past the tool calls it has, the model is told to answer. None: the cell ends."""
 
     async def run(self) -> Outcome:
         """All steps, or until a limit ends them.
 
         Raises SandboxError, ServerError or ProviderError if that part failed.
         """
-        self.record(SystemPrompt(text=SYSTEM, instructions=self.instructions))
+        self.record(SystemPrompt(text=self.system, instructions=self.instructions))
         for number, step in enumerate(self.scenario.steps):
             self.record(Prompt(step=number, text=step.prompt))
             self.messages.append(UserMessage(text=step.prompt))
@@ -59,11 +63,16 @@ class Conversation:
     async def _run_step(self, step: int) -> Outcome | None:
         """Turn after turn until the model calls no tool. None if the conversation goes on."""
         number = 0
+        pressed = 0
         while True:
-            over = self.totals.over(self.scenario.budget)
+            over = self._over(number)
             if over is not None:
-                self.record(StepEnd(step=step, stop="cut"))
-                return over
+                if pressed == PRESSED_AT_MOST or not self._may_answer(over):
+                    self.record(StepEnd(step=step, stop="cut"))
+                    return over
+                self.record(Note(text=f"told to answer at step {step + 1}: {over.reason}"))
+                self.messages.append(UserMessage(text=FINAL, notice=True))
+                pressed += 1
             try:
                 turn = await self._turn(step, number)
             except TimeoutError:
@@ -72,12 +81,33 @@ class Conversation:
                 return Outcome(kind="out_of_time", reason=reason)
             if turn.stop in _ENDS_OF_A_CELL:
                 return self._ended_by_model(step, turn)
-            if turn.calls:
+            if turn.stop == "malformed":
+                self._answer_form(step, number, turn, turn.problem)
+            elif turn.calls and pressed:
+                self._answer_form(step, number, turn, NO_MORE_CALLS)
+            elif turn.calls:
                 await self._call_tools(step, number, turn.calls)
             elif turn.stop != "pause":
                 self.record(_own_end(step, turn))
                 return None
             number += 1
+
+    def _over(self, turns: int) -> Outcome | None:
+        over = self.totals.over(self.scenario.budget)
+        if over is None and self.turns_per_step is not None and turns >= self.turns_per_step:
+            reason = f"{turns} turns in one step"
+            return Outcome(kind="out_of_actions", reason=reason)
+        return over
+
+    def _may_answer(self, over: Outcome) -> bool:
+        return over.kind == "out_of_actions" and self.turns_per_step is not None
+
+    def _answer_form(self, step: int, number: int, turn: Turn, problem: str) -> None:
+        """Tell the model what is wrong with its reply, and count it."""
+        text = turn.text or "".join(call.tool for call in turn.calls)
+        self.record(Malformed(step=step, turn=number, text=text, problem=problem))
+        self.messages[-1] = replace(turn, stop="malformed", calls=(), text=text)
+        self.messages.append(UserMessage(text=malformed(problem), notice=True))
 
     def _ended_by_model(self, step: int, turn: Turn) -> Outcome:
         if turn.stop == "refusal":
@@ -103,15 +133,15 @@ class Conversation:
             self.record(Note(text=note))
         if turn.thinking:
             self.record(Thinking(step=step, turn=number, text=turn.thinking))
-        if turn.text:
+        if turn.text and turn.stop != "malformed":
             self.record(Prose(step=step, turn=number, text=turn.text))
         self.record(_usage(step, number, turn, wall_sec, phases))
         return turn
 
     def _system(self) -> str:
         if not self.instructions:
-            return SYSTEM
-        return f"{SYSTEM}\n{self.instructions}".rstrip()
+            return self.system
+        return f"{self.system}\n{self.instructions}".rstrip()
 
     async def _call_tools(self, step: int, turn: int, calls: tuple[Call, ...]) -> None:
         results = []
@@ -166,6 +196,9 @@ class Conversation:
         )
 
 
+NO_MORE_CALLS = "it asks for calls, and none is made any more"
+PRESSED_AT_MOST = 2
+"""Times a step's model is told to answer."""
 _ENDS_OF_A_CELL = ("refusal", "context_full")
 
 

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from runner.agents import AGENTS
-from runner.agents.prompt import SYSTEM
+from runner.agents import AGENTS, system_prompt
 from runner.agents.tools import Toolbox
 from runner.errors import SandboxError
 from runner.models import open_model
@@ -186,7 +185,7 @@ def _fingerprint(
         workspace_image=scenario.image,
         commit=scenario.pin.commit,
         tree=scenario.pin.tree,
-        prompts=digest_of([SYSTEM, *prompts]),
+        prompts=digest_of([system_prompt(prepared.agent), *prompts]),
         limits=digest_of(prepared.limits),
         container=settings_digest(spec),
         engine=prepared.engine_version,

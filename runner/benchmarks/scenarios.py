@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from runner.agents.prompt import SYSTEM
+from runner.agents import system_prompt
 from runner.benchmarks.scenario_cell import run_scenario_cell
 from runner.models import open_model
 from runner.prepared import PreparedRun
@@ -94,7 +94,7 @@ def _inputs(
     ground = prepared.scenarios[scenario]
     return {
         "scenario": _questions_digest(ground.scenario),
-        "system_prompt": digest_of(SYSTEM),
+        "system_prompt": digest_of(system_prompt(prepared.agent)),
         "server": prepared.arms[server].digest,
         "base_image": ground.base_image,
         "commit": ground.pin.commit,

@@ -133,16 +133,21 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str]:
     """The arguments, or none and what is wrong with them. No arguments are written as nothing."""
     if not text.strip():
         return {}, ""
-    depth = max(_depths(text), default=0)
-    if depth > DEEPEST:
-        return {}, f"the arguments are nested {depth} levels deep; {DEEPEST} are taken"
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = load_json(text)
     except ValueError as error:
-        return {}, f"the arguments are not JSON ({error}): {text[:EXCERPT_CHARS]}"
+        return {}, f"the arguments cannot be read: {error}: {text[:EXCERPT_CHARS]}"
     if not isinstance(value, dict):
         return {}, f"the arguments are no JSON object: {text[:EXCERPT_CHARS]}"
     return value, ""
+
+
+def load_json(text: str) -> Any:
+    """Raises ValueError for what is not JSON, or nested deeper than anything here could hold."""
+    depth = max(_depths(text), default=0)
+    if depth > DEEPEST:
+        raise ValueError(f"nested {depth} levels deep, and {DEEPEST} are taken")
+    return json.loads(text, parse_constant=_no_number)
 
 
 def _depths(text: str) -> Iterator[int]:

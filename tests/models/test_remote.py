@@ -360,7 +360,7 @@ def test_a_call_whose_arguments_are_broken_is_told_so_and_can_be_made_again(
     provided.double.reply("It says now.")
     held = hold(provided.open())
     assert [result.is_error for result in held.only(ResultEvent)] == [True, False]
-    assert "the arguments are not JSON" in held.only(ResultEvent)[0].text
+    assert "the arguments cannot be read" in held.only(ResultEvent)[0].text
     assert held.outcome.kind == "answered"
 
 
@@ -482,7 +482,7 @@ def test_calls_cut_by_the_limit_are_not_made(hold: Hold) -> None:
     with streaming(events) as url:
         held = hold(claude_at(url))
     first, second = held.only(ResultEvent)
-    assert "not JSON" in first.text
+    assert "cannot be read" in first.text
     assert "cut off by the limit" in second.text
     assert (first.is_error, second.is_error) == (True, True)
 
@@ -497,7 +497,7 @@ def test_thousands_of_levels_in_the_arguments_are_refused_not_parsed(hold: Hold)
     with streaming(events) as url:
         held = hold(claude_at(url))
     (result,) = held.only(ResultEvent)
-    assert result.text == "the arguments are nested 3001 levels deep; 100 are taken"
+    assert "nested 3001 levels deep, and 100 are taken" in result.text
     assert held.outcome.kind == "answered"
 
 

@@ -740,4 +740,12 @@ def test_a_model_without_a_price_is_said_and_not_guessed() -> None:
 def test_tokens_are_shown_by_what_they_were_of_and_as_estimates() -> None:
     report = report_of(loaded([with_effort(phases=phases())]))
     row = next(line for line in markdown.render(report).splitlines() if "4,000" in line)
-    assert row.replace("\\", "").split(" | ")[1:] == ["~900", "~4,000", "~3,000", "~100", "~500", "~300", "~200 |"]
+    assert row.replace("\\", "").split(" | ")[1:] == [
+        "~900",
+        "~4,000",
+        "~3,000",
+        "~100",
+        "~500",
+        "~300",
+        "~200 |",
+    ]
