@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.errors import FairtrialError, SpendingCap
+from runner.errors import CatalogError, FairtrialError, SpendingCap
 from runner.models import is_language_model
 from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
 from runner.store import RunStore
@@ -45,12 +45,14 @@ def read_prices(path: Path | None) -> PriceList:
     if path is None:
         shipped = resources.files("runner").joinpath("prices.yaml")
         return parse_yaml(shipped.read_text("utf-8"), PriceList, where="prices.yaml")
+    hint = "runner/prices.yaml, the shipped one, shows the form"
+    if not path.is_file():
+        raise FairtrialError("there is no price file", where=str(path), hint=hint)
     try:
         text = read_text(path, where=str(path), limit_bytes=LIMIT_BYTES)
-    except FileNotFoundError as error:
-        hint = "the shipped one, which shows the form, is runner/prices.yaml"
-        raise FairtrialError("there is no price file", where=str(path), hint=hint) from error
-    return parse_yaml(text, PriceList, where=str(path))
+        return parse_yaml(text, PriceList, where=str(path))
+    except CatalogError as error:
+        raise CatalogError(list(error.problems), hint=hint) from error
 
 
 def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import mcp_types
 import pytest
 
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Conversation
-from runner.agents.tools import Toolbox
+from runner.agents.tools import Toolbox, ToolOutcome, _is_read_only
 from runner.agents.usage import UsageTotals
-from runner.errors import ProviderError
-from runner.protocols import ShellResult, Turn
+from runner.errors import ProviderError, ServerError
+from runner.protocols import Call, ShellResult, Turn
 from runner.records import (
     Event,
     Limits,
@@ -28,7 +29,8 @@ from runner.records import (
     ToolResult,
     Usage,
 )
-from tests.helpers import Asked, LocalSandbox, Scripted, calls, says, scenario
+from runner.transcript import split
+from tests.helpers import PATIENCE_SEC, Asked, LocalSandbox, Scripted, calls, says, scenario
 
 E = TypeVar("E", bound=Event)
 
@@ -211,3 +213,108 @@ def test_back_off_is_not_charged_to_the_arm(converse: Converse) -> None:
 def test_a_provider_that_fails_is_not_the_arms_failure(converse: Converse) -> None:
     with pytest.raises(ProviderError):
         converse(scenario("?"), Scripted(ProviderError("overloaded")))
+
+
+# --- several calls in a turn --------------------------------------------------------------------
+
+
+class Tools(Toolbox):
+    """A toolbox whose tools do what a test says; those named `read…` only read."""
+
+    def __init__(self, folder: Path, do: Callable[[Call], Awaitable[ToolOutcome]]) -> None:
+        super().__init__(LocalSandbox(folder), Limits())
+        self.do = do
+
+    def is_read_only(self, tool: str) -> bool:
+        return tool.startswith("read")
+
+    async def call(self, call: Call, timeout_sec: float) -> ToolOutcome:
+        return await self.do(call)
+
+
+def returns(text: str, wall_sec: float = 0.0) -> ToolOutcome:
+    return ToolOutcome(
+        text=text,
+        is_error=False,
+        size_chars=len(text),
+        digest="0" * 64,
+        truncated=False,
+        wall_sec=wall_sec,
+    )
+
+
+def hold_with(toolbox: Toolbox, *tools: str) -> Ended:
+    """A turn that calls each tool once, and then an answer."""
+    asked = tuple(Call(id=name, tool=name, arguments={}) for name in tools)
+    calling = Turn(text="", calls=asked, stop="tool_use", input_tokens=1, output_tokens=1)
+    events: list[Event] = []
+    conversation = Conversation(
+        model=Scripted(calling, says("Done.")),
+        scenario=scenario("?"),
+        toolbox=toolbox,
+        record=events.append,
+    )
+    outcome = asyncio.run(asyncio.wait_for(conversation.run(), PATIENCE_SEC))
+    return Ended(outcome=outcome, events=events, totals=conversation.totals)
+
+
+def test_calls_that_only_read_run_at_the_same_time_and_answer_in_order(tmp_path: Path) -> None:
+    together = asyncio.Barrier(2)
+
+    async def do(call: Call) -> ToolOutcome:
+        # One after the other, the first would wait here for ever.
+        await together.wait()
+        await asyncio.sleep(0.1 if call.tool == "read_a" else 0)
+        return returns(call.tool)
+
+    ended = hold_with(Tools(tmp_path, do), "read_a", "read_b")
+    assert ended.texts(ToolResult) == ["read_a", "read_b"]
+
+
+def test_a_call_that_may_write_waits_for_those_before_it(tmp_path: Path) -> None:
+    running: list[str] = []
+    seen: list[tuple[str, ...]] = []
+
+    async def do(call: Call) -> ToolOutcome:
+        running.append(call.tool)
+        await asyncio.sleep(0.02)
+        seen.append(tuple(running))
+        running.remove(call.tool)
+        return returns(call.tool)
+
+    ended = hold_with(Tools(tmp_path, do), "read_a", "write_b", "read_c", "write_d")
+    assert seen == [("read_a",), ("write_b",), ("read_c",), ("write_d",)]
+    assert ended.texts(ToolResult) == ["read_a", "write_b", "read_c", "write_d"]
+
+
+def test_the_agent_waited_for_the_slowest_of_the_calls_beside_one_another(tmp_path: Path) -> None:
+    async def do(call: Call) -> ToolOutcome:
+        return returns(
+            call.tool, wall_sec={"read_a": 10.0, "read_b": 60.0, "read_c": 20.0}[call.tool]
+        )
+
+    ended = hold_with(Tools(tmp_path, do), "read_a", "read_b", "read_c")
+    assert [result.waited_sec for result in ended.only(ToolResult)] == [0.0, 60.0, 0.0]
+    _, _, effort = split(ended.events, scenario("?"))
+    assert effort.agent_sec == pytest.approx(60, abs=5)
+    assert (ended.totals.actions, effort.actions) == (3, 3)
+
+
+def test_a_server_lost_in_one_of_several_calls_is_the_servers_failure(tmp_path: Path) -> None:
+    async def do(call: Call) -> ToolOutcome:
+        if call.tool == "read_b":
+            raise ServerError("gone")
+        await asyncio.sleep(PATIENCE_SEC)
+        return returns("never")
+
+    with pytest.raises(ServerError, match="gone"):
+        hold_with(Tools(tmp_path, do), "read_a", "read_b")
+
+
+def test_only_a_server_that_says_so_has_tools_that_only_read() -> None:
+    def tool(hint: bool | None) -> mcp_types.Tool:
+        annotations = mcp_types.ToolAnnotations(read_only_hint=hint)
+        return mcp_types.Tool(name="t", input_schema={}, annotations=annotations)
+
+    assert [_is_read_only(tool(hint)) for hint in (True, False, None)] == [True, False, False]
+    assert not _is_read_only(mcp_types.Tool(name="t", input_schema={}))
