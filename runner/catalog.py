@@ -153,6 +153,17 @@ def _folders(parent: Path) -> list[Path]:
     )
 
 
+def can_be_measured(server: ServerSpec | None, scenario: Scenario) -> bool:
+    """False if nothing can prove that the server sees this repository.
+
+    Its silence there would pass for its answer.
+    """
+    if server is None:
+        return True
+    repository = scenario.repository.label
+    return any(canary.repository in (repository, "*") for canary in server.canaries)
+
+
 def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
     """The one of that name.
 

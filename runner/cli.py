@@ -127,6 +127,12 @@ def show_json(value: Any) -> None:
 
 
 def run(request: RunRequest) -> int:
+    if request.dry_run:
+        return _show_estimate(request)
+    return _run_cells(request)
+
+
+def _run_cells(request: RunRequest) -> int:
     from dataclasses import replace
 
     from runner import plan
@@ -174,6 +180,31 @@ def run(request: RunRequest) -> int:
         _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, gate, as_json=request.json)
+
+
+def _show_estimate(request: RunRequest) -> int:
+    from runner.estimate import Asked, estimate
+    from runner.models import require_known
+    from runner.spending import spending_for
+
+    checkout = _checkout(request)
+    models = list(dict.fromkeys(request.models))
+    for model in models:
+        require_known(model)
+    asked = Asked(
+        scenarios=checkout.choose_scenarios(request.scenarios),
+        servers=checkout.choose_servers(request.servers),
+        models=models,
+        trials=request.trials,
+        jobs=request.jobs,
+        spending=spending_for(request, models),
+    )
+    estimated = estimate(asked, checkout.catalog, _runs(request))
+    if request.json:
+        show_json(estimated.model_dump(mode="json"))
+    else:
+        show("\n".join(estimated.lines()))
+    return OK
 
 
 def _tell_finished(finished: int, planned: int) -> None:
@@ -613,6 +644,7 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         prices=None,
         cell_usd=None,
         run_usd=None,
+        dry_run=False,
         trials=1,
         jobs=arguments.jobs,
         executor="local",
@@ -649,6 +681,7 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
         run_usd=arguments.max_dollars,
+        dry_run=arguments.dry_run,
         trials=1,
         jobs=1,
         executor="local",
@@ -697,6 +730,7 @@ def _start_run(arguments: argparse.Namespace) -> int:
         prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
         run_usd=arguments.max_dollars,
+        dry_run=arguments.dry_run,
         trials=arguments.trials,
         jobs=arguments.jobs,
         executor=arguments.executor,
@@ -923,6 +957,11 @@ def _add_model_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_spending(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what it would take and could find, and spend nothing",
+    )
     parser.add_argument(
         "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
     )

@@ -39,6 +39,8 @@ class RunRequest(Request):
     cell_usd: float | None
     run_usd: float | None
     """What a cell and the run may cost; None without a cap."""
+    dry_run: bool
+    """Say what it would take, and do nothing."""
     trials: int
     jobs: int
     """Cells at a time."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.agents import system_prompt
 from runner.benchmarks.scenario_cell import run_scenario_cell
+from runner.catalog import can_be_measured
 from runner.models import open_model
 from runner.prepared import PreparedRun
 from runner.records import Cell, Outcome, Scenario, Scorecard, digest_of
@@ -76,15 +77,7 @@ class Scenarios:
 
 
 def _can_be_measured(prepared: PreparedRun, scenario: str, server: str) -> bool:
-    """False if nothing can prove that the server sees this repository.
-
-    Its silence there would pass for its answer.
-    """
-    spec = prepared.arms[server].spec
-    if spec is None:
-        return True
-    repository = prepared.scenarios[scenario].scenario.repository.label
-    return any(canary.repository in (repository, "*") for canary in spec.canaries)
+    return can_be_measured(prepared.arms[server].spec, prepared.scenarios[scenario].scenario)
 
 
 def _inputs(

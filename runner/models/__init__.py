@@ -56,12 +56,18 @@ def open_model(name: str, settings: ModelSettings | None = None) -> Model:
 
     Raises FairtrialError if no kind of model goes by that name, or its provider needs a key.
     """
+    require_known(name)
+    kind, argument = _kind_and_argument(name)
+    return MODELS[kind].open(argument, settings or ModelSettings())
+
+
+def require_known(name: str) -> None:
+    """Raises FairtrialError if no kind of model goes by that name."""
     kind, argument = _kind_and_argument(name)
     if kind not in MODELS or bool(argument) != bool(MODELS[kind].argument):
         *others, last = spellings()
         hint = f"this version has {', '.join(others)} and {last}"
         raise FairtrialError(f"there is no model {name!r}", hint=hint)
-    return MODELS[kind].open(argument, settings or ModelSettings())
 
 
 def _kind_and_argument(name: str) -> tuple[str, str]:
