@@ -8,6 +8,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── BusyError               1   another runner is at work on this run
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
+│   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 └── GateError                   the gate does not let a result pass
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
@@ -119,6 +120,10 @@ class SandboxError(FairtrialError):
 
 
 class ServerError(FairtrialError):
+    pass
+
+
+class NotReadyError(ServerError):
     pass
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
-from runner.errors import ProviderError, SandboxError, ServerError
+from runner.errors import NotReadyError, ProviderError, SandboxError, ServerError
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
-from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, Timings
+from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, OutcomeKind, Timings
 from runner.sandbox.engine import Engine
 from runner.store import AttemptFolder, RunStore, write_whole
 from runner.transcript import TranscriptWriter
@@ -123,7 +123,7 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
     try:
         return await work
     except ServerError as error:
-        return Outcome(kind="server_crashed", reason=str(error))
+        return Outcome(kind=_server_outcome(error), reason=str(error))
     except SandboxError as error:
         return Outcome(kind="sandbox_failed", reason=str(error))
     except ProviderError as error:
@@ -136,3 +136,9 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
         write_whole(folder / "runner.log", traceback.format_exc())
         reason = f"{type(error).__name__}: {error}"
         return Outcome(kind="runner_failed", reason=reason[:REASON_CHARS])
+
+
+def _server_outcome(error: ServerError) -> OutcomeKind:
+    if isinstance(error, NotReadyError):
+        return "server_not_ready"
+    return "server_crashed"
