@@ -33,8 +33,8 @@ from runner.sandbox.transport import (
 )
 
 PAGE_LIMIT = 100
-LISTING_LIMIT_BYTES = 8 * 1024 * 1024
-"""Of all pages of tools/list together."""
+LISTING_LIMIT_BYTES = 2 * 1024 * 1024
+"""Of all pages of tools/list together: more would fill any model's context."""
 TOOL_LIMIT = 1000
 INSTRUCTIONS_LIMIT_CHARS = 200_000
 LAST_LINES = 3

@@ -124,7 +124,7 @@ LISTINGS = {
     "one cursor for ever": ("result({'tools': [], 'nextCursor': 'a'})", "more than 100 pages"),
     "very many tools": ("result({'tools': [tool('x')] * 1001})", "more than 1,000 tools"),
     "tools on every page": (FULL_PAGES, "more than 1,000 tools"),
-    "pages of megabytes": (HUGE_PAGES, "more than 8,388,608 bytes"),
+    "pages of megabytes": (HUGE_PAGES, "more than 2,097,152 bytes"),
     "a page of 20 MB": (HUGE_PAGE, r"has 20,\d+,\d+ bytes; at most 8,388,608"),
     "a page of empty objects": ("result({'tools': [{}] * 400_000})", "at most 100,000 values"),
     "it lists for ever": (

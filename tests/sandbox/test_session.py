@@ -11,7 +11,7 @@ import pytest
 
 from runner.errors import ServerError
 from runner.records import Limits
-from runner.sandbox import transport
+from runner.sandbox import stream, transport
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession, open_session
@@ -118,6 +118,14 @@ def test_a_server_that_floods_stdout_cannot_fill_the_host(
     monkeypatch.setattr(transport, "WASTE_LIMIT_BYTES", 4_000_000)
     with pytest.raises(ServerError, match=r"before it was initialised .*that answered nothing"):
         use("flood", nothing)
+
+
+def test_a_server_that_floods_stderr_is_read_no_further(
+    use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "STDERR_FLOOD_BYTES", 4_000_000)
+    with pytest.raises(ServerError, match="more than 4,000,000 bytes on stderr"):
+        use("grumble", nothing)
 
 
 def test_stray_lines_on_stdout_are_counted_and_do_not_stop_a_server(use: Use) -> None:
