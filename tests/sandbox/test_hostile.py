@@ -46,7 +46,7 @@ async def nothing(_: ServerSession) -> None:
 LIST = "tools/list"
 INVALID = "input schema of 'bad' is invalid"
 REFUSES = """say('"error":{"code":-32000,"message":"%s"}' % ("no licence, " * 10**5))"""
-DEEP = """say('"result":{"a":%s}' % ('[' * 10**5 + ']' * 10**5))"""
+DEEP = """say('"result":{"a":%s}' % ('[' * 50_000 + ']' * 50_000))"""
 BOTTOMLESS = """
 schema = {}
 for _ in range(200):
