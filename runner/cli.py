@@ -14,7 +14,7 @@ from runner import __version__
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
     from collections.abc import Sequence as Seq
     from contextlib import AbstractContextManager
     from pathlib import Path
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         ServerRequest,
         VerifyAnchorsRequest,
     )
-    from runner.store import LoadedRun, RunStore
+    from runner.store import LoadedCell, LoadedRun, RunStore
 
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -241,7 +241,17 @@ def _code_for_broken_cells(loaded: LoadedRun) -> int:
         return OK
     tell(f"error: {len(broken)} of {len(loaded.cells)} cells are not measured")
     tell("hint: the same `fairtrial run` tries them again")
+    for server in sorted(_servers_not_ready(broken)):
+        tell(f"hint: `fairtrial server check {server}` shows why it was not ready")
     return FAILED
+
+
+def _servers_not_ready(cells: Iterable[LoadedCell]) -> set[str]:
+    names = set()
+    for item in cells:
+        if item.result is not None and item.result.outcome.kind == "server_not_ready":
+            names.add(item.cell.server)
+    return names
 
 
 def _terminal_columns() -> int:

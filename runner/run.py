@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
-from runner.errors import OutOfMemory, ProviderError, SandboxError, ServerError
+from runner.errors import NotReadyError, OutOfMemory, ProviderError, SandboxError, ServerError
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
 from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, OutcomeKind, Timings
@@ -23,6 +23,7 @@ from runner.transcript import TranscriptWriter
 REASON_CHARS = 500
 BLAME: dict[type[Exception], OutcomeKind] = {
     ServerError: "server_crashed",
+    NotReadyError: "server_not_ready",
     OutOfMemory: "out_of_memory",
     SandboxError: "sandbox_failed",
     ProviderError: "provider_failed",
