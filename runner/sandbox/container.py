@@ -18,7 +18,7 @@ from docker.types import LogConfig, Mount
 
 from runner.protocols import ShellResult
 from runner.records import Limits, Sha256, digest_of
-from runner.sandbox.engine import LABEL, Engine, engine_faults, owner_label, remove_container
+from runner.sandbox.engine import LABEL, Engine, engine_faults, owner_labels, remove_container
 from runner.sandbox.places import (
     AGENT,
     AGENT_UID,
@@ -156,7 +156,7 @@ def _create(engine: Engine, spec: ContainerSpec) -> str:
         command=["sleep", str(spec.deadline_sec)],
         entrypoint=[],
         host_config=_host_config(engine, spec),
-        labels={LABEL: "cell", **owner_label(), **spec.labels},
+        labels={LABEL: "cell", **owner_labels(spec.deadline_sec), **spec.labels},
         hostname="cell",
         **_PROCESS,
     )
