@@ -137,8 +137,8 @@ def test_a_sweep_takes_dead_runners_builders_and_leaves_living_ones(
     dead = {**living, OWNER_LABEL: living[OWNER_LABEL] + "1"}
     made = []
     for labels in (living, elsewhere, dead):
-        labels = {"fairtrial": "builder", **labels}
-        made.append(engine.api.create_container(base_image, ["true"], labels=labels)["Id"])
+        marked = {"fairtrial": "builder", **labels}
+        made.append(engine.api.create_container(base_image, ["true"], labels=marked)["Id"])
     try:
         sweep(engine)
         left = {item["Id"] for item in engine.api.containers(all=True)}
