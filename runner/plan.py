@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from pydantic import TypeAdapter, ValidationError
+
 from runner.agents import DEFAULT
 from runner.errors import FairtrialError
-from runner.records import Cell, Plan, PriceList, digest_of
+from runner.records import Cell, Name, Plan, PriceList, digest_of
 from runner.store import LoadedRun, RunStore
+
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def check_name(name: str) -> None:
+    """Raises FairtrialError unless a run can have that name, on every file system."""
+    try:
+        _NAME.validate_python(name)
+    except ValidationError as error:
+        raise FairtrialError(
+            "no run can be called that",
+            where=f"--run {name}",
+            hint="up to 64 of a-z, 0-9, `.`, `_` and `-`, a letter or digit first",
+        ) from error
 
 
 def load_or_create_plan(
@@ -86,4 +102,5 @@ def default_name(
         subject = scenarios[0]
     else:
         subject = f"{len(scenarios)}-scenarios"
-    return f"{subject}-{digest[:8]}"
+    # A scenario's own name may be as long as a run's.
+    return f"{subject[:55]}-{digest[:8]}"

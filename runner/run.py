@@ -14,6 +14,7 @@ from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
 from runner.errors import (
     FairtrialError,
+    NotReadyError,
     OutOfMemory,
     ProviderError,
     ProviderRefused,
@@ -32,6 +33,7 @@ from runner.transcript import TranscriptWriter
 REASON_CHARS = 500
 BLAME: dict[type[Exception], OutcomeKind] = {
     ServerError: "server_crashed",
+    NotReadyError: "server_not_ready",
     OutOfMemory: "out_of_memory",
     SandboxError: "sandbox_failed",
     ProviderError: "provider_failed",

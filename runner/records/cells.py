@@ -49,6 +49,7 @@ OutcomeKind = Literal[
     "out_of_memory",
     "refused",
     "server_crashed",
+    "server_not_ready",
     "sandbox_failed",
     "provider_failed",
     "runner_failed",
@@ -77,7 +78,7 @@ class Outcome(Record):
 
     @property
     def is_measurement(self) -> bool:
-        """False for a fault of ours.
+        """False for a fault of ours, and for a server that was not ready.
 
         Such a cell is run again, never scored as zero, and stays in the denominator.
         """
@@ -130,6 +131,7 @@ class Timings(Record):
     initialize_sec: Seconds
     warm_up_sec: Seconds
     canary_sec: Seconds
+    """From the canary's first call until the server was ready, or was given up."""
     agent_sec: Seconds
     """Model turns and tool calls, API back-off taken out."""
     backoff_sec: Seconds

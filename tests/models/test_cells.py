@@ -18,7 +18,6 @@ from tests.checkout import REFERENCE, Checkout, make
 
 pytestmark = pytest.mark.docker
 KEY = "sk-very-secret-0123456789"
-OPENED = "tool mcp__good__echo"
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +120,98 @@ def test_without_a_key_nothing_is_begun(checkout: Checkout) -> None:
     assert done.returncode == 1
     assert "ANTHROPIC_API_KEY is not set" in done.stderr
     assert not checkout.run_folder("keyless").exists()
+
+
+PRICES = """\
+date: "2026-01-31"
+models:
+  anthropic:claude-test: {input: 1000, cache_write: 1000, cache_read: 100, output: 1000}
+"""
+
+
+def prices(checkout: Checkout) -> str:
+    """A price file by which a turn costs dollars."""
+    checkout.write("prices.yaml", PRICES)
+    return str(checkout.root / "prices.yaml")
+
+
+def test_a_cell_that_has_used_up_its_dollars_is_out_of_budget(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    call = ToolCall("shell", {"command": "cat app.py"})
+    llmock.add(Reply(tool_calls=(call,), times=None))
+    done = run(checkout, llmock, "dear", "--prices", prices(checkout), "--cell-dollars", "2")
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("dear") == {"shell": ["out_of_budget"], "good": ["out_of_budget"]}
+    assert "of $2.00" in checkout.reason("dear", "shell")
+    page = (checkout.run_folder("dear") / "report.md").read_text()
+    assert "Dollars at prices of 2026-01-31" in page
+
+
+def test_a_run_past_its_cap_ends_and_a_higher_cap_goes_on(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    for _ in range(4):
+        script_an_answer(llmock)
+    listed = prices(checkout)
+    capped = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "0.5")
+    assert capped.returncode == 1
+    assert "the run has spent what it may" in capped.stderr
+    assert "--max-dollars" in capped.stderr
+    assert checkout.outcomes("capped") == {"shell": ["cancelled"]}
+    paid = len(llmock.requests)
+    assert paid == 1
+    again = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "0.5")
+    assert again.returncode == 1
+    assert len(llmock.requests) == paid, "what was spent before counts"
+    llmock.reset()
+    for _ in range(2):
+        script_an_answer(llmock)
+    raised = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "1000")
+    assert raised.returncode == 0, raised.stderr
+    assert checkout.outcomes("capped")["shell"][-1] == "answered"
+
+
+def test_a_cap_that_nothing_could_hold_is_refused(checkout: Checkout, llmock: LLMock) -> None:
+    done = run(checkout, llmock, "unpriced", "--max-dollars", "1")
+    assert done.returncode == 1
+    assert "claude-test has no price" in done.stderr
+    assert llmock.requests == []
+
+
+def test_a_dry_run_asks_nobody_and_leaves_nothing(checkout: Checkout, llmock: LLMock) -> None:
+    done = run(checkout, llmock, "dry", "--dry-run", "--trials", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("4 cells: 1 scenarios × 2 arms × 1 models × 2 trials")
+    assert llmock.requests == []
+    assert not checkout.run_folder("dry").exists()
+
+
+def test_a_chat_model_that_reasons_in_text_answers_a_cell(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    look = '[{"name": "shell", "arguments": {"command": "cat app.py"}}]'
+    for _ in ("shell", "good"):
+        llmock.reply(f"<reasoning>Look.</reasoning><tool_calls>{look}</tool_calls>")
+        llmock.reply(f"<tool_calls>[]</tool_calls><answer>{REFERENCE}</answer>")
+    done = run(checkout, llmock, "react", "--agent", "react", model="openai:small")
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("react") == {"shell": ["answered"], "good": ["answered"]}
+    attempt = checkout.attempt("react", "good")
+    assert json.loads((attempt / "result.json").read_text())["fingerprint"]["agent"] == "react"
+    assert "mcp__good__echo" in str(llmock.last_request.body["messages"][0])
+
+
+def test_a_storm_of_429s_is_the_providers_failure_and_the_other_cells_go_on(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    llmock.rate_limit(times=4, retry_after=0.1)
+    script_an_answer(llmock)
+    done = run(checkout, llmock, "storm")
+    assert done.returncode == 1
+    assert "1 of 2 cells are not measured" in done.stderr
+    assert checkout.outcomes("storm") == {"shell": ["provider_failed"], "good": ["answered"]}
+    script_an_answer(llmock)
+    again = run(checkout, llmock, "storm")
+    assert again.returncode == 0, again.stderr
+    assert checkout.outcomes("storm")["shell"] == ["provider_failed", "answered"]
