@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from runner.checkout import Checkout
     from runner.errors import GateError
     from runner.models.settings import ModelSettings
-    from runner.protocols import Judge, Progress
-    from runner.records import Gate, Scorecard
+    from runner.prepared import PreparedRun
+    from runner.protocols import Executor, Judge, Progress
+    from runner.records import Cell, Gate, Scorecard
     from runner.requests import (
         AnchorsRequest,
         CheckRequest,
@@ -150,23 +151,14 @@ def _run_cells(request: RunRequest) -> int:
 
     from runner import plan
     from runner.agents import AGENTS
-    from runner.benchmarks import BENCHMARKS
     from runner.catalog import pick
     from runner.executors import EXECUTORS
-    from runner.executors.local import run_until_done
-    from runner.models import open_model
-    from runner.sandbox.engine import sweep
-    from runner.spending import spending_for
     from runner.store import RunStore
 
     checkout = _checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
-    models = list(dict.fromkeys(request.models))
-    settings = _model_settings(request)
-    for model in models:
-        # A wrong name or no key must not cost the minutes that images and volumes take.
-        open_model(model, settings)
+    models, settings, spending = _models(request)
     pick(AGENTS, request.agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
     name = request.name or plan.default_name(
@@ -175,25 +167,58 @@ def _run_cells(request: RunRequest) -> int:
     plan.check_name(name)
     gate = _pass_gate(request.gate, checkout, scenarios)
     store = RunStore(_runs(request) / name)
-    spending = spending_for(request, models)
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
-    benchmark = BENCHMARKS[prepared.benchmark]
-    for line in benchmark.left_out(prepared):
-        tell(f"left out: {line}; add one to its server.yaml to measure it there")
     with store.lock():
-        sweep(checkout.engine, run=store.label)
-        wanted = benchmark.cells(prepared, models, request.trials)
-        planned = plan.load_or_create_plan(
-            store, wanted, ungated=gate is None, prices=spending.prices
-        )
+        planned = _plan(request, checkout, store, prepared, models, ungated=gate is None)
         unfinished = plan.unfinished(planned)
         _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
-        with _live_progress(len(unfinished)) as progress:
-            run_until_done(executor.run(unfinished, prepared, store, progress))
+        _execute(executor, unfinished, prepared, store)
         _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, gate, as_json=request.json)
+
+
+def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
+    """The models asked for, each known to open, how, and what they may cost."""
+    from runner.models import open_model
+    from runner.spending import spending_for
+
+    models = list(dict.fromkeys(request.models))
+    settings = _model_settings(request)
+    for model in models:
+        # A wrong name or no key must not cost the minutes that images and volumes take.
+        open_model(model, settings)
+    return models, settings, spending_for(request, models)
+
+
+def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
+    request: RunRequest,
+    checkout: Checkout,
+    store: RunStore,
+    prepared: PreparedRun,
+    models: Seq[str],
+    *,
+    ungated: bool,
+) -> LoadedRun:
+    from runner import plan
+    from runner.benchmarks import BENCHMARKS
+    from runner.sandbox.engine import sweep
+
+    benchmark = BENCHMARKS[prepared.benchmark]
+    for line in benchmark.left_out(prepared):
+        tell(f"left out: {line}; add one to its server.yaml to measure it there")
+    sweep(checkout.engine, run=store.label)
+    wanted = benchmark.cells(prepared, models, request.trials)
+    prices = prepared.spending.prices
+    return plan.load_or_create_plan(store, wanted, ungated=ungated, prices=prices)
+
+
+def _execute(executor: Executor, cells: Seq[Cell], prepared: PreparedRun, store: RunStore) -> None:
+    from runner.executors.local import run_until_done
+
+    with _live_progress(len(cells)) as progress:
+        run_until_done(executor.run(cells, prepared, store, progress))
 
 
 def _show_estimate(request: RunRequest) -> int:

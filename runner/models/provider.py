@@ -145,6 +145,7 @@ _OVERFLOW = re.compile(
     r"prompt is too long|context[ _](length|window|size)|maximum context|too many tokens", re.I
 )
 _NO_MONEY = re.compile(r"credit balance|insufficient[_ ](quota|balance|credits)|billing", re.I)
+_LIMIT = re.compile(r"max_(completion_)?tokens")
 _NO_TOOLS = re.compile(r"(not|n't|no endpoints found that) support.{0,20}\btool", re.I)
 
 
@@ -204,6 +205,9 @@ class Provider:
         said = self._said(status, kind, message)
         if _NO_TOOLS.search(message):
             return self._refused(said, "this model takes no tools: try --agent json_actions")
+        if _LIMIT.search(message):
+            hint = "ask for fewer with --output-tokens and --thinking-tokens"
+            return self._refused(said, hint)
         if status != 404:
             return ProviderError(said)
         if not kind and not message:

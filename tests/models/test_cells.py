@@ -154,14 +154,14 @@ def test_a_run_past_its_cap_ends_and_a_higher_cap_goes_on(
     for _ in range(4):
         script_an_answer(llmock)
     listed = prices(checkout)
-    capped = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "0.5")
+    capped = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "0.05")
     assert capped.returncode == 1
     assert "the run has spent what it may" in capped.stderr
     assert "--max-dollars" in capped.stderr
     assert checkout.outcomes("capped") == {"shell": ["cancelled"]}
     paid = len(llmock.requests)
     assert paid == 1
-    again = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "0.5")
+    again = run(checkout, llmock, "capped", "--prices", listed, "--max-dollars", "0.05")
     assert again.returncode == 1
     assert len(llmock.requests) == paid, "what was spent before counts"
     llmock.reset()

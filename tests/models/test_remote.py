@@ -263,6 +263,7 @@ EVERY_CELL = [
     (400, None, "Your credit balance is too low", "out of money", "top it up"),
     (429, "insufficient_quota", "quota", "out of money", "top it up"),
     (400, None, "this model does not support tools", "tools", "--agent json_actions"),
+    (400, None, "max_tokens: 16384 > 4096", "16384 > 4096", "--output-tokens"),
 ]
 
 
