@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ServerRequest,
         VerifyAnchorsRequest,
     )
+    from runner.spending import Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
 
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
