@@ -214,13 +214,14 @@ class _Reader:
         )
 
     def _usage(self, usage: Line) -> Usage:
+        written_tokens = _count(usage, "cache_creation_input_tokens")
         return Usage(
             step=self.step,
             turn=self.turn,
-            input_tokens=_count(usage, "input_tokens"),
+            input_tokens=_count(usage, "input_tokens") + written_tokens,
             output_tokens=_count(usage, "output_tokens"),
             cache_read_tokens=_count(usage, "cache_read_input_tokens"),
-            cache_write_tokens=_count(usage, "cache_creation_input_tokens"),
+            cache_write_tokens=written_tokens,
             wall_sec=0.0,
         )
 

@@ -9,7 +9,8 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from pathlib import Path
 
 from runner.errors import FairtrialError, ProviderError
@@ -218,6 +219,36 @@ class _Recording:
                     self.turns[event.step, event.turn].take(event)
                 case _:
                     pass
+        self.turns = _played(self.turns)
+
+
+def _played(
+    turns: dict[tuple[int, int], _RecordedTurn],
+) -> dict[tuple[int, int], _RecordedTurn]:
+    """The turns as a replay needs them: what neither calls nor ends its step goes into the next.
+
+    A turn that paused, or could not be read, would pass for the end of its step.
+    """
+    played: dict[tuple[int, int], _RecordedTurn] = {}
+    for step, keys in groupby(sorted(turns), key=itemgetter(0)):
+        numbers = [turn for _, turn in keys]
+        waiting: list[_RecordedTurn] = []
+        number = 0
+        for recorded in numbers:
+            waiting.append(turns[step, recorded])
+            if waiting[-1].calls or recorded == numbers[-1]:
+                played[step, number] = _joined(waiting)
+                waiting = []
+                number += 1
+    return played
+
+
+def _joined(turns: Sequence[_RecordedTurn]) -> _RecordedTurn:
+    *before, last = turns
+    for turn in reversed(before):
+        last.texts = turn.texts + last.texts
+        last.thoughts = turn.thoughts + last.thoughts
+    return last
 
 
 def _same(recorded: ToolResult, result: Result) -> bool:

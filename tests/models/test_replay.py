@@ -9,9 +9,10 @@ import pytest
 from runner.errors import FairtrialError, ProviderError
 from runner.models.offline import Offline
 from runner.models.replay import Replay
+from runner.protocols import Turn
 from runner.records import Prose
 from runner.transcript import TranscriptWriter
-from tests.helpers import Ask, scenario
+from tests.helpers import Ask, Scripted, calls, says, scenario
 
 pytestmark = pytest.mark.docker
 ASKED = scenario(
@@ -87,3 +88,28 @@ def test_no_recording_says_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(FairtrialError, match="there is no recording") as caught:
         Replay(str(tmp_path / "nothing.jsonl"))
     assert caught.value.where.endswith("nothing.jsonl")
+
+
+def test_a_turn_that_paused_or_could_not_be_read_does_not_end_its_step(
+    ask: Ask, tmp_path: Path
+) -> None:
+    asked = scenario("Who?", tokens=10**6)
+    model = Scripted(
+        Turn(text="First,", calls=(), stop="pause", input_tokens=1, output_tokens=1),
+        Turn(
+            text="<odd>", calls=(), stop="malformed", input_tokens=1, output_tokens=1, problem="odd"
+        ),
+        calls("cat app.py"),
+        says("then finish_up, app.py:5."),
+    )
+    _, events, _ = ask(model, asked, FILES)
+    path = tmp_path / "transcript.jsonl"
+    with TranscriptWriter(path) as writer:
+        for event in events:
+            writer.write(event)
+    replayed = Replay(str(path))
+    outcome, again, _ = ask(replayed, asked, FILES)
+    assert outcome.kind == "answered"
+    assert replayed.compared == 1
+    said = [event.text for event in again if isinstance(event, Prose)]
+    assert said == ["First,", "then finish_up, app.py:5."]
