@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,11 +88,13 @@ class Ran:
         change(value)
         path.write_text(json.dumps(value))
 
-    def write_attempt(self, cell: Cell, answer: str, **changes: Any) -> None:
+    def write_attempt(self, cell: Cell, answers: Sequence[str], **changes: Any) -> None:
+        """With an answer for each step."""
         begun = self.store.begin(cell)
         with TranscriptWriter(begun.path / "transcript.jsonl") as writer:
-            for event in events(answer):
-                writer.write(event)
+            for step, answer in enumerate(answers):
+                for event in events(step, answer):
+                    writer.write(event)
         plan = self.store.plan()
         given: dict[str, Any] = {
             "attempt": begun.number,
@@ -105,12 +107,13 @@ class Ran:
         self.store.finish(begun, loaded.result(cell, **given | changes))
 
 
-def events(answer: str) -> list[Event]:
-    step = scenario("", "")["steps"][0]
+def events(step: int, answer: str) -> list[Event]:
     command = {"command": "grep -rn dispatch_all"}
-    called = ToolCall(step=0, turn=0, call_id="c", origin="shell", tool="shell", arguments=command)
+    called = ToolCall(
+        step=step, turn=0, call_id="c", origin="shell", tool="shell", arguments=command
+    )
     gave = ToolResult(
-        step=0,
+        step=step,
         turn=0,
         call_id="c",
         text="app.py:2",
@@ -120,9 +123,10 @@ def events(answer: str) -> list[Event]:
         truncated=False,
         wall_sec=1.0,
     )
-    spent = Usage(step=0, turn=0, input_tokens=500, output_tokens=100, wall_sec=2.0)
-    written: list[Event] = [Prompt(step=0, text=step["prompt"]), called, gave, spent]
-    return [*written, Prose(step=0, turn=1, text=answer), StepEnd(step=0, stop="end")]
+    spent = Usage(step=step, turn=0, input_tokens=500, output_tokens=100, wall_sec=2.0)
+    asked = Prompt(step=step, text="What happens?")
+    prose = Prose(step=step, turn=1, text=answer)
+    return [asked, called, gave, spent, prose, StepEnd(step=step, stop="end")]
 
 
 def fingerprint(cell: Cell, **changes: Any) -> Any:
@@ -138,8 +142,9 @@ def fingerprint(cell: Cell, **changes: Any) -> Any:
     )
 
 
-def planned(checkout: Checkout, models: tuple[str, ...] = ("offline",)) -> tuple[Cell, ...]:
-    small = checkout.scenario("small")
+def planned(checkout: Checkout, name: str = "small") -> tuple[Cell, ...]:
+    """A cell of the scenario for each of SERVERS."""
+    small = checkout.scenario(name)
     pin = read_repos_lock(checkout.root)[small.scenario.repository.label]
     arms = {"shell": Arm(name="shell", spec=None, volume=None, digest="1" * 64)}
     arms["good"] = Arm(name="good", spec=server("good"), volume="v", digest="2" * 64)
@@ -153,9 +158,9 @@ def planned(checkout: Checkout, models: tuple[str, ...] = ("offline",)) -> tuple
         benchmark="scenarios",
         limits=Limits(),
         arms=arms,
-        scenarios={"small": ground},
+        scenarios={name: ground},
     )
-    return BENCHMARKS["scenarios"].cells(prepared, models, 1)
+    return BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1)
 
 
 @pytest.fixture(scope="session")
@@ -189,7 +194,7 @@ def plan_and_run(made: Ran, *, ungated: bool = False, created_at: str = PLANNED_
     plan = Plan(run="done", created_at=created_at, ungated=ungated, cells=planned(made.checkout))
     made.store.write_plan(plan)
     for name, answer in zip(SERVERS, (REFERENCE, WORSE), strict=True):
-        made.write_attempt(made.cell(name), answer)
+        made.write_attempt(made.cell(name), [answer])
     for card in made.audit.cards(made.audit.evidence()):
         made.store.write_scorecard(card)
 
@@ -471,13 +476,13 @@ def test_an_attempt_copied_to_count_twice_contradicts_its_number(ran: Ran) -> No
 def test_an_attempt_made_after_the_measurement_is_not_used_and_named(
     ran: Ran, honest: dict[str, float | None]
 ) -> None:
-    ran.write_attempt(ran.cell("good"), REFERENCE)
+    ran.write_attempt(ran.cell("good"), [REFERENCE])
     whole = ran.audit.whole()
     assert (figures(whole), named(whole)) == (honest, {("attempt-2", "")})
 
 
 def test_a_first_attempt_that_was_taken_away_is_missed(ran: Ran) -> None:
-    ran.write_attempt(ran.cell("shell"), REFERENCE)
+    ran.write_attempt(ran.cell("shell"), [REFERENCE])
     shutil.rmtree(ran.folder())
     shell_is_out(ran, "", file=ran.cell("shell").id)
 
@@ -532,7 +537,7 @@ def test_a_measurement_rewritten_as_a_fault_of_ours_still_counts_against_the_cel
         result["outcome"]["kind"] = "sandbox_failed"
 
     ran.edit(ran.folder() / "result.json", change)
-    ran.write_attempt(ran.cell("shell"), REFERENCE)
+    ran.write_attempt(ran.cell("shell"), [REFERENCE])
     shell_is_out(ran, "digest")
 
 
