@@ -1,25 +1,26 @@
 """A server under test: how it is made ready in a cell, and the doctor that examines it.
 
-It is ready once its warm-up has run and its canary has answered. Most servers that lack something
-offline say nothing of it: they answer politely, with an empty list. See DESIGN.md, "A cell's
-container".
+It is ready once its warm-up has run and its canary has answered three times in a row. Most servers
+that lack something offline say nothing of it: they answer politely, with an empty list. See
+DESIGN.md, "A cell's container" and "Outcomes".
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from runner.errors import SandboxError, ServerError
+from runner.errors import NotReadyError, SandboxError
 from runner.protocols import ShellResult
 from runner.records import Canary, Limits, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
-from runner.sandbox.places import SERVER, STATE, TMP, WORKSPACE
+from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
@@ -48,7 +49,10 @@ class Ready:
 async def open_server(
     container: Container, spec: ServerSpec, log: ServerLog
 ) -> AsyncIterator[Ready]:
-    """Index, start, initialise and warm up. Raises ServerError if one of them fails."""
+    """Index, start, initialise and warm up.
+
+    Raises NotReadyError if a warm-up step fails, ServerError if the server ends or breaks.
+    """
     plan = launch(spec)
     shell_sec = await _run_shell_steps(container, spec)
     async with open_session(
@@ -65,7 +69,7 @@ async def open_server(
 async def _run_shell_steps(container: Container, spec: ServerSpec) -> float:
     """The warm-up's shell steps, as the server's user, before its process starts. In seconds.
 
-    Raises ServerError if one fails.
+    Raises NotReadyError if one fails.
     """
     started = time.monotonic()
     exports = _exports(spec)
@@ -94,13 +98,13 @@ def _require_success(result: ShellResult, step: WarmUp, spec: ServerSpec) -> Non
         return
     # From its end: an indexer's error comes last, after pages of progress.
     output = _excerpt(result.output[-EXCERPT_CHARS:])
-    raise ServerError(f"warm-up `{step.shell}` {end}: {output}", where=spec.name)
+    raise NotReadyError(f"warm-up `{step.shell}` {end}: {output}", where=spec.name)
 
 
 async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec) -> float:
     """The warm-up's MCP calls, in order. In seconds.
 
-    Raises ServerError if one is answered with an error.
+    Raises NotReadyError if one is answered with an error, ServerError if the server ends.
     """
     started = time.monotonic()
     for step in spec.warm_up:
@@ -110,7 +114,7 @@ async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec) -> float
             result = await session.call(tool, arguments, timeout_sec=step.timeout_sec)
             if result.is_error:
                 reason = _excerpt(result.text)
-                raise ServerError(f"warm-up call {tool} failed: {reason}", where=spec.name)
+                raise NotReadyError(f"warm-up call {tool} failed: {reason}", where=spec.name)
     return time.monotonic() - started
 
 
@@ -121,6 +125,10 @@ def _excerpt(text: str) -> str:
 
 
 # --- the canary -----------------------------------------------------------------------------
+
+PASSES_NEEDED = 3
+"""In a row. One pass may be luck: an index that is still being written answers now and then."""
+POLL_SEC = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,16 +141,57 @@ class CanaryResult:
     wall_sec: float
 
 
-async def require_canary(session: ServerSession, spec: ServerSpec, repository: str) -> CanaryResult:
-    """Raises ServerError if the canary fails: the server runs, and would find nothing."""
-    result = await try_canary(session, pick_canary(spec, repository))
-    if not result.passed:
-        text = _excerpt(result.text)
-        raise ServerError(
-            f"canary: expected {result.wanted!r} in the result, which was: {text}",
+@dataclass(frozen=True, kw_only=True)
+class Readiness:
+    """What came of calling the canary until it was clear whether the server is ready."""
+
+    last: CanaryResult
+    tries: int
+    passes: int
+    wall_sec: float
+
+    @property
+    def is_ready(self) -> bool:
+        return self.passes == PASSES_NEEDED
+
+    @property
+    def what_is_wrong(self) -> str:
+        """Empty if it is ready."""
+        if self.is_ready:
+            return ""
+        wanted = f"expected {self.last.wanted!r} in the result, which was"
+        if self.passes:
+            wanted = f"it passed, then failed: {wanted}"
+        tried = f"{self.tries} tries in {self.wall_sec:.0f} s"
+        return f"{wanted}: {_excerpt(self.last.text)} ({tried})"
+
+
+async def require_canary(session: ServerSession, spec: ServerSpec, repository: str) -> Readiness:
+    """Raises NotReadyError if the server runs, and would find nothing, or not every time."""
+    readiness = await poll_canary(session, spec, pick_canary(spec, repository))
+    if not readiness.is_ready:
+        raise NotReadyError(
+            f"canary: {readiness.what_is_wrong}",
             where=spec.name,
+            hint=f"`fairtrial server check {spec.name}` shows more",
         )
-    return result
+    return readiness
+
+
+async def poll_canary(session: ServerSession, spec: ServerSpec, canary: Canary) -> Readiness:
+    """Call until three passes in a row; give up past the time, or at a failure after a pass."""
+    started = time.monotonic()
+    tries = passes = 0
+    while True:
+        tries += 1
+        result = await try_canary(session, canary)
+        passes += result.passed
+        wall_sec = time.monotonic() - started
+        is_over = wall_sec > spec.ready_timeout_sec
+        if passes == PASSES_NEEDED or (not result.passed and (passes or is_over)):
+            return Readiness(last=result, tries=tries, passes=passes, wall_sec=wall_sec)
+        if not result.passed:
+            await asyncio.sleep(POLL_SEC)
 
 
 async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:
@@ -152,6 +201,12 @@ async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:
     # An error that quotes its arguments ("no symbol wsgi_app") may hold the wanted text too.
     passed = not result.is_error and wanted in result.text
     return CanaryResult(passed=passed, wanted=wanted, text=result.text, wall_sec=result.wall_sec)
+
+
+def canary_limit_sec(spec: ServerSpec) -> int:
+    """The longest that polling may take."""
+    call_sec = max(canary.timeout_sec for canary in spec.canaries)
+    return spec.ready_timeout_sec + PASSES_NEEDED * call_sec
 
 
 def line_base(canary: Canary, result: CanaryResult) -> int | None:
@@ -191,7 +246,7 @@ async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it
     cell = ContainerSpec(
         image=image,
         limits=limits,
-        deadline_sec=DOCTOR_LIMIT_SEC + warm_up_sec,
+        deadline_sec=DOCTOR_LIMIT_SEC + warm_up_sec + canary_limit_sec(spec),
         server_volume=volume.name,
         private=spec.private,
     )
@@ -207,8 +262,9 @@ async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it
 class Examination:
     """What the doctor measured in the cell."""
 
-    canary: CanaryResult
+    readiness: Readiness
     line_base: int | None
+    state_mb: float | None
     traces: Traces
     network_attempts: int
     peak_memory_mb: float | None
@@ -217,10 +273,11 @@ class Examination:
 async def _examine(
     container: Container, session: ServerSession, spec: ServerSpec, canary: Canary
 ) -> Examination:
-    result = await try_canary(session, canary)
+    readiness = await poll_canary(session, spec, canary)
     return Examination(
-        canary=result,
-        line_base=line_base(canary, result),
+        readiness=readiness,
+        line_base=line_base(canary, readiness.last),
+        state_mb=await state_mb(container),
         traces=await traces(container, spec),
         network_attempts=await network_attempts(container),
         peak_memory_mb=await container.peak_memory_mb(),
@@ -236,6 +293,7 @@ def _card(
 ) -> ServerCard:
     session = ready.session
     tools = session.tool_listing
+    readiness = examination.readiness
     return ServerCard(
         name=spec.name,
         version=spec.version,
@@ -248,9 +306,10 @@ def _card(
         instructions_chars=tools.instructions_chars,
         initialize_sec=session.initialize_sec,
         warm_up_sec=ready.warm_up_sec,
-        answer_sec=examination.canary.wall_sec,
+        ready_sec=readiness.wall_sec,
+        answer_sec=readiness.last.wall_sec,
         peak_memory_mb=examination.peak_memory_mb,
-        state_mb=examination.traces.state_mb,
+        state_mb=examination.state_mb,
         install_mb=volume.size_mb,
         install_digest=volume.digest,
         files_written=examination.traces.count,
@@ -261,9 +320,11 @@ def _card(
         line_base=spec.line_base,
         line_base_measured=examination.line_base,
         repository=repository,
-        canary_passed=examination.canary.passed,
-        canary_wanted=examination.canary.wanted,
-        canary_text=examination.canary.text[:EXCERPT_CHARS],
+        canary_passed=readiness.is_ready,
+        canary_tries=readiness.tries,
+        canary_passes=readiness.passes,
+        canary_wanted=readiness.last.wanted,
+        canary_text=readiness.last.text[:EXCERPT_CHARS],
     )
 
 
@@ -278,14 +339,30 @@ class Traces:
     """Files that belong to its user."""
     paths: tuple[str, ...]
     """The first of them, sorted."""
-    state_mb: float
-    """Of its own directory and private mounts."""
+
+
+async def state_mb(container: Container) -> float | None:
+    """What the server's index costs on disk: its own directory and private mounts.
+
+    None if that cannot be told.
+    """
+    places = shlex.join(_own_places(container.spec.private))
+    command = f"du -sk {places} | awk '{{ kb += $1 }} END {{ print kb }}'"
+    result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
+    kilobytes = result.output.strip()
+    if not kilobytes.isdigit():
+        return None
+    return int(kilobytes) * 1024 / 1e6
+
+
+def _own_places(private: Iterable[str]) -> list[str]:
+    # A server that insists on writing into the workspace keeps its index there, not in its home.
+    return [STATE, *(f"{WORKSPACE}/{path}" for path in private)]
 
 
 async def traces(container: Container, spec: ServerSpec) -> Traces:
     """Raises SandboxError if they cannot be listed."""
-    private = [f"{WORKSPACE}/{path}" for path in spec.private]
-    command = _traces_command([STATE, *private])
+    command = _traces_command(_own_places(spec.private))
     result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
     try:
         return _read_traces(result.output)
@@ -297,21 +374,19 @@ async def traces(container: Container, spec: ServerSpec) -> Traces:
 
 
 def _traces_command(own: list[str]) -> str:
-    """Prints the size of `own` in kilobytes, the first paths written anywhere, and their count."""
-    size = f"du -sk {shlex.join(own)} | awk '{{ kb += $1 }} END {{ print kb }}'"
+    """Prints the first paths written, in `own` or anywhere, and their count."""
     # The shared places too: what a server leaves there, the agent's shell could read.
-    places = shlex.join([*own, TMP, "/dev/shm"])  # noqa: S108 - a path in the container
+    places = shlex.join([*own, TMP, SHARED_MEMORY])
     files = f"find {places} -type f -user {SERVER} 2>/dev/null | LC_ALL=C sort"
     # awk reads all and prints a few: a server with a million files would flood the output.
     first = f"awk 'NR <= {PATHS_KEPT} {{ print }} END {{ print NR }}'"
-    return f"{size}; {files} | {first}"
+    return f"{files} | {first}"
 
 
 def _read_traces(output: str) -> Traces:
     """Raises ValueError if `output` is not what the command prints."""
-    kilobytes, *paths, count = output.splitlines()
-    state_mb = int(kilobytes) * 1024 / 1e6
-    return Traces(count=int(count), paths=tuple(paths), state_mb=state_mb)
+    *paths, count = output.splitlines()
+    return Traces(count=int(count), paths=tuple(paths))
 
 
 # --- what it tried on the network -----------------------------------------------------------

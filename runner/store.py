@@ -15,13 +15,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from runner.errors import CatalogError, FairtrialError
+from runner.errors import CatalogError, FairtrialError, of_system
 from runner.filelock import lock_or_refuse
 from runner.records import (
     Cell,
@@ -36,7 +36,7 @@ from runner.records import (
 
 PARTIAL = ".partial"
 SCORECARD = "scorecard.json"
-_ATTEMPT = re.compile(r"attempt-([1-9][0-9]*)(\.partial)?")
+_ATTEMPT = re.compile(r"attempt-[1-9][0-9]{0,8}(\.partial)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +99,9 @@ def write_whole(path: Path, text: str) -> None:
 
     Raises FairtrialError if the disk does not take it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
@@ -109,10 +109,16 @@ def write_whole(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        hint = "free some disk space; finished cells are kept"
-        message = f"cannot write: {error.strerror}"
-        raise FairtrialError(message, where=str(path), hint=hint) from error
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> FairtrialError:
+    known = of_system(error)
+    hint = known.hint if known else "free some disk space"
+    message = f"cannot write: {error.strerror}"
+    return FairtrialError(message, where=str(path), hint=f"{hint}; finished cells are kept")
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -160,14 +166,13 @@ class RunStore:
 
     def begin(self, cell: Cell) -> AttemptFolder:
         """A fresh folder for the cell's next attempt; it is `.partial` until `finish`."""
+        # Counted, one that somebody removed would have the next begin in a folder that is there.
         number = max(self.attempt_numbers(cell.id), default=0) + 1
         path = self.cell_folder(cell.id) / f"attempt-{number}{PARTIAL}"
         try:
             path.mkdir(parents=True)
         except OSError as error:
-            message = f"cannot write: {error.strerror}"
-            hint = "free some disk space"
-            raise FairtrialError(message, where=str(path), hint=hint) from error
+            raise _cannot_write(path, error) from error
         return AttemptFolder(path=path, number=number)
 
     def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
@@ -253,7 +258,7 @@ def _read_result(path: Path) -> RecordedResult:
 
 
 def _is_attempt(path: Path) -> bool:
-    # `attempt-0` would count before the first, and `attempt-01` beside it; a link leads anywhere.
+    # `attempt-0` would count before the first, `attempt-01` beside it, and a link leads anywhere.
     return bool(_ATTEMPT.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
 
 

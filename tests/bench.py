@@ -38,6 +38,7 @@ from runner.sandbox.transport import ServerLog
 from runner.server_spec import launch
 from runner.store import EndedAttempt, RunStore
 from tests.bench_grounding import figures as grounding_figures
+from tests.bench_servers import figures as server_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = str(Path(sys.executable).parent / "fairtrial")
@@ -308,6 +309,20 @@ def help_cost() -> Figure:
     return ratio("CPU of --help / python -c pass", help_sec, floor_sec, 5)
 
 
+# --- hostile servers ----------------------------------------------------------------------------
+
+
+def hostile_cost(client: docker.DockerClient, image: str) -> list[Figure]:
+    worst = run_child([sys.executable, "-m", "tests.bench_servers", image])
+    memory = Figure(
+        name="the runner's peak memory under the worst servers, MB",
+        value=worst.peak_mb,
+        bound=500,
+        detail="three cells of each at once",
+    )
+    return [memory, *(Figure(**figure) for figure in server_figures(client, image))]
+
+
 # --- scoring ------------------------------------------------------------------------------------
 
 
@@ -359,6 +374,7 @@ def main() -> None:
     checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
     figures = cell_cost(checkout.engine, checkout.base_image)
     figures += [round_trip(checkout), help_cost()]
+    figures += hostile_cost(checkout.engine, checkout.base_image)
     figures += [Figure(**figure) for figure in grounding_figures()]
     figures += scoring_cost(checkout)
     for figure in figures:

@@ -258,8 +258,6 @@ NO_SUCH_TEXT = {"repository": "*", "call": {"tool": "echo"}, "contains": "def "}
     [
         ("silent", {"initialize_timeout_sec": 1}, "did not initialise in 1 s"),
         ("dies", {}, "no module named mcp"),
-        ("good", {"canaries": [NO_SUCH_TEXT]}, "canary: expected"),
-        ("good", {"warm_up": [{"shell": "echo no grammar; exit 3"}]}, "no grammar"),
         ("good", {"warm_up": [{"call": {"tool": "die"}}]}, "the index is corrupt"),
     ],
 )
@@ -271,6 +269,29 @@ def test_a_server_that_fails_is_a_result_of_its_arm_and_stops_nobody_else(
     assert done.returncode == 0, done.stderr
     assert checkout.outcomes("r") == BOTH_ANSWERED | {"bad": ["server_crashed"]}
     assert reason in checkout.reason("r", "bad")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"canaries": [NO_SUCH_TEXT]}, "canary: expected"),
+        ({"warm_up": [{"shell": "echo no grammar; exit 3"}]}, "no grammar"),
+        ({"warm_up": [{"call": {"tool": "hang"}, "timeout_sec": 1}]}, "hang gave no answer in 1 s"),
+    ],
+)
+def test_a_server_that_is_not_ready_is_no_figure_and_is_tried_again(
+    checkout: Checkout, changes: dict[str, object], reason: str
+) -> None:
+    checkout.add_server("late", "good", ready_timeout_sec=1, **changes)
+    done = run(checkout, servers=("late", "good"))
+    assert done.returncode == 1
+    assert "error: 1 of 3 cells are not measured" in done.stderr
+    assert "hint: `fairtrial server check late` shows why it was not ready" in done.stderr
+    assert "server_not_ready 1" in done.stdout
+    assert checkout.outcomes("r") == BOTH_ANSWERED | {"late": ["server_not_ready"]}
+    assert reason in checkout.reason("r", "late")
+    run(checkout, servers=("late", "good"))
+    assert checkout.outcomes("r") == BOTH_ANSWERED | {"late": ["server_not_ready"] * 2}
 
 
 def test_a_server_that_babbles_on_stdout_is_measured_and_noted(checkout: Checkout) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
@@ -13,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import mcp
 import pytest
-from mcp.server.mcpserver import MCPServer
 
-from runner.errors import CatalogError, ServerError
+from runner import servers
+from runner.errors import CatalogError, NotReadyError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
+from runner.report.card import card_text
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.container import Container, ContainerSpec, open_container
@@ -28,7 +29,9 @@ from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch, pick_canary, problems
 from runner.servers import (
+    POLL_SEC,
     CanaryResult,
+    Readiness,
     check_server,
     line_base,
     network_attempts,
@@ -37,6 +40,7 @@ from runner.servers import (
 )
 from runner.volumes import ServerVolume, ensure_volume
 from tests.helpers import PATIENCE_SEC
+from tests.local_server import SCRIPTED, local_server
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, spec_of, tiny_folder
 
 SHIPPED = sorted(path.parent for path in (ROOT / "images/servers").glob("*/server.yaml"))
@@ -157,47 +161,78 @@ def python_packages(folder: Path) -> int:
 
 
 @asynccontextmanager
-async def session_with(answer: str) -> AsyncIterator[ServerSession]:
-    server = MCPServer("tiny")
+async def session_with(*answers: str) -> AsyncIterator[ServerSession]:
+    """A server whose tool `find` gives one answer after the other, and the last for ever."""
+    script = {
+        "initialize": f"answers = {list(answers)!r}; welcome()",
+        "find": "text(answers[0]); answers = answers[1:] or answers",
+    }
+    async with local_server("-c", SCRIPTED, json.dumps(script)) as session:
+        yield session
 
-    @server.tool()
-    def find(name: str) -> str:
-        return answer.format(name=name)
 
-    async with mcp.Client(server, mode="legacy", cache=None) as client:
-        yield ServerSession(client, (), ServerLog(stderr=StderrFile(None)), 0.0)
+async def ready_with(*answers: str, **changes: Any) -> Readiness:
+    async with session_with(*answers) as session:
+        return await require_canary(session, spec_of(**changes), FLASK)
+
+
+FOUND = "src/app.py:3: def wsgi_app"
 
 
 @pytest.mark.parametrize("answer", ["", "[]", "indexed 0 functions", "app.py:2"])
-def test_a_server_that_answers_politely_with_nothing_fails_its_canary(answer: str) -> None:
+def test_a_server_that_answers_politely_with_nothing_is_not_ready(answer: str) -> None:
+    with pytest.raises(
+        NotReadyError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: "
+    ) as caught:
+        asyncio.run(ready_with(answer, ready_timeout_sec=1))
+    assert (answer or "(nothing)") in str(caught.value)
+    assert "hint: `fairtrial server check tiny` shows more" in str(caught.value)
+
+
+def test_an_index_built_in_the_background_is_waited_for() -> None:
+    readiness = asyncio.run(ready_with("indexing", "indexing", FOUND))
+    assert (readiness.is_ready, readiness.tries, readiness.passes) == (True, 5, 3)
+    assert readiness.wall_sec >= 2 * POLL_SEC
+
+
+def test_a_server_that_is_ready_is_asked_three_times_without_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A pause would end this test in an hour.
+    monkeypatch.setattr(servers, "POLL_SEC", 3600)
+    readiness = asyncio.run(ready_with(FOUND))
+    assert (readiness.tries, readiness.passes) == (3, 3)
+
+
+@pytest.mark.parametrize("answers", [(FOUND, ""), (FOUND, FOUND, ""), ("", FOUND, "", FOUND)])
+def test_a_canary_that_passes_once_and_fails_then_is_not_ready(answers: tuple[str, ...]) -> None:
+    with pytest.raises(NotReadyError, match="canary: it passed, then failed: expected"):
+        asyncio.run(ready_with(*answers))
+
+
+def test_an_error_that_quotes_the_wanted_text_passes_no_canary() -> None:
     async def run() -> None:
-        async with session_with(answer) as session:
+        quotes = "result({'isError': True, 'content': [{'type': 'text', 'text': 'app.py:3'}]})"
+        async with local_server("-c", SCRIPTED, json.dumps({"find": quotes})) as session:
+            await require_canary(session, spec_of(ready_timeout_sec=1), FLASK)
+
+    with pytest.raises(NotReadyError, match=r"which was: app\.py:3"):
+        asyncio.run(run())
+
+
+def test_a_server_that_dies_in_its_canary_has_crashed() -> None:
+    async def run() -> None:
+        async with local_server("-c", SCRIPTED, json.dumps({"find": "os._exit(1)"})) as session:
             await require_canary(session, spec_of(), FLASK)
 
-    with pytest.raises(
-        ServerError, match=r"tiny: canary: expected 'app.py:3' in the result, which was: "
-    ) as caught:
-        anyio.run(_unwrapped, run)
-    assert (answer or "(nothing)") in str(caught.value)
+    with pytest.raises(ServerError, match="the server ended while it answered find") as caught:
+        asyncio.run(run())
+    assert not isinstance(caught.value, NotReadyError)
 
 
-async def _unwrapped(run: Any) -> None:
-    try:
-        await run()
-    except ExceptionGroup as group:
-        error: Exception = group.subgroup(ServerError) or group
-        while isinstance(error, ExceptionGroup):
-            error = error.exceptions[0]
-        raise error from None
-
-
-def test_a_canary_that_finds_its_text_passes_and_measures_the_line_base() -> None:
-    async def run() -> CanaryResult:
-        async with session_with("src/app.py:3: def {name}") as session:
-            return await require_canary(session, spec_of(), FLASK)
-
-    result = anyio.run(run)
-    assert (result.passed, result.text) == (True, "src/app.py:3: def wsgi_app")
+def test_a_canary_that_finds_its_text_measures_the_line_base() -> None:
+    result = asyncio.run(ready_with(FOUND)).last
+    assert (result.passed, result.text) == (True, FOUND)
     assert line_base(spec_of().canaries[0], result) == 1
     zero_based = spec_of().canaries[0].model_copy(update={"contains": "app.py:2"})
     assert line_base(zero_based, result) == 0
@@ -276,7 +311,7 @@ def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
     assert (card.files_written, card.paths_written, card.network_attempts) == (
         1,
         ("/tmp/left-behind",),
-        1,
+        3,  # one for each call of the canary
     )
     assert card.canary_text == "app.py:3: def wsgi_app(environ):\n"
     assert card.schema_chars == len(
@@ -297,14 +332,29 @@ def test_a_failed_canary_is_on_the_card_not_lost_in_an_error(
     checkout: Checkout, workspace: str, tiny: Folder
 ) -> None:
     wrong_line = tiny.spec.canaries[0].model_copy(update={"contains": "app.py:99"})
-    blind = tiny.spec.model_copy(update={"canaries": (wrong_line,)})
+    blind = tiny.spec.model_copy(update={"canaries": (wrong_line,), "ready_timeout_sec": 1})
     card = anyio.run(_check, checkout, blind, checkout.volume(tiny), workspace)
     assert (card.canary_passed, card.canary_wanted, card.line_base_measured) == (
         False,
         "app.py:99",
         None,
     )
+    assert card.canary_tries > 1, "it was not waited for"
+    assert card.canary_passes == 0
     assert "app.py:3" in card.canary_text
+    assert "tries failed)" in card_text(card)
+
+
+@pytest.mark.docker
+def test_the_doctor_says_that_a_canary_flaps(
+    checkout: Checkout, workspace: str, tiny: Folder
+) -> None:
+    once = tiny.spec.model_copy(update={"env": {"ANSWERS_ONCE": "1"}})
+    card = anyio.run(_check, checkout, once, checkout.volume(tiny), workspace)
+    assert (card.canary_passed, card.canary_tries, card.canary_passes) == (False, 2, 1)
+    shown = card_text(card)
+    assert shown.startswith("tiny FAILS")
+    assert "FLAPS, it passed and then failed" in shown
 
 
 @pytest.mark.docker

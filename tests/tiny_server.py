@@ -17,8 +17,9 @@ from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = r"""
-import json, socket, sys
+import json, os, socket, sys
 print("listening", flush=True)
+calls = 0
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" not in asked:
@@ -44,6 +45,9 @@ for line in sys.stdin:
         name = wanted["arguments"]["name"]
         lines = open("/workspace/src/app.py").read().splitlines()
         found = "".join(f"app.py:{n}: {line}\n" for n, line in enumerate(lines, 1) if name in line)
+        calls += 1
+        if calls > 1 and "ANSWERS_ONCE" in os.environ:
+            found = ""
         answer = {"content": [{"type": "text", "text": found}]}
     else:
         answer = {}

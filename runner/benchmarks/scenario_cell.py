@@ -22,11 +22,10 @@ from runner.records import (
     digest_of,
 )
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
-from runner.sandbox.places import SERVER, STATE, WORKSPACE
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.servers import open_server, require_canary
+from runner.servers import canary_limit_sec, open_server, require_canary, state_mb
 
 if TYPE_CHECKING:
     from runner.run import Attempt
@@ -75,7 +74,7 @@ def deadline_sec(scenario: Scenario, server: ServerSpec | None) -> int:
     ready_sec = 0
     if server is not None:
         warm_up_sec = sum(step.timeout_sec for step in server.warm_up)
-        ready_sec = server.initialize_timeout_sec + warm_up_sec
+        ready_sec = server.initialize_timeout_sec + warm_up_sec + canary_limit_sec(server)
     return scenario.budget.wall_sec + ready_sec + SLACK_SEC
 
 
@@ -98,14 +97,20 @@ async def _mounted_server(
         async with open_server(container, spec, log) as ready:
             measured.initialize_sec = ready.session.initialize_sec
             measured.warm_up_sec = ready.warm_up_sec
-            repository = attempt.scenario.scenario.repository.label
-            canary = await require_canary(ready.session, spec, repository)
-            measured.canary_sec = canary.wall_sec
-            measured.state_mb = await _state_mb(container)
+            await _wait_until_ready(attempt, ready.session, spec)
+            measured.state_mb = await state_mb(container)
             yield ready.session
     finally:
         # Of a server that crashed in its warm-up, these notes are all there is.
         _note_server_log(attempt, log)
+
+
+async def _wait_until_ready(attempt: Attempt, session: ServerSession, spec: ServerSpec) -> None:
+    started = time.monotonic()
+    try:
+        await require_canary(session, spec, attempt.scenario.scenario.repository.label)
+    finally:
+        attempt.measured.canary_sec = time.monotonic() - started
 
 
 def _note_server_log(attempt: Attempt, log: ServerLog) -> None:
@@ -158,19 +163,6 @@ async def _note_what_ends_with(container: Container, attempt: Attempt) -> None:
     if container.shell_restarts:
         times = container.shell_restarts
         attempt.note(f"the agent's shell was started again {times} times")
-
-
-async def _state_mb(container: Container) -> float | None:
-    """What the server's index costs on disk: its own directory and private mounts."""
-    # A server that insists on writing into the workspace keeps its index there, not in its home.
-    private = [f"{WORKSPACE}/{path}" for path in container.spec.private]
-    places = " ".join([STATE, *private])
-    sizes = f"du -sk {places} 2>/dev/null | awk '{{sum += $1}} END {{print sum}}'"
-    result = await container.shell(sizes, timeout_sec=60, user=SERVER)
-    kilobytes = result.output.strip()
-    if not kilobytes.isdigit():
-        return None
-    return int(kilobytes) * 1024 / 1e6
 
 
 def _fingerprint(

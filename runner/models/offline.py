@@ -25,10 +25,10 @@ from runner.models.tool_use import (
     read_body,
     server_lookup,
 )
-from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 
-VERSION = 3
+VERSION = 4
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 TURNS = 7
 CALLS_PER_TURN = 3
@@ -107,6 +107,24 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w{3,})\s*\(")
 
 
 @dataclass
+class ServerCalls:
+    """How a step's calls of the server's tools went."""
+
+    made: int = 0
+    failed: int = 0
+    """Answered with an error."""
+    empty: int = 0
+    """Answered without a place in a file."""
+
+    def add(self, *, is_error: bool, places: int) -> None:
+        self.made += 1
+        if is_error:
+            self.failed += 1
+        elif not places:
+            self.empty += 1
+
+
+@dataclass
 class Search:
     """What one step has looked for and seen."""
 
@@ -120,6 +138,7 @@ class Search:
     turns: int = 0
     trail: list[str] = field(default_factory=list)
     """Names followed from one body to the next, in order."""
+    server_calls: ServerCalls = field(default_factory=ServerCalls)
 
     def begin(self) -> None:
         for name in self.names:
@@ -131,14 +150,15 @@ class Search:
         self.turns += 1
         return batch if self.turns <= TURNS else []
 
-    def absorb(self, message: ToolMessage) -> None:
+    def absorb(self, results: Iterable[tuple[Lookup, Result]]) -> None:
         """Take in a turn's results, and queue what they lead to."""
         fresh: list[Finding] = []
-        for result in message.results:
-            fresh += findings_in(result.text)
+        for lookup, result in results:
+            if lookup.on_server:
+                fresh += self._places_of_server(lookup, result)
+            else:
+                fresh += findings_in(result.text)
         self.found = list(dict.fromkeys(self.found + fresh))
-        if not fresh:
-            self._fall_back()
         for name in [*self.names, *self.trail]:
             self._read_or_search(name)
         for name in self._called()[: FOLLOWED - len(self.trail)]:
@@ -164,28 +184,33 @@ class Search:
         if lookups:
             self._push(*lookups[:2])
         else:
-            self._push(grep_definition(name), grep(name))
-        if self._is_about_tests() and not self._has_server():
+            self._ask_shell(name)
+        # In both arms: the server's arm would be spared work that the shell's is charged for.
+        if self._is_about_tests():
             self._push(grep_tests(name))
 
     def _is_about_tests(self) -> bool:
         return _ABOUT_TESTS.search(self.prompt.lower()) is not None
-
-    def _has_server(self) -> bool:
-        return any(tool.origin == "server" for tool in self.tools)
 
     def _server_lookups(self, name: str) -> list[Lookup]:
         place = self.place_of(name)
         lookups = [server_lookup(self.tools, role, name, place) for role in ROLES]
         return list(filter(None, lookups))
 
-    def _fall_back(self) -> None:
-        # A server that answers nothing must not leave its arm without an answer: a real agent
-        # would go back to the shell.
-        for name in self.names:
-            self._push(grep_definition(name))
-        for name in self.names[:2]:
-            self._push(grep(name))
+    def _places_of_server(self, lookup: Lookup, result: Result) -> list[Finding]:
+        """What a server found. Where it found nothing the shell is asked, as an agent would."""
+        places: list[Finding] = []
+        # An error that quotes a line has found nothing: a server that fails every call would do as
+        # well as one that works.
+        if not result.is_error:
+            places = findings_in(result.text)
+        self.server_calls.add(is_error=result.is_error, places=len(places))
+        if not places:
+            self._ask_shell(lookup.name)
+        return places
+
+    def _ask_shell(self, name: str) -> None:
+        self._push(grep_definition(name), grep(name))
 
     def _read_or_search(self, name: str) -> None:
         place = self.place_of(name)
@@ -237,6 +262,8 @@ class Offline:
 
     def __init__(self) -> None:
         self._search: Search | None = None
+        self._made: dict[str, Lookup] = {}
+        """Id of a call -> what it looks up."""
         self._ids = 0
 
     async def turn(
@@ -260,7 +287,7 @@ class Offline:
         search = self._search
         assert search is not None  # noqa: S101 - a conversation starts with a user's message
         if isinstance(newest, ToolMessage):
-            search.absorb(newest)
+            search.absorb((self._made[result.call_id], result) for result in newest.results)
         return self._answer_or_call(search, shown_chars)
 
     def write_artifacts(self, folder: Path) -> None:
@@ -283,7 +310,9 @@ class Offline:
 
     def _call(self, lookup: Lookup) -> Call:
         self._ids += 1
-        return Call(id=f"call_{self._ids}", tool=lookup.tool, arguments=lookup.arguments)
+        call = Call(id=f"call_{self._ids}", tool=lookup.tool, arguments=lookup.arguments)
+        self._made[call.id] = lookup
+        return call
 
 
 def _call_chars(call: Call) -> int:
@@ -322,6 +351,7 @@ def write_answer(search: Search) -> str:
     lines += _list_uses("In the tests", uses, in_tests=True)
     missing = [name for name in search.names if not search.place_of(name)]
     lines += ["", _doubt(missing, len(uses))]
+    lines += _server_doubt(search.server_calls)
     return "\n".join(lines)
 
 
@@ -365,6 +395,17 @@ def _doubt(missing: list[str], uses: int) -> str:
         f"{not_found}I saw {uses} further lines that use these names; "
         "dynamic calls and code outside this repository were not looked at."
     )
+
+
+def _server_doubt(calls: ServerCalls) -> list[str]:
+    """Nothing of a server whose calls all found something."""
+    if not calls.failed + calls.empty:
+        return []
+    said = f"{calls.failed} failed and {calls.empty} named no place"
+    return [
+        "",
+        f"Of my {calls.made} calls of the server's tools {said}; I asked the shell instead.",
+    ]
 
 
 def _cite(place: Finding) -> str:

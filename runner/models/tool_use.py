@@ -22,6 +22,12 @@ class Lookup:
 
     tool: str
     arguments: dict[str, Any]
+    name: str = ""
+    """What a server is asked to find; empty if the shell is asked."""
+
+    @property
+    def on_server(self) -> bool:
+        return self.name != ""
 
     @property
     def key(self) -> str:
@@ -99,7 +105,7 @@ def server_lookup(
     for tool in choose(tools, role):
         arguments = fill(tool, name, place)
         if arguments is not None:
-            return Lookup(tool=tool.name, arguments=arguments)
+            return Lookup(tool=tool.name, arguments=arguments, name=name)
     return None
 
 
@@ -150,13 +156,13 @@ def fill(tool: ToolSpec, name: str, place: Finding | None) -> dict[str, Any] | N
     None if the tool takes no name, or something it requires is unknown.
     """
     properties: dict[str, Any] = tool.input_schema.get("properties") or {}
-    required = set(tool.input_schema.get("required") or ())
+    required: set[str] = set(tool.input_schema.get("required") or ())
     name_key = _name_key(properties)
     if name_key is None:
         return None
     arguments: dict[str, Any] = {name_key: name}
     for key in sorted(required - {name_key}):
-        schema = properties.get(key, {})
+        schema = _as_mapping(properties.get(key))
         described = f"{tool.description} {schema.get('description', '')}".lower()
         arguments[key] = _argument(_snake(key), schema, _Target(name, place, described))
     return None if None in arguments.values() else arguments
@@ -174,8 +180,13 @@ def _name_key(properties: dict[str, Any]) -> str | None:
     return None
 
 
-def _takes_text(schema: dict[str, Any]) -> bool:
-    return bool(schema.get("type", "string") == "string")
+def _takes_text(schema: Any) -> bool:
+    return bool(_as_mapping(schema).get("type", "string") == "string")
+
+
+def _as_mapping(schema: Any) -> dict[str, Any]:
+    # `true` is a schema too: it takes anything, and says nothing.
+    return schema if isinstance(schema, dict) else {}
 
 
 def _snake(key: str) -> str:

@@ -45,8 +45,10 @@ OutcomeKind = Literal[
     "out_of_tokens",
     "out_of_budget",
     "out_of_actions",
+    "out_of_memory",
     "refused",
     "server_crashed",
+    "server_not_ready",
     "sandbox_failed",
     "provider_failed",
     "runner_failed",
@@ -59,6 +61,7 @@ MEASUREMENTS: frozenset[str] = frozenset(
         "out_of_tokens",
         "out_of_budget",
         "out_of_actions",
+        "out_of_memory",
         "refused",
         "server_crashed",
     }
@@ -73,7 +76,7 @@ class Outcome(Record):
 
     @property
     def is_measurement(self) -> bool:
-        """False for a fault of ours.
+        """False for a fault of ours, and for a server that was not ready.
 
         Such a cell is run again, never scored as zero, and stays in the denominator.
         """
@@ -126,6 +129,7 @@ class Timings(Record):
     initialize_sec: Seconds
     warm_up_sec: Seconds
     canary_sec: Seconds
+    """From the canary's first call until the server was ready, or was given up."""
     agent_sec: Seconds
     """Model turns and tool calls, API back-off taken out."""
     backoff_sec: Seconds

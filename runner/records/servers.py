@@ -79,6 +79,8 @@ class ServerSpec(Record):
     """The first line's number in its results; 0-based servers invite off-by-one citations."""
     initialize_timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
     call_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 120
+    ready_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 60
+    """How long the canary may fail until its first pass: an index built in the background."""
 
 
 class ServerCard(Record):
@@ -99,11 +101,13 @@ class ServerCard(Record):
     initialize_sec: Seconds
     warm_up_sec: Seconds
     """Indexing, if the server does any."""
+    ready_sec: Seconds
+    """From the canary's first call until its third pass in a row, or until it was given up."""
     answer_sec: Seconds
-    """The canary's call."""
+    """The canary's last call."""
     peak_memory_mb: float | None
     """Of the whole container, its tmpfs included."""
-    state_mb: float
+    state_mb: float | None
     """The server's own directory and private mounts, after the canary."""
     install_mb: float
     install_digest: Sha256
@@ -124,6 +128,10 @@ class ServerCard(Record):
     """None if the canary shows no line, or failed."""
     repository: str
     canary_passed: bool
+    """Three times in a row, with no failure after a pass."""
+    canary_tries: Count
+    canary_passes: Count
+    """Fewer than three, but more than none, is a canary that flaps."""
     canary_wanted: str
     canary_text: str
     """The first characters of what came."""

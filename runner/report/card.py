@@ -52,13 +52,14 @@ def _version(card: ServerCard) -> str:
 def _seconds(card: ServerCard) -> str:
     return (
         f"{card.initialize_sec:.2f} to initialise, {card.warm_up_sec:.2f} to index, "
-        f"{card.answer_sec:.3f} to answer"
+        f"{card.ready_sec:.2f} until ready, {card.answer_sec:.3f} to answer"
     )
 
 
 def _memory_and_disk(card: ServerCard) -> str:
     memory = "unknown" if card.peak_memory_mb is None else f"{card.peak_memory_mb:.0f} MB"
-    return f"{memory} at most; install {card.install_mb:.0f} MB, index {card.state_mb:.1f} MB"
+    index = "unknown" if card.state_mb is None else f"{card.state_mb:.1f} MB"
+    return f"{memory} at most; install {card.install_mb:.0f} MB, index {index}"
 
 
 def _files_written(card: ServerCard) -> str:
@@ -81,6 +82,16 @@ def _measured_line_base(card: ServerCard) -> str:
 
 def _canary(card: ServerCard) -> str:
     if card.canary_passed:
-        return f"found {card.canary_wanted!r}"
+        return f"found {card.canary_wanted!r}{_tries(card)}"
+    flaps = "FLAPS, it passed and then failed: " if card.canary_passes else ""
     answer = " ".join(card.canary_text.split())[:CANARY_CHARS]
-    return f"expected {card.canary_wanted!r}, got: {answer or '(nothing)'}"
+    expected = f"expected {card.canary_wanted!r}, got: {answer or '(nothing)'}"
+    return f"{flaps}{expected}{_tries(card)}"
+
+
+def _tries(card: ServerCard) -> str:
+    """Nothing of a canary that passed at once: that is what everybody expects."""
+    failures = card.canary_tries - card.canary_passes
+    if not failures:
+        return ""
+    return f" ({failures} of {card.canary_tries} tries failed)"

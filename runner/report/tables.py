@@ -129,8 +129,8 @@ INCOMPARABLE: tuple[Column[Incomparable], ...] = (
 
 def tally(report: Report) -> Table:
     notes = [
-        "A broken cell is a fault of ours: run again on resume, never scored, never dropped from "
-        "those planned.",
+        "A broken cell is no measurement: our fault, or a server that was not ready. It is run "
+        "again on resume, never scored, never dropped from those planned.",
         *_in_no_figure(report),
     ]
     return table("Cells: planned, measured, broken", TALLY, report.arms, notes=notes)
@@ -429,7 +429,11 @@ SERVER_COSTS: tuple[Column[Arm], ...] = (
     number(
         "index s", lambda arm: hundredth(arm.costs.warm_up_sec), full="warm-up and index seconds"
     ),
-    number("canary s", lambda arm: hundredth(arm.costs.canary_sec), full="canary seconds"),
+    number(
+        "canary s",
+        lambda arm: hundredth(arm.costs.canary_sec),
+        full="seconds of the canary until ready",
+    ),
     number("peak MB", lambda arm: tenth(arm.costs.peak_memory_mb), full="peak memory, MB"),
     number("index MB", lambda arm: tenth(arm.costs.state_mb), full="index on disk, MB"),
 )

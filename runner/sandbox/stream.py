@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +16,11 @@ from runner.sandbox.engine import Engine
 
 STDERR_LIMIT_BYTES = 8_000_000
 STDERR_TAIL_BYTES = 2000
+STDERR_FLOOD_BYTES = 256_000_000
+"""A server that writes more to stderr is given up: reading it would slow the cells beside it."""
 LINE_LIMIT_BYTES = 64_000_000
+EDGE_BYTES = 256
+"""What is kept of each end of a line that is thrown away: a message's id stands near one."""
 
 _FRAME_HEADER_BYTES = 8
 _FRAME_STDERR = 2
@@ -32,7 +37,9 @@ class ExecStream:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         on_stderr: Callable[[bytes], None],
+        exec_id: str,
     ) -> None:
+        self.exec_id = exec_id
         self._reader = reader
         self._writer = writer
         self._on_stderr = on_stderr
@@ -135,6 +142,65 @@ async def lines(
             raise ValueError(f"a line of more than {limit_bytes:,} bytes")
 
 
+@dataclass(frozen=True, kw_only=True)
+class LongLine:
+    """A line past the limit that was thrown away as it came: its size, and its two ends."""
+
+    size_bytes: int
+    head: bytes
+    tail: bytes
+
+
+class _Line:
+    """A line that is still coming."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._parts: list[bytes] = []
+        self._head = b""
+        self._tail = b""
+        self.size_bytes = 0
+
+    @property
+    def is_long(self) -> bool:
+        return self.size_bytes > self._limit_bytes
+
+    def add(self, part: bytes) -> None:
+        self.size_bytes += len(part)
+        self._parts.append(part)
+        if self.is_long:
+            held = b"".join((self._tail, *self._parts))
+            self._head = self._head or held[:EDGE_BYTES]
+            self._tail = held[-EDGE_BYTES:]
+            self._parts = []
+
+    def ended(self) -> bytes | LongLine:
+        """The line, whole or as what is left of it."""
+        if self.is_long:
+            return LongLine(size_bytes=self.size_bytes, head=self._head, tail=self._tail)
+        return b"".join(self._parts)
+
+
+async def bounded_lines(
+    chunks: AsyncIterator[bytes],
+    limit_bytes: int,
+    throw_away: Callable[[int], Awaitable[None]],
+) -> AsyncIterator[bytes | LongLine]:
+    """Whole lines of a stream, without their newlines; of a longer one, what it was.
+
+    `throw_away` gets the bytes of long lines as they come, and may wait, or raise, to stop a flood.
+    """
+    line = _Line(limit_bytes)
+    async for chunk in chunks:
+        for number, part in enumerate(chunk.split(b"\n")):
+            if number:
+                yield line.ended()
+                line = _Line(limit_bytes)
+            line.add(part)
+            if line.is_long:
+                await throw_away(len(part))
+
+
 class StderrFile:
     """A server's stderr, kept apart from its protocol and bounded."""
 
@@ -145,6 +211,7 @@ class StderrFile:
         """The last of it, for an error's message."""
 
     def feed(self, data: bytes) -> None:
+        """Raises ValueError past the flood limit."""
         self.tail = (self.tail + data)[-STDERR_TAIL_BYTES:]
         room_bytes = STDERR_LIMIT_BYTES - self.size_bytes
         # Without the limit, a server that logs in a loop would fill the host's disk.
@@ -152,3 +219,5 @@ class StderrFile:
             with self.path.open("ab") as file:
                 file.write(data[:room_bytes])
         self.size_bytes += len(data)
+        if self.size_bytes > STDERR_FLOOD_BYTES:
+            raise ValueError(f"more than {STDERR_FLOOD_BYTES:,} bytes on stderr")

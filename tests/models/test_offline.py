@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from runner.agents.tools import SHELL_SPEC
 from runner.grounding import rows
 from runner.models import findings, offline, open_model, tool_use
 from runner.models.findings import Finding, findings_in
 from runner.models.offline import Offline, names_in
 from runner.models.tool_use import ROLES, choose, fill
-from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
 
@@ -164,6 +167,106 @@ def test_arguments_come_from_the_schema_and_a_place_already_seen() -> None:
     assert fill(tool("t", "d", ("count",), count={"type": "integer"}), "f", None) is None
 
 
+# --- with a server ------------------------------------------------------------------------------
+
+SEARCH = tool("mcp__x__find_symbol", "Find a symbol's definition.", ("symbol",), symbol=TEXT)
+Respond = Callable[[Call], Result]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """A step of the navigator: what it called, and what it answered."""
+
+    calls: tuple[Call, ...]
+    answer: str
+
+    def commands(self, word: str = "") -> list[str]:
+        """Of the shell, those with a word in them."""
+        commands = [call.arguments.get("command", "") for call in self.calls]
+        return [command for command in commands if command and word in command]
+
+
+def look(prompt: str, tools: tuple[ToolSpec, ...], server: Respond) -> Looked:
+    """One step over FILES, whose shell finds both names."""
+
+    async def step() -> Looked:
+        model = Offline()
+        conversation: list[Message] = [UserMessage(text=prompt)]
+        made: list[Call] = []
+        while True:
+            turn = await model.turn("", conversation, tools, timeout_sec=1)
+            if not turn.calls:
+                return Looked(calls=tuple(made), answer=turn.text)
+            made += turn.calls
+            results = [found(call) if call.tool == "shell" else server(call) for call in turn.calls]
+            conversation += [turn, ToolMessage(results=tuple(results))]
+
+    return asyncio.run(step())
+
+
+def says(call: Call, text: str, *, is_error: bool = False) -> Result:
+    return Result(call_id=call.id, text=text, is_error=is_error)
+
+
+def found(call: Call) -> Result:
+    return says(call, "app.py:1:class App:\napp.py:2:    def dispatch(self):")
+
+
+def fails(call: Call) -> Result:
+    return says(call, "bad.py:9: def dispatch(): no index", is_error=True)
+
+
+def finds_nothing(call: Call) -> Result:
+    return says(call, "[]")
+
+
+WHERE = "Trace `App.dispatch`."
+
+
+def test_a_server_whose_calls_all_work_is_not_doubted() -> None:
+    looked = look(WHERE, (SHELL_SPEC, SEARCH), found)
+    assert "`app.py:2` defines `dispatch`" in looked.answer
+    assert "the server's tools" not in looked.answer
+    assert looked.commands("rg") == []
+
+
+@pytest.mark.parametrize(
+    ("server", "doubt"),
+    [
+        (fails, "Of my 2 calls of the server's tools 2 failed and 0 named no place"),
+        (finds_nothing, "Of my 2 calls of the server's tools 0 failed and 2 named no place"),
+    ],
+)
+def test_a_server_whose_calls_all_fail_costs_more_says_so_and_is_not_cited(
+    server: Respond, doubt: str
+) -> None:
+    looked = look(WHERE, (SHELL_SPEC, SEARCH), server)
+    working = look(WHERE, (SHELL_SPEC, SEARCH), found)
+    assert doubt in looked.answer
+    assert "bad.py" not in looked.answer
+    assert "`app.py:2` defines `dispatch`" in looked.answer
+    assert len(looked.calls) > len(working.calls)
+
+
+def test_a_failing_server_is_followed_by_the_very_work_of_the_shells_arm() -> None:
+    alone = look(WHERE, (SHELL_SPEC,), fails)
+    beside = look(WHERE, (SHELL_SPEC, SEARCH), fails)
+    assert sorted(beside.commands()) == sorted(alone.commands())
+
+
+def test_both_arms_look_into_the_tests() -> None:
+    prompt = "Which tests are there of `App.dispatch`?"
+    alone = look(prompt, (SHELL_SPEC,), fails)
+    beside = look(prompt, (SHELL_SPEC, SEARCH), found)
+    assert alone.commands("*test*") == beside.commands("*test*")
+    assert len(alone.commands("*test*")) == 2
+
+
+def test_a_schema_that_is_true_is_no_argument_to_look_into() -> None:
+    odd = tool("t", "d", ("symbol", "other"), symbol=TEXT, other=True)  # type: ignore[arg-type]
+    assert fill(odd, "f", None) == {"symbol": "f", "other": "f"}
+
+
 def test_a_model_nobody_has_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(Exception, match="there is no model 'gpt-9'") as caught:
         open_model("gpt-9")
@@ -180,7 +283,9 @@ def two_turns(system: str, *tools: ToolSpec) -> tuple[Turn, Turn]:
         model = Offline()
         prompt = UserMessage(text="Who calls `finish_up`?")
         first = await model.turn(system, [prompt], tools, timeout_sec=1)
-        given = ToolMessage(results=(Result(call_id="call_1", text="x" * 400, is_error=False),))
+        given = ToolMessage(
+            results=(Result(call_id=first.calls[0].id, text="x" * 400, is_error=False),)
+        )
         conversation: list[Message] = [prompt, first, given]
         return first, await model.turn(system, conversation, tools, timeout_sec=1)
 

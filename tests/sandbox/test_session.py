@@ -11,6 +11,7 @@ import pytest
 
 from runner.errors import ServerError
 from runner.records import Limits
+from runner.sandbox import stream, transport
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession, open_session
@@ -64,7 +65,7 @@ def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> No
 
     who, echo, tools = use("good", work)
     assert (who, echo) == ("10002 /workspace /var/lib/server", "naïve ☃")
-    assert tools.names == ("echo", "whoami", "big", "hang", "die")
+    assert tools.names == ("echo", "whoami", "big", "hang", "die", "grow")
     assert (tools.server_info, tools.instructions_chars) == ("test 1", len("Use echo."))
 
 
@@ -111,9 +112,20 @@ def test_a_server_that_dies_at_start_says_so_with_its_last_words(use: Use) -> No
         use("dies", nothing)
 
 
-def test_a_server_that_floods_stdout_cannot_fill_the_host(use: Use) -> None:
-    with pytest.raises(ServerError, match="a line of more than 64,000,000 bytes"):
+def test_a_server_that_floods_stdout_cannot_fill_the_host(
+    use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "WASTE_LIMIT_BYTES", 4_000_000)
+    with pytest.raises(ServerError, match=r"before it was initialised .*that answered nothing"):
         use("flood", nothing)
+
+
+def test_a_server_that_floods_stderr_is_read_no_further(
+    use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "STDERR_FLOOD_BYTES", 4_000_000)
+    with pytest.raises(ServerError, match="more than 4,000,000 bytes on stderr"):
+        use("grumble", nothing)
 
 
 def test_stray_lines_on_stdout_are_counted_and_do_not_stop_a_server(use: Use) -> None:
