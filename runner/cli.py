@@ -708,7 +708,10 @@ def _start_score(arguments: argparse.Namespace) -> int:
 
 
 def _add_report(verbs: Verbs) -> None:
-    text = "show a run's report, and write report.md, report.json and report.html"
+    text = (
+        "score a run again, show its report, and write report.md, report.json and report.html; "
+        "exit 1 if its files contradict each other"
+    )
     parser = _add(verbs, "report", _start_report, text)
     parser.add_argument("run", metavar="RUN")
     _add_ungated(parser)

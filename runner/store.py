@@ -33,6 +33,7 @@ from runner.records import (
     digest_of,
     parse_json,
 )
+from runner.transcript import extent_of
 
 PARTIAL = ".partial"
 SCORECARD = "scorecard.json"
@@ -244,6 +245,23 @@ class RunStore:
 
     def write_scorecard(self, card: Scorecard) -> None:
         write_record(self.cell_folder(card.cell_id) / SCORECARD, card)
+
+
+def require_as_written(transcript: Path) -> None:
+    """Raises FairtrialError for an attempt's transcript that is not what its result says.
+
+    One that stands alone is somebody's own, and nothing is known of it.
+    """
+    path = transcript.with_name("result.json")
+    if not path.is_file():
+        return
+    result, extent = _read_result(path), extent_of(transcript)
+    if (extent.digest, extent.events) != (result.transcript, result.events):
+        raise FairtrialError(
+            "the transcript is not the one that its result.json was written beside",
+            where=str(transcript),
+            hint="take it from a copy, or move it out of the run to use it as it is",
+        )
 
 
 def _read_result(path: Path) -> RecordedResult:

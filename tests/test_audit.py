@@ -16,6 +16,7 @@ from runner import cli
 from runner.audit import Audit, with_cards
 from runner.benchmarks import BENCHMARKS
 from runner.checkout import Checkout
+from runner.errors import FairtrialError
 from runner.grounding.cache import Cache
 from runner.locks import read_repos_lock, write_repos_lock
 from runner.models import open_model
@@ -429,6 +430,14 @@ def test_scoring_leaves_out_what_is_not_believed_and_ends_in_1(
     (line,) = printed.out.splitlines()
     assert Scorecard.model_validate_json(line).cell_id == ran.cell("good").id
     assert "transcript.jsonl events: says 6, found 3" in printed.err
+
+
+def test_a_transcript_that_was_edited_is_not_replayed(ran: Ran) -> None:
+    path = ran.folder() / "transcript.jsonl"
+    open_model(f"replay:{path}")
+    edited(path)
+    with pytest.raises(FairtrialError, match="not the one that its result"):
+        open_model(f"replay:{ran.folder()}")
 
 
 # --- attempts and results -------------------------------------------------------------------
