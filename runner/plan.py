@@ -31,6 +31,11 @@ def load_or_create_plan(store: RunStore, wanted: Sequence[Cell], *, ungated: boo
 
     Raises FairtrialError if the plan on disk is of other cells.
     """
+    if not wanted:
+        raise FairtrialError(
+            "nothing to measure: every pair of scenario and server is left out",
+            hint="name another server or scenario, or add a canary to the server.yaml",
+        )
     if not store.has_plan():
         now = datetime.now(UTC).isoformat(timespec="seconds")
         plan = Plan(run=store.folder.name, created_at=now, ungated=ungated, cells=tuple(wanted))

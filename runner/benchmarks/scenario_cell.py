@@ -11,7 +11,7 @@ from runner.agents import AGENTS
 from runner.agents.prompt import SYSTEM
 from runner.agents.tools import Toolbox
 from runner.errors import SandboxError
-from runner.models import open_model
+from runner.models import kind_name, open_model
 from runner.protocols import Model
 from runner.records import (
     Fingerprint,
@@ -183,6 +183,7 @@ def _fingerprint(
         engine=prepared.engine_version,
         kernel=prepared.kernel,
         model=model.name,
+        model_kind=kind_name(attempt.cell.model),
         model_identity=model.identity,
         server=attempt.arm.name,
         server_spec=attempt.arm.digest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.errors import FairtrialError
-from runner.models import MODELS, is_language_model, kind_of, open_model
+from runner.models import MODELS, is_language_model, kind_name, kind_of, open_model
 from runner.protocols import ModelKind
 from tests.helpers import Scripted
 
@@ -19,7 +19,7 @@ def test_a_name_that_is_no_model_is_answered_with_those_there_are(name: str) -> 
 
 def test_only_a_program_is_no_language_model() -> None:
     names = ["offline", "replay:runs/x", "claude-of-a-later-version"]
-    assert [is_language_model(name) for name in names] == [False, False, True]
+    assert [is_language_model(kind_name(name)) for name in names] == [False, False, True]
     assert kind_of("claude-of-a-later-version") is None
 
 
@@ -27,7 +27,7 @@ def test_a_new_kind_of_model_is_one_line_at_the_door(monkeypatch: pytest.MonkeyP
     kind = ModelKind(open=lambda _: Scripted(), language_model=True, argument="<id>")
     monkeypatch.setitem(MODELS, "toy", kind)
     assert isinstance(open_model("toy:1"), Scripted)
-    assert is_language_model("toy:1")
+    assert is_language_model("toy")
     with pytest.raises(FairtrialError) as error:
         open_model("toy")
     assert "`toy:<id>`" in error.value.hint
