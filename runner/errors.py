@@ -9,6 +9,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
 │   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
+├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 └── GateError                   the gate does not let a result pass
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
@@ -124,6 +125,10 @@ class ServerError(FairtrialError):
 
 
 class NotReadyError(ServerError):
+    pass
+
+
+class OutOfMemory(FairtrialError):  # noqa: N818 - the name is the outcome's
     pass
 
 

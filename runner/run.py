@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
-from runner.errors import NotReadyError, ProviderError, SandboxError, ServerError
+from runner.errors import NotReadyError, OutOfMemory, ProviderError, SandboxError, ServerError
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
 from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, OutcomeKind, Timings
@@ -21,6 +21,14 @@ from runner.store import AttemptFolder, RunStore, write_whole
 from runner.transcript import TranscriptWriter
 
 REASON_CHARS = 500
+BLAME: dict[type[Exception], OutcomeKind] = {
+    ServerError: "server_crashed",
+    NotReadyError: "server_not_ready",
+    OutOfMemory: "out_of_memory",
+    SandboxError: "sandbox_failed",
+    ProviderError: "provider_failed",
+}
+"""Whose fault it was that an attempt ended."""
 
 
 @dataclass(kw_only=True)
@@ -122,12 +130,8 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
     """How the work ended, told apart into the arm's failures and ours."""
     try:
         return await work
-    except ServerError as error:
-        return Outcome(kind=_server_outcome(error), reason=str(error))
-    except SandboxError as error:
-        return Outcome(kind="sandbox_failed", reason=str(error))
-    except ProviderError as error:
-        return Outcome(kind="provider_failed", reason=str(error))
+    except tuple(BLAME) as error:
+        return Outcome(kind=BLAME[type(error)], reason=str(error))
     except asyncio.CancelledError:
         return Outcome(kind="cancelled", reason="the runner was interrupted")
     except Exception as error:
@@ -136,9 +140,3 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
         write_whole(folder / "runner.log", traceback.format_exc())
         reason = f"{type(error).__name__}: {error}"
         return Outcome(kind="runner_failed", reason=reason[:REASON_CHARS])
-
-
-def _server_outcome(error: ServerError) -> OutcomeKind:
-    if isinstance(error, NotReadyError):
-        return "server_not_ready"
-    return "server_crashed"

@@ -45,6 +45,7 @@ OutcomeKind = Literal[
     "out_of_tokens",
     "out_of_budget",
     "out_of_actions",
+    "out_of_memory",
     "refused",
     "server_crashed",
     "server_not_ready",
@@ -60,6 +61,7 @@ MEASUREMENTS: frozenset[str] = frozenset(
         "out_of_tokens",
         "out_of_budget",
         "out_of_actions",
+        "out_of_memory",
         "refused",
         "server_crashed",
     }

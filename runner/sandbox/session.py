@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mcp_types
@@ -20,9 +21,11 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 from runner.errors import ServerError
 from runner.records import canonical_json
 from runner.sandbox.container import Container
+from runner.sandbox.ending import require_at_work, server_end
 from runner.sandbox.listing import SHOWN_CHARS, listing_fault, listing_of
 from runner.sandbox.places import SERVER
 from runner.sandbox.transport import (
+    STREAM_ENDED,
     BadAnswerError,
     ByteStream,
     Message,
@@ -40,6 +43,11 @@ INSTRUCTIONS_LIMIT_CHARS = 200_000
 LAST_LINES = 3
 CLIENT_INFO = {"name": "fairtrial", "version": "1"}
 
+# Most servers end by themselves at the end of their input, which is what an engine that hangs up
+# gives them: its fault would look like theirs. So their input stays open whatever the engine does.
+# Errors go nowhere, because a stream that a helper of ours holds would never end.
+_INPUT_STAYS_OPEN = 'exec "$@" < <(exec 2>/dev/null; cat <&0; exec sleep infinity)'
+
 
 @dataclass(frozen=True, kw_only=True)
 class McpResult:
@@ -50,16 +58,29 @@ class McpResult:
     wall_sec: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """A server's stream, and who can say whose doing its end or its silence was."""
+
+    stream: ByteStream
+    how_it_ended: Callable[[], Awaitable[str]]
+    """In words. Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's."""
+    require_at_work: Callable[[], Awaitable[None]]
+    """Raises SandboxError if no server could answer here."""
+
+
 class ServerSession:
     """An initialised server."""
 
     def __init__(
         self,
+        connection: Connection,
         peer: Peer,
         introduction: mcp_types.InitializeResult,
         tools: tuple[mcp_types.Tool, ...],
         initialize_sec: float,
     ) -> None:
+        self._connection = connection
         self._peer = peer
         self._introduction = introduction
         self.tools = tools
@@ -79,7 +100,7 @@ class ServerSession:
     ) -> McpResult:
         """Call one tool. A time-out, a refusal or a broken answer is an error result.
 
-        Raises ServerError if the server is gone.
+        Raises ServerError if the server is gone, SandboxError or OutOfMemory if it is not to blame.
         """
         started = time.monotonic()
         stray_lines = self.log.stray_lines
@@ -90,6 +111,7 @@ class ServerSession:
             text = as_text(answer.result)
             is_error = answer.result.get("isError") is True
         except TimeoutError:
+            await self._connection.require_at_work()
             text = f"{tool} gave no answer in {timeout_sec:g} s"
             if self.log.stray_lines > stray_lines:
                 text += _stray_lines(self.log)
@@ -98,7 +120,8 @@ class ServerSession:
         except BadAnswerError as error:
             text = f"the server's result breaks the protocol: {error}"
         except ConnectionError as error:
-            raise _gone(self.log, f"while it answered {tool}") from error
+            when = f"while it answered {tool}"
+            raise await _gone(self._connection, self.log, when) from error
         return McpResult(text=text, is_error=is_error, wall_sec=time.monotonic() - started)
 
 
@@ -150,23 +173,32 @@ async def open_session(
 ) -> AsyncIterator[ServerSession]:
     """Start the server in the container, as user `server`, and initialise it.
 
-    Raises ServerError if it ends, refuses, breaks the protocol, or does not answer in time.
+    Raises ServerError if it ends, refuses, breaks the protocol, or does not answer in time;
+    SandboxError or OutOfMemory if it is not to blame.
     """
-    stream = await container.exec_stream(argv, user=SERVER, env=env, on_stderr=log.stderr.feed)
-    async with session_over(stream, log, initialize_timeout_sec=initialize_timeout_sec) as session:
+    behind = ["bash", "-c", _INPUT_STAYS_OPEN, "bash", *argv]
+    stream = await container.exec_stream(behind, user=SERVER, env=env, on_stderr=log.stderr.feed)
+    log.exec_id = stream.exec_id
+    connection = Connection(
+        stream=stream,
+        how_it_ended=partial(server_end, container, stream.exec_id),
+        require_at_work=partial(require_at_work, container),
+    )
+    async with session_over(connection, log, initialize_timeout_sec) as session:
         yield session
 
 
 @asynccontextmanager
 async def session_over(
-    stream: ByteStream, log: ServerLog, *, initialize_timeout_sec: float
+    connection: Connection, log: ServerLog, initialize_timeout_sec: float
 ) -> AsyncIterator[ServerSession]:
-    """Initialise the server at the other end of a stream. Raises ServerError as `open_session`."""
-    async with open_peer(stream, log) as peer:
+    """Initialise the server at the other end of a stream. Raises as `open_session` does."""
+    async with open_peer(connection.stream, log) as peer:
         try:
             async with asyncio.timeout(initialize_timeout_sec):
-                session = await _initialised(peer, initialize_timeout_sec)
+                session = await _initialised(connection, peer, initialize_timeout_sec)
         except TimeoutError as error:
+            await connection.require_at_work()
             raise _silent(log, initialize_timeout_sec) from error
         except RefusalError as error:
             refusal = _shown(error)
@@ -174,17 +206,17 @@ async def session_over(
         except (BadAnswerError, ValueError, RecursionError) as error:
             raise ServerError(f"the server broke the protocol: {_shown(error)}") from error
         except ConnectionError as error:
-            raise _gone(log, "before it was initialised") from error
+            raise await _gone(connection, log, "before it was initialised") from error
         yield session
 
 
-async def _initialised(peer: Peer, timeout_sec: float) -> ServerSession:
+async def _initialised(connection: Connection, peer: Peer, timeout_sec: float) -> ServerSession:
     started = time.monotonic()
     introduction = await _introduce(peer, timeout_sec)
     tools = await _list_tools(peer, str(introduction.protocol_version), timeout_sec)
     if fault := listing_fault(tools):
         raise BadAnswerError(fault)
-    return ServerSession(peer, introduction, tools, time.monotonic() - started)
+    return ServerSession(connection, peer, introduction, tools, time.monotonic() - started)
 
 
 async def _introduce(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
@@ -256,8 +288,11 @@ def _stray_lines(log: ServerLog) -> str:
     return f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
 
 
-def _gone(log: ServerLog, when: str) -> ServerError:
-    reason = log.ended or "connection lost"
+async def _gone(connection: Connection, log: ServerLog, when: str) -> ServerError:
+    """Raises SandboxError if it was a fault of ours, OutOfMemory if the agent's."""
+    reason = log.ended
+    if log.ended == STREAM_ENDED:
+        reason = await connection.how_it_ended()
     return ServerError(
         f"the server ended {when} ({reason}){_last_words(log)}",
         hint="`fairtrial server check` shows more",

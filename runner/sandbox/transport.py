@@ -33,6 +33,7 @@ STRAY_KEPT = 20
 STRAY_KEPT_CHARS = 200
 STRAY_LIMIT = 10_000
 METHOD_NOT_FOUND = -32601
+STREAM_ENDED = "its stream ended"
 CANCEL_SEC = 1.0
 """What telling a server of a call given up may take: it may have stopped reading."""
 
@@ -101,6 +102,8 @@ class ServerLog:
     stray: list[str] = field(default_factory=list)
     """The first lines on stdout that are not JSON-RPC, each cut to 200 characters."""
     stray_lines: int = 0
+    exec_id: str = ""
+    """The engine's name for its process."""
     ended: str = ""
     """Why its stream ended; empty while it runs."""
 
@@ -185,7 +188,7 @@ class Peer:
         try:
             async for line in bounded_lines(chunks, MESSAGE_LIMIT_BYTES, self._waste.add):
                 await self._take(line)
-            self.log.ended = "its process ended"
+            self.log.ended = STREAM_ENDED
         except ValueError as error:
             self.log.ended = str(error)
         except ConnectionError:
