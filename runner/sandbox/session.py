@@ -19,7 +19,7 @@ from mcp_types.methods import validate_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 
 from runner.errors import ServerError
-from runner.records import canonical_json
+from runner.records import ToolListing, canonical_json
 from runner.sandbox.container import Container
 from runner.sandbox.ending import require_at_work, server_end
 from runner.sandbox.listing import SHOWN_CHARS, listing_fault, listing_of
@@ -69,31 +69,30 @@ class Connection:
     """Raises SandboxError if no server could answer here."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Introduction:
+    """What a server said of itself before its first call, checked."""
+
+    instructions: str
+    tools: tuple[mcp_types.Tool, ...]
+    tool_listing: ToolListing
+    wall_sec: float
+
+
 class ServerSession:
     """An initialised server."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        peer: Peer,
-        introduction: mcp_types.InitializeResult,
-        tools: tuple[mcp_types.Tool, ...],
-        initialize_sec: float,
-    ) -> None:
+    def __init__(self, connection: Connection, peer: Peer, introduction: Introduction) -> None:
         self._connection = connection
         self._peer = peer
-        self._introduction = introduction
-        self.tools = tools
-        self.tool_listing = listing_of(introduction, tools)
-        self.initialize_sec = initialize_sec
+        self.instructions = introduction.instructions
+        self.tools = introduction.tools
+        self.tool_listing = introduction.tool_listing
+        self.initialize_sec = introduction.wall_sec
 
     @property
     def log(self) -> ServerLog:
         return self._peer.log
-
-    @property
-    def instructions(self) -> str:
-        return self._introduction.instructions or ""
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, timeout_sec: float
@@ -196,7 +195,7 @@ async def session_over(
     async with open_peer(connection.stream, log) as peer:
         try:
             async with asyncio.timeout(initialize_timeout_sec):
-                session = await _initialised(connection, peer, initialize_timeout_sec)
+                introduction = await _introduction(peer, initialize_timeout_sec)
         except TimeoutError as error:
             await connection.require_at_work()
             raise _silent(log, initialize_timeout_sec) from error
@@ -207,19 +206,30 @@ async def session_over(
             raise ServerError(f"the server broke the protocol: {_shown(error)}") from error
         except ConnectionError as error:
             raise await _gone(connection, log, "before it was initialised") from error
-        yield session
+        yield ServerSession(connection, peer, introduction)
 
 
-async def _initialised(connection: Connection, peer: Peer, timeout_sec: float) -> ServerSession:
+async def _introduction(peer: Peer, timeout_sec: float) -> Introduction:
     started = time.monotonic()
-    introduction = await _introduce(peer, timeout_sec)
-    tools = await _list_tools(peer, str(introduction.protocol_version), timeout_sec)
+    about = await _handshake(peer, timeout_sec)
+    tools = await _list_tools(peer, str(about.protocol_version), timeout_sec)
+    # In a thread: many schemas take a good part of a second, for which every other cell would wait.
+    listing = await asyncio.to_thread(_examined, about, tools)
+    return Introduction(
+        instructions=about.instructions or "",
+        tools=tools,
+        tool_listing=listing,
+        wall_sec=time.monotonic() - started,
+    )
+
+
+def _examined(about: mcp_types.InitializeResult, tools: tuple[mcp_types.Tool, ...]) -> ToolListing:
     if fault := listing_fault(tools):
         raise BadAnswerError(fault)
-    return ServerSession(connection, peer, introduction, tools, time.monotonic() - started)
+    return listing_of(about, tools)
 
 
-async def _introduce(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
+async def _handshake(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
     # The handshake that every server knows: one that ignores unknown methods would cost its arm
     # ten seconds for the probe that a newer one begins with.
     params = {
@@ -228,16 +238,16 @@ async def _introduce(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResu
         "clientInfo": CLIENT_INFO,
     }
     answer = await peer.request("initialize", params, timeout_sec=timeout_sec)
-    introduction = mcp_types.InitializeResult.model_validate(answer.result, by_name=False)
-    version = introduction.protocol_version
+    about = mcp_types.InitializeResult.model_validate(answer.result, by_name=False)
+    version = about.protocol_version
     if version not in HANDSHAKE_PROTOCOL_VERSIONS:
         raise BadAnswerError(f"it speaks protocol version {str(version)[:SHOWN_CHARS]!r}")
-    size_chars = len(introduction.instructions or "")
+    size_chars = len(about.instructions or "")
     if size_chars > INSTRUCTIONS_LIMIT_CHARS:
         limit = f"at most {INSTRUCTIONS_LIMIT_CHARS:,} are read"
         raise BadAnswerError(f"its instructions have {size_chars:,} characters; {limit}")
     await peer.notify("notifications/initialized", {})
-    return introduction
+    return about
 
 
 async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp_types.Tool, ...]:
