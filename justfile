@@ -54,6 +54,10 @@ report *ARGS:
 bench *ARGS:
     @{{ python }} -m tests.bench "$@"
 
+# Mutated files for every importer and reader: INPUTS (100000) SEED (0)
+fuzz *ARGS:
+    @{{ python }} -m tests.fuzz "$@"
+
 # Remove our containers; with --all the volumes, images and caches too
 clean *ARGS:
     @{{ fairtrial }} clean "$@"

@@ -60,28 +60,41 @@ exit codes:
 
 def main(argv: Seq[str] | None = None) -> None:
     """Parse, run the verb, and exit with its code."""
-    arguments = _parser().parse_args(argv)
-    sys.exit(_run_verb(arguments.start, arguments))
+    from runner.streams import make_lasting
+
+    stdout = make_lasting()
+    try:
+        arguments = _parser().parse_args(argv)
+        code = _run_verb(arguments.start, arguments)
+    except SystemExit as end:  # --help, --version, or words that are no command
+        code = int(end.code or OK)
+    sys.stdout.flush()
+    if stdout.loss and code == OK:
+        tell(f"error: the result could not be written to stdout: {stdout.loss}")
+        tell("hint: nothing else is lost; say the same command again with room for what it says")
+        code = FAILED
+    sys.exit(code)
 
 
 def _run_verb(start: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
-    from runner.errors import FairtrialError
+    from runner.errors import FairtrialError, of_system
+    from runner.interrupts import heeded
 
     try:
-        return start(arguments)
+        with heeded():
+            return start(arguments)
     except FairtrialError as error:
         tell(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         tell("interrupted: what is finished is kept, and the same command goes on from here")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (`head`, a pager) has what it wanted. Python would complain again when it
-        # flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
-    except Exception:
-        return _report_our_bug(arguments.root)
+    except Exception as error:
+        refusal = of_system(error) if isinstance(error, OSError) else None
+        if refusal is None:
+            return _report_our_bug(arguments.root)
+        tell(f"error: {refusal}")
+        return refusal.exit_code
 
 
 def _report_our_bug(root: str) -> int:
@@ -138,8 +151,9 @@ def run(request: RunRequest) -> int:
     for model in models:
         open_model(model)  # a wrong name must not cost the minutes that images and volumes take
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
-    gate = _pass_gate(request.gate, checkout, scenarios)
     name = request.name or plan.default_name(scenarios, servers, models, request.trials)
+    plan.check_name(name)
+    gate = _pass_gate(request.gate, checkout, scenarios)
     store = RunStore(_runs(request) / name)
     prepared = checkout.prepare(scenarios, servers)
     benchmark = BENCHMARKS[prepared.benchmark]

@@ -8,19 +8,21 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── BusyError               1   another runner is at work on this run
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
-│   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
 ├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
+│   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 └── GateError                   the gate does not let a result pass
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
     ├── AnchorsDisagree     4   today's rubric does not rank the anchors as the hand grades do
     └── NoVerdict           5   a verdict is missing and the judge cannot be reached
 
-Anything else that reaches `cli.main` is our bug (70); Ctrl-C is 130.
+What the system refuses (a full disk, a folder that is read-only) is the user's too: `of_system`.
+Anything else that reaches `cli.main` is our bug (70); Ctrl-C, SIGTERM and SIGHUP are 130.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -81,6 +83,35 @@ class FairtrialError(Exception):
         return text
 
 
+_HINTS = {
+    errno.ENOSPC: "free some disk space, then run the same command again",
+    errno.EDQUOT: "free some disk space, then run the same command again",
+    errno.EFBIG: "free some disk space, then run the same command again",
+    errno.EROFS: "it lies on a file system that is mounted read-only",
+    errno.EACCES: "this user may not: mend the permissions of the file, or of its folder",
+    errno.EPERM: "this user may not: mend the permissions of the file, or of its folder",
+    errno.ENOENT: "is --root a whole checkout? take the file from git again",
+    errno.ENOTDIR: "a file stands where a folder is expected: move it away",
+    errno.EISDIR: "a folder stands where a file is expected: move it away",
+    errno.EEXIST: "something else has that name: move it away",
+    errno.ENOTEMPTY: "something else has that name: move it away",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "a symbolic link leads to itself: remove it",
+    errno.EIO: "the disk fails: see the system's log",
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
+    errno.ENFILE: "the machine has too many open files: close something",
+}
+
+
+def of_system(error: OSError) -> FairtrialError | None:
+    """What the system refuses and the user can mend, in our words; None for anything else."""
+    hint = _HINTS.get(error.errno or 0)
+    if hint is None:
+        return None
+    what = error.strerror or str(error)
+    return FairtrialError(what, where=str(error.filename or ""), hint=hint)
+
+
 def _count(items: Sequence[object], one: str, many: str) -> str:
     noun = one if len(items) == 1 else many
     return f"{len(items)} {noun}"
@@ -124,11 +155,11 @@ class ServerError(FairtrialError):
     pass
 
 
-class NotReadyError(ServerError):
+class OutOfMemory(FairtrialError):  # noqa: N818 - the name is the outcome's
     pass
 
 
-class OutOfMemory(FairtrialError):  # noqa: N818 - the name is the outcome's
+class NotReadyError(ServerError):
     pass
 
 

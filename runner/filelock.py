@@ -29,7 +29,7 @@ def lock_or_refuse(path: Path, *, what: str, hint: str) -> Iterator[None]:
     with path.open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             message = f"another runner (process {_owner(file)}) is at work on {what}"
             raise BusyError(message, where=str(path.parent), hint=hint) from error
         _sign(file)

@@ -6,11 +6,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from runner.archives import Npm
 from runner.catalog import Catalog
 from runner.errors import CatalogError, LockError, Problem
-from runner.records import RepoPin, canonical_json, digest_of, load_json, parse_json
+from runner.records import (
+    RepoPin,
+    canonical_json,
+    digest_of,
+    load_json,
+    parse_json,
+    read_text,
+)
 from runner.repository import fetch_source
 from runner.store import write_whole
 
@@ -20,6 +28,8 @@ HARNESS = 1
 Its cells are then other cells.
 """
 REPOS_LOCK = "locks/repos.lock"
+MAX_LOCK_BYTES = 16 * 1024 * 1024
+"""Of a package lock; the largest of ours is a hundredth of it."""
 
 
 def harness_digest() -> str:
@@ -155,18 +165,42 @@ def address_problems(root: Path) -> Iterator[Problem]:
 
 def _in_requirements(path: Path, root: Path) -> Iterator[Problem]:
     # For example `--index-url https://me:secret@packages.example/simple`.
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = _read(path, root).splitlines()
     for number, line in enumerate(lines, start=1):
         if re.search(r"https?://", line):
             yield _address(f"{path.relative_to(root)}:{number}")
 
 
 def _in_package_lock(path: Path, root: Path) -> Iterator[Problem]:
-    # `resolved` alone: homepages and funding links in the same file download nothing.
-    packages = json.loads(path.read_text(encoding="utf-8")).get("packages", {})
-    for name, package in packages.items():
-        if re.match(r"\w+://", str(package.get("resolved", ""))):
-            yield _address(f"{path.relative_to(root)} packages.{name}.resolved")
+    where = str(path.relative_to(root))
+    try:
+        names = list(_with_address(load_json(_read(path, root))))
+    except ValueError as error:
+        yield Problem(where=where, message=f"not usable JSON: {error}")
+        return
+    for name in names:
+        yield _address(f"{where} packages.{name}.resolved")
+
+
+def _with_address(lock: object) -> Iterator[str]:
+    """Names of the packages of a package-lock.json that are downloaded from an address."""
+    for name, package in _object_at(lock, "packages").items():
+        # `resolved` alone: homepages and funding links in the same file download nothing.
+        resolved = _object_at({name: package}, name).get("resolved")
+        if isinstance(resolved, str) and re.match(r"\w+://", resolved):
+            yield name
+
+
+def _object_at(value: object, key: str) -> dict[str, Any]:
+    """The object under a key, empty if there is none. Raises ValueError if it is no object."""
+    found = value.get(key, {}) if isinstance(value, dict) else value
+    if not isinstance(found, dict):
+        raise ValueError(f"{key!r} holds no object")  # noqa: TRY004 - as any bad lock
+    return found
+
+
+def _read(path: Path, root: Path) -> str:
+    return read_text(path, where=str(path.relative_to(root)), limit_bytes=MAX_LOCK_BYTES)
 
 
 def _address(where: str) -> Problem:

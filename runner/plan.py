@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from pydantic import TypeAdapter, ValidationError
+
 from runner.errors import FairtrialError
-from runner.records import Cell, Plan, digest_of
+from runner.records import Cell, Name, Plan, digest_of
 from runner.store import LoadedRun, RunStore
+
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def check_name(name: str) -> None:
+    """Raises FairtrialError unless a run can have that name, on every file system."""
+    try:
+        _NAME.validate_python(name)
+    except ValidationError as error:
+        raise FairtrialError(
+            "no run can be called that",
+            where=f"--run {name}",
+            hint="up to 64 of a-z, 0-9, `.`, `_` and `-`, a letter or digit first",
+        ) from error
 
 
 def load_or_create_plan(store: RunStore, wanted: Sequence[Cell], *, ungated: bool) -> LoadedRun:
@@ -70,4 +86,5 @@ def default_name(
         subject = scenarios[0]
     else:
         subject = f"{len(scenarios)}-scenarios"
-    return f"{subject}-{asked[:8]}"
+    # A scenario's own name may be as long as a run's.
+    return f"{subject[:55]}-{asked[:8]}"

@@ -132,11 +132,15 @@ def _git(folder: Path, environment: Mapping[str, str]) -> GitRunner:
     try:
         import git  # noqa: PLC0415 - 0.2 s that `--help` does not need
     except ImportError as error:  # GitPython's own word for: no git executable
-        hint = "install it, e.g. `apt-get install git`"
-        raise SourceError("git is not installed", hint=hint) from error
+        raise _no_git() from error
     runner = git.Git(str(folder))
     runner.update_environment(**environment)
     return runner
+
+
+def _no_git() -> SourceError:
+    hint = "install it, e.g. `apt-get install git`, or mend PATH"
+    return SourceError("git is not installed", hint=hint)
 
 
 def run_git(
@@ -157,7 +161,7 @@ def git_output(
     stdin: IO[bytes] | None = None,
 ) -> bytes:
     """A git command's stdout. Raises SourceError with the end of its stderr, passwords blanked."""
-    from git.exc import GitCommandError  # noqa: PLC0415 - see git_at
+    from git.exc import GitCommandError, GitCommandNotFound  # noqa: PLC0415 - see git_at
 
     try:
         return runner.execute(
@@ -166,6 +170,8 @@ def git_output(
             istream=cast("BinaryIO | None", stdin),
             stdout_as_string=False,
         )
+    except GitCommandNotFound as error:
+        raise _no_git() from error
     except GitCommandError as error:
         message = f"git {_verb(arguments)} failed: {_complaint(error)}"
         raise SourceError(message) from error

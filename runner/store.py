@@ -11,18 +11,20 @@ runs/<run>/cells/<cell id>/scorecard.json
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from runner.errors import CatalogError, FairtrialError
+from runner.errors import CatalogError, FairtrialError, of_system
 from runner.filelock import lock_or_refuse
 from runner.records import Cell, CellResult, Plan, Scorecard, parse_json
 
 PARTIAL = ".partial"
+_ATTEMPT = re.compile(rf"attempt-[0-9]{{1,9}}({re.escape(PARTIAL)})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +78,9 @@ def write_whole(path: Path, text: str) -> None:
 
     Raises FairtrialError if the disk does not take it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
@@ -86,10 +88,16 @@ def write_whole(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        hint = "free some disk space; finished cells are kept"
-        message = f"cannot write: {error.strerror}"
-        raise FairtrialError(message, where=str(path), hint=hint) from error
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> FairtrialError:
+    known = of_system(error)
+    hint = known.hint if known else "free some disk space"
+    message = f"cannot write: {error.strerror}"
+    return FairtrialError(message, where=str(path), hint=f"{hint}; finished cells are kept")
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -137,14 +145,13 @@ class RunStore:
 
     def begin(self, cell: Cell) -> AttemptFolder:
         """A fresh folder for the cell's next attempt; it is `.partial` until `finish`."""
-        number = len(self._attempts(cell.id)) + 1
+        # Counted, one that somebody removed would have the next begin in a folder that is there.
+        number = max(map(_attempt_number, self._attempts(cell.id)), default=0) + 1
         path = self.cell_folder(cell.id) / f"attempt-{number}{PARTIAL}"
         try:
             path.mkdir(parents=True)
         except OSError as error:
-            message = f"cannot write: {error.strerror}"
-            hint = "free some disk space"
-            raise FairtrialError(message, where=str(path), hint=hint) from error
+            raise _cannot_write(path, error) from error
         return AttemptFolder(path=path, number=number)
 
     def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
@@ -178,7 +185,9 @@ class RunStore:
         folder = self.cell_folder(cell_id)
         if not folder.is_dir():
             return []
-        return sorted(folder.glob("attempt-*"), key=_attempt_number)
+        # A copy that somebody made (`attempt-1.bak`) is no attempt.
+        attempts = filter(_is_attempt, folder.iterdir())
+        return sorted(attempts, key=_attempt_number)
 
     def cell_folder(self, cell_id: str) -> Path:
         return self.folder / "cells" / cell_id
@@ -211,6 +220,10 @@ class RunStore:
 
     def write_scorecard(self, card: Scorecard) -> None:
         write_record(self.cell_folder(card.cell_id) / "scorecard.json", card)
+
+
+def _is_attempt(folder: Path) -> bool:
+    return _ATTEMPT.fullmatch(folder.name) is not None and folder.is_dir()
 
 
 def _attempt_number(folder: Path) -> int:

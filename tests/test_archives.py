@@ -25,7 +25,7 @@ from runner.archives import check_path, download, npm_in_container, read_archive
 from runner.errors import SourceError
 from runner.records import NpmSource, PypiSource
 from runner.sandbox.builder import BuilderEnv
-from runner.sandbox.engine import owner_label
+from runner.sandbox.engine import owner_labels
 
 Entry = tuple[str, bytes] | tarfile.TarInfo
 
@@ -401,7 +401,7 @@ def test_where_the_machine_has_no_npm_the_base_image_lends_its_own(
     ):  # had, and refused: the digest above is made up
         download(source, tmp_path, npm=npm_in_container(engine, base_image, builder_env))
     assert contents(tmp_path / "package.tgz")["package.json"]
-    (key, value) = next(iter(owner_label().items()))
+    (key, value) = next(iter(owner_labels(60).items()))
     mine = engine.api.containers(
         all=True, filters={"label": ["fairtrial=builder", f"{key}={value}"]}
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Coroutine, Sequence
 
+from runner.interrupts import instead
 from runner.prepared import PreparedRun
 from runner.protocols import Progress
 from runner.records import Cell
@@ -46,17 +46,22 @@ class Local:
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:
-    """Run it to its end; SIGINT and SIGTERM cancel it in order and end in KeyboardInterrupt.
+    """Run it to its end; a signal (interrupts.py) cancels it in order: KeyboardInterrupt.
 
     In order: cells under way are recorded, their containers removed. Raises the first failure
     itself, out of its group.
     """
 
     async def main() -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        await work
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if task is not None:
+                # From a signal's handler: the loop may be asleep.
+                loop.call_soon_threadsafe(task.cancel)
+
+        with instead(stop):
+            await work
 
     try:
         asyncio.run(main())

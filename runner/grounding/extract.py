@@ -19,7 +19,7 @@ from runner.grounding.mentions import Mention
 from runner.grounding.tables import is_rule, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
 
-_FENCE = re.compile(r"[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)\Z")
+_FENCE = re.compile(r"[ \t>]*+(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^`\n]*)\Z")
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")  # - x, 1. x, 2) x
 _JSON_START = re.compile(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
 from runner.grounding.mentions import Cite, Mention, Tie, mentions_of
-from runner.grounding.naming import Span
+from runner.grounding.naming import Span, span_before
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import (
     ADJACENT,
@@ -80,6 +79,12 @@ class _Reader:
         self.text = masked.text
         self.spans = masked.spans
         self.cites = masked.cites
+        self.listed: Cite | None = None
+        """The last citation with lines; `sure`: the last of them that is no guess. Looked for each
+        time, they would take quadratic time."""
+        self.sure: Cite | None = None
+        for cite in masked.cites:
+            self._note(cite)
 
     def read(self) -> Reading:
         self._find_cites()
@@ -151,7 +156,7 @@ class _Reader:
         if direct:
             lines = intervals(direct["list"])
             close = direct.end()
-        self.cites.append(Cite(begin=begin, close=close, path=path, lines=lines, named=True))
+        self._cite(Cite(begin=begin, close=close, path=path, lines=lines, named=True))
         if direct:
             return self._cite_next(path, close)
         return close
@@ -161,8 +166,18 @@ class _Reader:
         while following := NEXT.match(self.text, close):
             begin, close = following.start("list"), following.end()
             lines = intervals(following["list"])
-            self.cites.append(Cite(begin=begin, close=close, path=path, lines=lines))
+            self._cite(Cite(begin=begin, close=close, path=path, lines=lines))
         return close
+
+    def _cite(self, cite: Cite) -> None:
+        self.cites.append(cite)
+        self._note(cite)
+
+    def _note(self, cite: Cite) -> None:
+        if cite.lines:
+            self.listed = cite
+            if not cite.guess:
+                self.sure = cite
 
     def _name(self, path: str, end: int) -> None:
         self.paths.append(path)
@@ -185,7 +200,7 @@ class _Reader:
         """Lines that had no file yet take the one that follows in their sentence."""
         for cite in self.pending:
             if self._one_sentence(cite.close, begin):
-                self.cites.append(replace(cite, path=path))
+                self._cite(replace(cite, path=path))
         self.pending = []
 
     def _one_sentence(self, begin: int, end: int) -> bool:
@@ -199,11 +214,12 @@ class _Reader:
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         if self._completes_last(cite):
             self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
+            self._note(self.cites[-1])
             return cite.close
         with_path = self._with_path_after(cite)
         if with_path:
             self._name(with_path.path, with_path.close)
-            self.cites.append(with_path)
+            self._cite(with_path)
             return with_path.close
         self._bind(cite)
         return cite.close
@@ -247,7 +263,7 @@ class _Reader:
         tied: Tie = "context"
         if self.paths and self._one_sentence(self.path_end, cite.begin):
             tied = "sentence"
-        self.cites.append(replace(cite, path=path, tied=tied, others=self._candidates()))
+        self._cite(replace(cite, path=path, tied=tied, others=self._candidates()))
 
     def _path_above(self) -> str | None:
         if self.paths:
@@ -263,19 +279,22 @@ class _Reader:
         before = self._before(event, 24).lower()
         if any(word in before for word in _PORT_WORDS) or not self._path_above():
             return
-        if any(_is_longer(span, begin, close) for span in self.spans):
+        span = span_before(self.spans, begin)
+        if span and _is_longer(span, begin, close):
             return
         self._bind(Cite(begin=begin, close=close, path="", lines=intervals(event["bare"])))
 
     def _take_ticked(self, event: re.Match[str]) -> None:
         """A number in backticks continues a list of lines: "`a.py:83`, `153`"."""
         begin, close = event.span()
-        last = self._last_in_sentence(begin, guesses=True)
-        if last is None or not CHAIN.match(self.text[last.close : begin]):
+        last = self.listed
+        if last is None or not self._one_sentence(last.close, begin):
+            return
+        if not CHAIN.match(self.text[last.close : begin]):
             return
         lines = intervals(event["ticked"])
         cite = replace(last, begin=begin, close=close, lines=lines, symbol=None, named=False)
-        self.cites.append(cite)
+        self._cite(cite)
 
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""
@@ -283,7 +302,8 @@ class _Reader:
         if path is None or not self._may_be_lines(event):
             return
         several = "," in event["parens"]
-        in_list = not several and self._last_in_sentence(event.start(), guesses=False)
+        sure = self.sure
+        in_list = not several and sure and self._one_sentence(sure.close, event.start())
         cite = Cite(
             begin=event.start(),
             close=event.end(),
@@ -293,7 +313,7 @@ class _Reader:
             others=self._candidates(),
             guess=not in_list,
         )
-        self.cites.append(cite)
+        self._cite(cite)
 
     def _may_be_lines(self, event: re.Match[str]) -> bool:
         """`f` (42) may; "not found (404)" and "the loop (42)" count something else."""
@@ -301,21 +321,6 @@ class _Reader:
         if int(first) in HTTP_CODES:
             return False
         return "," in event["parens"] or bool(NAMED_BEFORE.search(self._before(event, 90)))
-
-    def _last_in_sentence(self, at: int, *, guesses: bool) -> Cite | None:
-        """The last citation with lines, if it is of the sentence that goes on at `at`.
-
-        `guesses` says whether a guessed one will do.
-        """
-        last = next(self._backwards(guesses=guesses), None)
-        if last is None or not self._one_sentence(last.close, at):
-            return None
-        return last
-
-    def _backwards(self, *, guesses: bool) -> Iterator[Cite]:
-        for cite in reversed(self.cites):
-            if cite.lines and (guesses or not cite.guess):
-                yield cite
 
 
 def _is_longer(span: Span, begin: int, close: int) -> bool:

@@ -69,6 +69,8 @@ _NUMBERS = re.compile(
     """,
     re.X,
 )
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""`\\ud83d` with no second half is JSON, and is no text that a result could be written with."""
 _DEEPEST = 60
 """Levels of nesting that are read; a deeper one is no answer, and would end in a RecursionError."""
 
@@ -108,7 +110,21 @@ def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list
         return None
     if not isinstance(value, list):
         return None
-    return list(_walk(value, _Here(index, inherited, None, 0)))
+    mentions = list(_walk(value, _Here(index, inherited, None, 0)))
+    if _HALF.search(text):
+        return list(map(_in_whole_characters, mentions))
+    return mentions
+
+
+def _in_whole_characters(mention: Mention) -> Mention:
+    symbol = mention.symbol and _whole(mention.symbol)
+    return replace(
+        mention, written=_whole(mention.written), path=_whole(mention.path), symbol=symbol
+    )
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _walk(value: Any, here: _Here) -> Iterator[Mention]:

@@ -214,13 +214,13 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> str | None
 
 def _before_own_span(text: str, at: int, spans: list[Span]) -> int:
     """`src/app.py:42` alone in its backticks: its symbol is named before them."""
-    own = _span_before(spans, at)
+    own = span_before(spans, at)
     if own and at < own.end and not text[own.begin + 1 : at].strip():
         return own.begin
     return at
 
 
-def _span_before(spans: list[Span], at: int) -> Span | None:
+def span_before(spans: list[Span], at: int) -> Span | None:
     """The last span that begins before `at`."""
     place = bisect.bisect_left(spans, (at, -1))
     if place == 0:
@@ -230,7 +230,7 @@ def _span_before(spans: list[Span], at: int) -> Span | None:
 
 def _last_span(text: str, low: int, at: int, spans: list[Span]) -> _Named:
     """The last code span that ends before `at`, and its symbol; no symbol if there is none."""
-    span = _span_before(spans, at)
+    span = span_before(spans, at)
     if span and at < span.end:
         # `foo src/app.py:42`: only words of the same span.
         low = max(low, span.begin + 1)
@@ -276,7 +276,7 @@ def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> str | None
     In the citation's own code span, only a declaration counts.
     """
     high = _line_end(text, at, min(high, at + _LOOK_AHEAD))
-    own = _span_before(spans, at)
+    own = span_before(spans, at)
     if own and at < own.end - 1:
         return _declared_in(text[at : own.end - 1].strip())
     gap = _AFTER.match(text, at, high)

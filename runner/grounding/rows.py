@@ -51,15 +51,16 @@ def _shown(text: str) -> str:
 
 _NAME = r"[\w@.+\-]+"
 _PATH = rf"(?:{_NAME}/)*{_NAME}\.[A-Za-z][A-Za-z0-9]{{0,7}}"
-_LOCATED = re.compile(
-    rf"""
+_PLACE = rf"""
     (?P<path>/?{_PATH})
-    [:\#]L?(?P<line>\d+)             # a.py:12  a.py#L12
+    [:\#]L?(?P<line>\d{{1,9}})(?!\d)   # a.py:12  a.py#L12
     (?:[:\-]\d+)?                    # a.py:12:8, a column; a.py:12-20, a last line
     (?:[:\-](?P<text>[^\n]*))?       # a.py:12:def f():
-    """,
-    re.VERBOSE,
-)
+"""
+_HERE = re.compile(_PLACE, re.VERBOSE)
+# Nowhere inside a path: tried from each of its characters, a line of nothing else would take
+# quadratic time.
+_LOCATED = re.compile(rf"(?<![\w@.+\-])(?<![\w@.+\-]/){_PLACE}", re.VERBOSE)
 _NAMES_FILE = re.compile(
     rf"""
     (?:^|[\s"'`(\[:*\#])             # ## src/a.py
@@ -98,10 +99,18 @@ def _text_rows(text: str, path: str = "") -> Iterator[Row]:
 
 
 def _located_rows(line: str) -> Iterator[Row]:
-    for match in _LOCATED.finditer(line):
+    for match in _places(line):
         # A place without text of its own, as in a list of callers: the line around it says why.
         text = (match["text"] or line).strip("\r")
         yield Row(path=_relative(match["path"]), line=int(match["line"]), text=_shown(text))
+
+
+def _places(line: str) -> Iterator[re.Match[str]]:
+    """Every place of a line; the next may begin where one ends (`a.py:12b.py:3`)."""
+    match = _LOCATED.search(line)
+    while match:
+        yield match
+        match = _HERE.match(line, match.end()) or _LOCATED.search(line, match.end())
 
 
 # --- JSON -----------------------------------------------------------------------------------

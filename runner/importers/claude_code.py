@@ -2,7 +2,8 @@
 
 `--output-format stream-json`: JSON Lines, or a JSON array of the same events. The answer is the
 assistant's prose, per user prompt. A subagent's prose (a sidechain) is talk between machines and
-is left out, as are thinking, tool input and tool output.
+is left out, as are thinking, tool input and tool output. What is written otherwise than Claude Code
+writes it is passed over, and a note at the end says how often.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from runner.records import (
     Usage,
 )
 
+_TOO_MANY = 10**15
+"""Tokens: more than any conversation had; NaN and infinity are no fewer."""
 Line = Mapping[str, Any]
 """One event as Claude Code writes it."""
 
@@ -44,7 +47,11 @@ _STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
 
 def read_transcript(path: Path) -> tuple[Event, ...]:
     """A Claude Code transcript as our events. Raises FairtrialError if it is none."""
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise FairtrialError(message, where=str(path), hint="give a transcript's path") from error
     lines = list(json_objects(text))
     if not text.lstrip().startswith(("{", "[")) or not lines or not is_claude_code(lines[0]):
         hint = "record one with --output-format stream-json --verbose"
@@ -54,7 +61,7 @@ def read_transcript(path: Path) -> tuple[Event, ...]:
 
 def is_claude_code(line: Line) -> bool:
     """Is this an event of Claude Code?"""
-    return line.get("type") in _TYPES and not _MARKS.isdisjoint(line)
+    return _text(line.get("type")) in _TYPES and not _MARKS.isdisjoint(line)
 
 
 def json_objects(text: str) -> Iterator[Line]:
@@ -96,6 +103,8 @@ def events_in(lines: Iterable[Line]) -> Iterator[Event]:
     reader = _Reader()
     for line in filterfalse(_is_of_subagent, lines):
         yield from reader.read(line)
+    if reader.passed_over:
+        yield Note(text=f"{reader.passed_over} parts that no transcript has were passed over")
 
 
 def _is_of_subagent(line: Line) -> bool:
@@ -112,6 +121,8 @@ class _Reader:
         self.step = 0
         self.counted: set[str] = set()
         """Messages whose usage was counted."""
+        self.passed_over = 0
+        """Parts that are not as Claude Code writes them."""
         self._begin_step()
 
     def _begin_step(self) -> None:
@@ -130,44 +141,73 @@ class _Reader:
     def read(self, line: Line) -> Iterator[Event]:
         match line.get("type"):
             case "assistant":
-                yield from self._assistant(line.get("message") or {})
+                yield from self._assistant(self._message(line))
             case "user":
                 yield from self._user(line)
             case "result":
                 yield from self._result(line)
+
+    def _message(self, line: Line) -> Line:
+        """A message that is a text or a list alone is its content."""
+        message = line.get("message")
+        if isinstance(message, dict):
+            return message
+        return {"content": message}
+
+    def _blocks(self, message: Line) -> list[Line]:
+        """A message's content; a plain text is a block, as the whole of it or as an item."""
+        content = message.get("content")
+        if not isinstance(content, list):
+            content = [content]
+        blocks: list[Line] = []
+        for item in content:
+            if isinstance(item, dict):
+                blocks.append(item)
+            elif isinstance(item, str):
+                blocks.append({"type": "text", "text": item})
+            elif item is not None:
+                self.passed_over += 1
+        return blocks
 
     # what the assistant says and does
 
     def _assistant(self, message: Line) -> Iterator[Event]:
         self._go_on()
         # One message comes in several lines, a block each, and every line repeats its usage.
-        if message.get("id") != self.message or self.turn < 0:
-            self.message = str(message.get("id"))
+        name = _text(message.get("id"))
+        if name != self.message or self.turn < 0:
+            self.message = name
             self.turn += 1
-        for block in _blocks(message):
+        for block in self._blocks(message):
             yield from self._block(block)
-        if message.get("usage") and self.message not in self.counted:
+        usage = message.get("usage")
+        if isinstance(usage, dict) and usage and self.message not in self.counted:
             self.counted.add(self.message)
-            yield self._usage(message["usage"])
+            yield self._usage(usage)
+        elif usage and not isinstance(usage, dict):
+            self.passed_over += 1
 
     def _block(self, block: Line) -> Iterator[Event]:
         kind = block.get("type")
-        text = block.get("text") or block.get("thinking") or ""
-        if kind == "text" and isinstance(text, str) and text:
+        said = block.get("text") or block.get("thinking") or ""
+        text = _text(said)
+        if kind == "text" and text:
             self.prose.append(text)
             yield Prose(step=self.step, turn=self.turn, text=text)
         elif kind == "thinking" and text:
             yield Thinking(step=self.step, turn=self.turn, text=text)
         elif kind == "tool_use":
             yield self._tool_call(block)
+        elif not isinstance(said, str):
+            self.passed_over += 1
 
     def _tool_call(self, block: Line) -> ToolCall:
-        tool = str(block.get("name"))
+        tool = _text(block.get("name"))
         arguments = block.get("input")
         return ToolCall(
             step=self.step,
             turn=self.turn,
-            call_id=str(block.get("id")),
+            call_id=_text(block.get("id")),
             origin="server" if tool.startswith("mcp__") else "shell",
             tool=tool,
             arguments=arguments if isinstance(arguments, dict) else {},
@@ -187,7 +227,7 @@ class _Reader:
     # what the user and the tools say
 
     def _user(self, line: Line) -> Iterator[Event]:
-        blocks = _blocks(line.get("message") or {})
+        blocks = self._blocks(self._message(line))
         results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
             yield self._tool_result(block)
@@ -205,7 +245,7 @@ class _Reader:
         return ToolResult(
             step=self.step,
             turn=max(0, self.turn),
-            call_id=str(block.get("tool_use_id")),
+            call_id=_text(block.get("tool_use_id")),
             text=text,
             is_error=bool(block.get("is_error")),
             size_chars=len(text),
@@ -217,14 +257,14 @@ class _Reader:
     # how it ends
 
     def _result(self, line: Line) -> Iterator[Event]:
-        final = line.get("result")
-        if isinstance(final, str) and final.strip() and not self._repeats(final):
+        final = _text(line.get("result"))
+        if final.strip() and not self._repeats(final):
             self._go_on()
             yield Prose(step=self.step, turn=max(0, self.turn), text=final)
         stop: Literal["end", "max_tokens", "refusal", "cut"]
-        stop = _STOPS.get(str(line.get("stop_reason")), "end")
+        stop = _STOPS.get(_text(line.get("stop_reason")), "end")
         if line.get("is_error"):
-            yield Note(text=f"Claude Code ended with {line.get('subtype')}")
+            yield Note(text=f"Claude Code ended with {_text(line.get('subtype'))}")
             stop = "cut"
         if not self.has_ended:
             yield StepEnd(step=self.step, stop=stop)
@@ -240,30 +280,33 @@ def _is_reminder(line: Line) -> bool:
     return bool(line.get("isMeta") or line.get("isSynthetic"))
 
 
-def _blocks(message: Line) -> list[Line]:
-    """A message's content; a plain text is one block."""
-    content = message.get("content")
-    if isinstance(content, list):
-        return list(_objects(content))
-    return [{"type": "text", "text": content}]
-
-
 def _spoken(blocks: Iterable[Line]) -> str:
     texts = []
     for block in blocks:
-        if block.get("type") == "text" and block.get("text"):
-            texts.append(str(block["text"]))
+        text = _text(block.get("text"))
+        if block.get("type") == "text" and text:
+            texts.append(text)
     return "\n".join(texts)
 
 
 def _result_text(content: object) -> str:
     """What a tool's result holds as text; images and other parts are empty lines."""
-    if isinstance(content, str):
-        return content
     if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in _objects(content))
-    return ""
+        return "\n".join(_text(part.get("text")) for part in _objects(content))
+    return _text(content)
+
+
+def _text(value: object) -> str:
+    """Empty for anything but a text."""
+    if not isinstance(value, str):
+        return ""
+    # Half a surrogate pair (`"\ud83d"`) is JSON, and is no text that UTF-8 could hold.
+    return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _count(usage: Line, key: str) -> int:
-    return max(0, int(usage.get(key) or 0))
+    """0 for anything but a number of tokens."""
+    value = usage.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _TOO_MANY:
+        return 0
+    return int(value)

@@ -74,7 +74,8 @@ def _kind_of(data: bytes) -> Kind:
     first = next(json_objects(data.decode("utf-8", "replace")), None)
     if first is None:
         return "text"
-    if first.get("type") in _OUR_EVENTS and _NOT_OURS.isdisjoint(first):
+    kind = first.get("type")
+    if isinstance(kind, str) and kind in _OUR_EVENTS and _NOT_OURS.isdisjoint(first):
         return "transcript"
     if is_claude_code(first):
         return "claude_code"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -122,7 +122,7 @@ _CLAUSE_END = re.compile(
     r"[.,;:()\n—–]\s|[;()—–]"  # "it does not raise; `deliver` appends"
     r"|\bbut\b|\band\b|\bso\b|\bunless\b|\buntil\b"
 )
-_REACH = re.compile(r"(?:\s*\S+){0,5}")
+_REACH = re.compile(r"(?:\s*\S{1,200}){0,5}")
 """The words after a negation that it can deny."""
 
 
@@ -144,32 +144,45 @@ def _negated(fact: Fact, own: Texts, spans: Sequence[dict[int, list[Span]]]) -> 
 
 def _is_negated(text: str, groups: Sequence[Sequence[Span]]) -> bool:
     """Is every match of some group within reach of a negation that is not itself part of a term?"""
-    zones = list(_denied_zones(text, list(chain.from_iterable(groups))))
+    zones = _Union(_denied_zones(text, _Union(chain.from_iterable(groups))))
     return any(_all_start_in(zones, group) for group in groups)
 
 
-def _denied_zones(text: str, terms: Sequence[Span]) -> Iterator[Span]:
+def _denied_zones(text: str, terms: _Union) -> Iterator[Span]:
     for cue in _NEGATION.finditer(text):
         # The term `not caught` asks for its negation.
-        if not _starts_in(terms, cue.start()):
+        if cue.start() not in terms:
             yield cue.end(), _reach(text, cue.end())
 
 
-def _all_start_in(zones: Sequence[Span], spans: Sequence[Span]) -> bool:
-    return all(_starts_in(zones, start) for start, _ in spans)
+def _all_start_in(zones: _Union, spans: Sequence[Span]) -> bool:
+    return all(start in zones for start, _ in spans)
 
 
-def _starts_in(zones: Sequence[Span], start: int) -> bool:
-    return any(low <= start < high for low, high in zones)
+class _Union:
+    """The characters that any of some spans holds: each one asked about in turn, a sentence of
+    nothing but terms and negations would take quadratic time."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._spans: list[Span] = []
+        for low, high in sorted(spans):
+            last_low, last_high = self._spans[-1] if self._spans else (low, low)
+            if self._spans and low <= last_high:
+                self._spans[-1] = last_low, max(high, last_high)
+            else:
+                self._spans.append((low, high))
+
+    def __contains__(self, at: int) -> bool:
+        place = bisect.bisect_left(self._spans, (at + 1, 0)) - 1
+        return place >= 0 and at < self._spans[place][1]
 
 
 def _reach(text: str, start: int) -> int:
     """Where what a negation denies ends: after five words, or with its clause."""
     words = _REACH.match(text, start)
-    clause = _CLAUSE_END.search(text, start)
-    ends = [len(text)]
-    if words:
-        ends.append(words.end())
+    end = words.end() if words else start
+    # A clause may end behind the last word, with a blank.
+    clause = _CLAUSE_END.search(text, start, end + 2)
     if clause:
-        ends.append(clause.start())
-    return min(ends)
+        return min(end, clause.start())
+    return end

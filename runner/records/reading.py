@@ -105,7 +105,10 @@ def parse_yaml(text: str, record: type[R], *, where: str) -> R:
 
 def load_json(text: str) -> Any:
     """JSON text as plain values. Raises ValueError if it is not JSON or gives a key twice."""
-    return json.loads(text, object_pairs_hook=_unique_keys)
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runner.errors import EngineError, LockError
 from runner.protocols import Log
-from runner.records import Sha256, digest_of
+from runner.records import Sha256, digest_of, load_json
 from runner.sandbox.base_build import BasePins, build_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine, engine_faults
@@ -86,7 +86,7 @@ def _drifted(what: str) -> LockError:
 
 def _read_images_lock(root: Path) -> BasePins:
     try:
-        return BasePins.model_validate(json.loads((root / LOCK).read_text())["base"])
+        return BasePins.model_validate(load_json((root / LOCK).read_text())["base"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LockError(f"cannot be read: {error}", where=LOCK, hint="run `just lock`") from error
 

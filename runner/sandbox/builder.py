@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from runner.errors import SandboxError
+from runner.interrupts import held
 from runner.sandbox.engine import (
+    DEADLINE_LABEL,
     LABEL,
     OWNER_LABEL,
-    TIMEOUT_SEC,
     Engine,
     absent_ok,
     conflict_ok,
-    owner_is_gone,
-    owner_label,
+    is_abandoned,
+    owner_labels,
     remove_container,
 )
 from runner.sandbox.places import INSTALL
@@ -54,6 +56,10 @@ _NAME_POLL_SEC = 0.5
 _NAME_WAIT_SEC = 3600
 """Longer than any build may take; past it, the engine's own error says which container is there."""
 ROOT = "0"
+DEADLINE_SEC = 2400
+"""A builder ends itself then, and the engine removes it: a killed runner leaks none for ever."""
+_TIMED_OUT = (124, 137)
+"""What `timeout` ends in: by SIGTERM, by SIGKILL."""
 
 
 # --- what the host lends it ---------------------------------------------------------------------
@@ -185,24 +191,45 @@ class BuilderSpec:
 class Builder:
     """One builder container. Made by `open_builder`, gone when that ends."""
 
-    def __init__(self, engine: Engine, container_id: str) -> None:
-        self._engine, self.id = engine, container_id
+    def __init__(self, engine: Engine, container_id: str, spec: BuilderSpec) -> None:
+        self._engine, self.id, self._spec = engine, container_id, spec
+        self._stdout = self._stderr = b""
 
     def put(self, tar: IO[bytes] | bytes) -> None:
         """Unpack a tar at the root. The container need not run."""
         self._engine.api.put_archive(self.id, "/", tar)
 
-    def run(self, *, deadline_sec: int = TIMEOUT_SEC) -> int:
-        """Start it and wait for its end; returns the exit code. Past the deadline it is a fault."""
-        self._engine.api.start(self.id)
-        ended = self._engine.api.wait(self.id, timeout=deadline_sec)
-        return int(ended["StatusCode"])
+    def run(self, *, deadline_sec: int = DEADLINE_SEC) -> int:
+        """Run its command to the end; returns the exit code. Past the deadline: SandboxError.
+
+        The command gets the environment, and the container none: what an engine tells of a
+        container would show everybody on it the password of a proxy or of an index.
+        """
+        api, spec = self._engine.api, self._spec
+        started = time.monotonic()
+        api.start(self.id)
+        made = api.exec_create(
+            self.id,
+            ["timeout", "--kill-after=10", str(deadline_sec), *(spec.command or [])],
+            user=spec.user,
+            environment=spec.variables(),
+        )
+        stdout, stderr = api.exec_start(made["Id"], demux=True)
+        self._stdout, self._stderr = stdout or b"", stderr or b""
+        exit_code = int(api.exec_inspect(made["Id"])["ExitCode"])
+        if exit_code in _TIMED_OUT and time.monotonic() - started >= deadline_sec:
+            raise SandboxError(f"a builder's command did not end in {deadline_sec} s")
+        return exit_code
 
     def output(self, *, last_lines: int | None = None, stderr: bool = True) -> str:
-        """What its command printed."""
-        tail: Any = "all" if last_lines is None else last_lines
-        log = self._engine.api.logs(self.id, stdout=True, stderr=stderr, tail=tail)
-        return bytes(log).decode("utf-8", "replace")
+        """What its command printed: stdout, then stderr."""
+        printed = self._stdout
+        if stderr:
+            printed += self._stderr
+        lines = printed.decode("utf-8", "replace").splitlines(keepends=True)
+        if last_lines is not None:
+            lines = lines[-last_lines:]
+        return "".join(lines)
 
     def files(self, path: str) -> list[bytes]:
         """The contents of the file at `path`, or of every file below that folder; [] if neither."""
@@ -214,7 +241,7 @@ class Builder:
     def commit(self, labels: Mapping[str, str]) -> str:
         """What it holds now as an image, which has no name yet; returns the image's id."""
         # An image inherits its container's labels, and lives longer than this process.
-        all_labels = {OWNER_LABEL: "", **labels}
+        all_labels = {OWNER_LABEL: "", DEADLINE_LABEL: "", **labels}
         changes = [f'LABEL {key}="{value}"' for key, value in all_labels.items()]
         made = self._engine.api.commit(self.id, pause=False, changes=changes)
         return str(made["Id"])
@@ -226,49 +253,62 @@ def open_builder(engine: Engine, spec: BuilderSpec) -> Iterator[Builder]:
 
     Waits as long as another living runner has one of the same name, and removes a dead one's.
     """
-    container_id = _create_when_free(engine, spec)
+    made: list[str] = []
     try:
-        yield Builder(engine, container_id)
+        _create_when_free(engine, spec, made)
+        yield Builder(engine, made[0], spec)
     finally:
-        remove_container(engine, container_id)
+        with held():
+            for container_id in made:
+                remove_container(engine, container_id)
 
 
-def _create_when_free(engine: Engine, spec: BuilderSpec) -> str:
+def _create_when_free(engine: Engine, spec: BuilderSpec, made: list[str]) -> None:
     give_up = time.monotonic() + _NAME_WAIT_SEC
     while spec.name and time.monotonic() < give_up:
         # Two builders that fill one volume would leave a mixture with a marker on it.
         with conflict_ok():
-            return _create(engine, spec)
+            _create(engine, spec, made)
+            return
         if not _remove_abandoned(engine, spec.name):
             time.sleep(_NAME_POLL_SEC)
-    return _create(engine, spec)
+    _create(engine, spec, made)
 
 
-def _create(engine: Engine, spec: BuilderSpec) -> str:
-    made = engine.api.create_container(
-        spec.image,
-        spec.command,  # type: ignore[arg-type] # the stubs miss that None is the image's own
-        name=spec.name or None,
-        user=spec.user or None,
-        environment=spec.variables(),
-        labels={LABEL: "builder", **owner_label()},
-        host_config=engine.api.create_host_config(binds=spec.binds(), **spec.limits()),
-    )
-    return str(made["Id"])
+def _create(engine: Engine, spec: BuilderSpec, made: list[str]) -> None:
+    """Adds the container's id to those made: returned, it would be lost to a signal in between."""
+    limits = engine.api.create_host_config(binds=spec.binds(), auto_remove=True, **spec.limits())
+    with held():
+        container = engine.api.create_container(
+            spec.image,
+            **_waiting(spec),
+            name=spec.name or None,
+            user=spec.user or None,
+            labels={LABEL: "builder", **owner_labels(DEADLINE_SEC)},
+            host_config=limits,
+        )
+        made.append(str(container["Id"]))
+
+
+def _waiting(spec: BuilderSpec) -> dict[str, Any]:
+    """What it does beside its command: nothing, for as long as it may be there.
+
+    Without a command it is never started, and an image made of it runs what its own image runs.
+    """
+    if spec.command is None:
+        return {}
+    return {"command": ["sleep", str(DEADLINE_SEC)], "entrypoint": []}
 
 
 def _remove_abandoned(engine: Engine, name: str) -> bool:
     """Remove the container of that name if its runner is dead. Is the name free now?"""
     with absent_ok():
         found = engine.api.inspect_container(name)
-        if not _is_abandoned(found["Config"]["Labels"] or {}):
+        labels = found["Config"]["Labels"] or {}
+        if OWNER_LABEL in labels and not is_abandoned(labels):
             return False
         remove_container(engine, found["Id"])
     return True
-
-
-def _is_abandoned(labels: Mapping[str, str]) -> bool:
-    return OWNER_LABEL not in labels or owner_is_gone(labels)
 
 
 # --- tar ----------------------------------------------------------------------------------------

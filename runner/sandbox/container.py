@@ -25,7 +25,7 @@ from runner.sandbox.engine import (
     Engine,
     absent_ok,
     engine_faults,
-    owner_label,
+    owner_labels,
     remove_container,
 )
 from runner.sandbox.places import (
@@ -168,7 +168,7 @@ def _create(engine: Engine, spec: ContainerSpec) -> str:
         command=["sleep", str(spec.deadline_sec)],
         entrypoint=[],
         host_config=_host_config(engine, spec),
-        labels={LABEL: "cell", **owner_label(), **spec.labels},
+        labels={LABEL: "cell", **owner_labels(spec.deadline_sec), **spec.labels},
         hostname="cell",
         **_PROCESS,
     )

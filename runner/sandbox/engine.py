@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ LABEL = "fairtrial"
 """On every container, volume and image of ours; its value says what the thing is for."""
 OWNER_LABEL = f"{LABEL}.owner"
 """On a container that outlives nobody: which process made it."""
+DEADLINE_LABEL = f"{LABEL}.deadline"
+"""On the same: when nobody needs it any more, in Unix seconds, wherever its process is."""
+DEADLINE_GRACE_SEC = 600
+"""Clocks differ, and a container is made some time before it starts."""
 TIMEOUT_SEC = 600
 
 
@@ -136,10 +141,15 @@ def create_volume(engine: Engine, name: str, purpose: str) -> None:
     engine.api.create_volume(name, labels={LABEL: purpose})
 
 
-def owner_label() -> dict[str, str]:
-    """Names this process, so that what it leaves behind when it is killed can be told as such."""
+def owner_labels(deadline_sec: int) -> dict[str, str]:
+    """Name this process, and when its thing is due to end by itself, in seconds from now.
+
+    By them, what a killed process leaves behind can be told as such.
+    """
     pid = os.getpid()
-    return {OWNER_LABEL: f"{socket.gethostname()}:{pid}:{_start_tick(pid)}"}
+    due = int(time.time()) + deadline_sec + DEADLINE_GRACE_SEC
+    owner = f"{socket.gethostname()}:{pid}:{_start_tick(pid)}"
+    return {OWNER_LABEL: owner, DEADLINE_LABEL: str(due)}
 
 
 def _start_tick(pid: int) -> str:
@@ -159,15 +169,21 @@ def owner_is_gone(labels: Mapping[str, str]) -> bool:
     return was_here and _start_tick(int(pid)) != start_tick
 
 
-def sweep(engine: Engine, *, run: str | None = None) -> int:
-    """Remove the cells that killed runners left; returns how many.
+def is_abandoned(labels: Mapping[str, str]) -> bool:
+    """Is its owner dead, or its deadline past? A living runner's is neither, on any checkout."""
+    due = labels.get(DEADLINE_LABEL, "")
+    return owner_is_gone(labels) or (due.isdigit() and int(due) < time.time())
 
-    Every cell of `run` (whose lock the caller has), and every cell whose owner is gone.
+
+def sweep(engine: Engine, *, run: str | None = None) -> int:
+    """Remove the containers (cells, builders) that killed runners left; returns how many.
+
+    Every cell of `run` (whose lock the caller has), and everything that is abandoned.
     """
     removed = 0
-    for item in engine.api.containers(all=True, filters={"label": f"{LABEL}=cell"}):
+    for item in engine.api.containers(all=True, filters={"label": LABEL}):
         labels = item.get("Labels") or {}
-        if _is_of_run(labels, run) or owner_is_gone(labels):
+        if _is_of_run(labels, run) or is_abandoned(labels):
             remove_container(engine, item["Id"])
             removed += 1
     return removed

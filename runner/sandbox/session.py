@@ -301,7 +301,8 @@ def _stray_lines(log: ServerLog) -> str:
 async def _gone(connection: Connection, log: ServerLog, when: str) -> ServerError:
     """Raises SandboxError if it was a fault of ours, OutOfMemory if the agent's."""
     reason = log.ended
-    if log.ended == STREAM_ENDED:
+    # Given up by us for what it sent, it is to blame whatever became of its process.
+    if reason == STREAM_ENDED:
         reason = await connection.how_it_ended()
     return ServerError(
         f"the server ended {when} ({reason}){_last_words(log)}",

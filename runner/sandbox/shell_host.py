@@ -183,8 +183,12 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         said = {"id": request["id"], **answer(request, alone=alone)}
-        sys.stdout.write(json.dumps(said) + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(json.dumps(said) + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The engine has hung up. Any other code would be taken for a command's doing.
+            os._exit(0)
 
 
 if __name__ == "__main__":

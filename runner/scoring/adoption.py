@@ -6,6 +6,7 @@ It is the weighted sum of the parts in `ADOPTION` (DESIGN.md, Scores). A new par
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 import shlex
@@ -104,16 +105,14 @@ _MAX_DEPTH = 4
 
 _HERE_DOCUMENT = re.compile(
     r"""
-    <<-?\s*              # `<<` or `<<-`
+    <<-?\s*               # `<<` or `<<-`
     (['"]?) (\w+) \1     # the mark that ends it: `EOF`, `'EOF'`, `"EOF"`
-    ([^\n]*) \n          # what follows on the line: ` > notes.txt`, ` | bash`
-    .*?                  # the document
-    \n \s* \2 [ \t]*     # the mark again, on a line of its own
-    (?=\n|\Z)
     """,
-    re.DOTALL | re.VERBOSE,
+    re.VERBOSE,
 )
-_FED_TO_A_SHELL = re.compile(r"\b(?:bash|sh|dash|zsh)\b[^\n|;]*<<")
+_MARK = re.compile(r"\n[^\S\n]*(\w+)[ \t]*(?=\n|\Z)")
+"""A line of one word alone, with the line end before it: where a here-document may end."""
+_SHELL_WORD = re.compile(r"\b(?:bash|sh|dash|zsh)\b")
 _SUBSTITUTION = re.compile(
     r"""
       \$\( ([^()]*) \)   # $(rg -l name)
@@ -142,12 +141,64 @@ def runs_search(command: str, depth: int = 0) -> bool:
     """
     if depth > _MAX_DEPTH:
         return False
-    if not _FED_TO_A_SHELL.search(command):
+    if not _is_fed_to_a_shell(command):
         # A script that is only written to a file is text: `cat <<EOF > find.sh` searches nothing.
-        command = _HERE_DOCUMENT.sub(r" \3 ", command)
+        command = _without_here_documents(command)
     if any(runs_search(text, depth + 1) for text in _substitutions(command)):
         return True
     return any(_is_search(words, depth) for words in _commands(command))
+
+
+def _is_fed_to_a_shell(command: str) -> bool:
+    """`bash <<EOF`: the document is a script that runs."""
+    for part in re.split(r"[\n|;]", command):
+        shell = _SHELL_WORD.search(part)
+        if shell and part.find("<<", shell.end()) >= 0:
+            return True
+    return False
+
+
+def _without_here_documents(command: str) -> str:
+    """The command with each document left out: only the rest of the line it begins on stays."""
+    if "<<" not in command:
+        return command
+    documents = _Documents(command)
+    kept, at = [], 0
+    while begin := _HERE_DOCUMENT.search(command, at):
+        line_end = documents.line_end(begin.end())
+        end = documents.end(begin[2], line_end)
+        if end is None:
+            kept.append(command[at : begin.end()])
+            at = begin.end()
+        else:
+            kept += (command[at : begin.start()], f" {command[begin.end() : line_end]} ")
+            at = end
+    return "".join([*kept, command[at:]])
+
+
+class _Documents:
+    """Where the lines of a command end, and the marks of its here-documents stand.
+
+    Looked for anew behind each `<<`, a command of nothing else would take quadratic time.
+    """
+
+    def __init__(self, command: str) -> None:
+        self._line_ends = [found.start() for found in re.finditer(r"\n", command)]
+        self._line_ends.append(len(command))
+        self._marks: dict[str, list[tuple[int, int]]] = {}
+        for mark in _MARK.finditer(command):
+            self._marks.setdefault(mark[1], []).append(mark.span())
+
+    def line_end(self, at: int) -> int:
+        return self._line_ends[bisect.bisect_left(self._line_ends, at)]
+
+    def end(self, mark: str, line_end: int) -> int | None:
+        """Behind the mark that ends the document that begins below `line_end`, if there is one."""
+        marks = self._marks.get(mark, [])
+        following = bisect.bisect_left(marks, (line_end + 1, 0))
+        if following == len(marks):
+            return None
+        return marks[following][1]
 
 
 def _substitutions(command: str) -> Iterator[str]:

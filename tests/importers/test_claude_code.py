@@ -11,7 +11,7 @@ import pytest
 from runner.errors import FairtrialError
 from runner.importers.claude_code import read_transcript
 from runner.importers.texts import read_text
-from runner.records import Prompt, Prose, StepEnd, ToolCall, ToolResult, Usage
+from runner.records import Note, Prompt, Prose, StepEnd, ToolCall, ToolResult, Usage
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"
 
@@ -200,3 +200,63 @@ def test_every_published_transcript_is_read() -> None:
         read = read_text(path)
         assert read.kind == "claude_code"
         assert all(len(text) > 1000 for text in read.texts)
+
+
+def spoken(content: Any, **more: Any) -> dict[str, Any]:
+    message = {"id": "m1", "role": "assistant", "content": content, **more}
+    return {"type": "assistant", "session_id": "s", "message": message}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        spoken("a.py:1"),
+        spoken(["a.py:1"]),
+        {"type": "assistant", "session_id": "s", "message": "a.py:1"},
+        {"type": "assistant", "session_id": "s", "message": ["a.py:1"]},
+    ],
+)
+def test_prose_written_as_a_plain_string_is_read_and_not_lost(
+    tmp_path: Path, line: dict[str, Any]
+) -> None:
+    assert read_text(written(tmp_path, INIT, line)).texts == ("a.py:1",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        spoken(5),
+        spoken([5]),
+        spoken([{"type": "text", "text": {"a": 1}}]),
+        spoken([{"type": "thinking", "thinking": [1]}]),
+        spoken([], usage="much"),
+    ],
+)
+def test_what_no_transcript_has_is_passed_over_and_counted(
+    tmp_path: Path, line: dict[str, Any]
+) -> None:
+    events = read_transcript(written(tmp_path, INIT, line, said("a.py:1")))
+    assert [event.text for event in events if isinstance(event, Prose)] == ["a.py:1"]
+    assert [event.text for event in events if isinstance(event, Note)] == [
+        "1 parts that no transcript has were passed over"
+    ]
+
+
+@pytest.mark.parametrize("count", ["many", None, [1], {}, True, -1, float("nan"), 1e999, 10**400])
+def test_a_count_that_is_none_counts_as_nothing(tmp_path: Path, count: object) -> None:
+    line = spoken([], usage={"input_tokens": 6, "output_tokens": count})
+    [usage] = [e for e in read_transcript(written(tmp_path, INIT, line)) if isinstance(e, Usage)]
+    assert (usage.input_tokens, usage.output_tokens) == (6, 0)
+
+
+def test_a_type_that_is_no_text_is_no_event_and_half_a_surrogate_pair_is_no_text(
+    tmp_path: Path,
+) -> None:
+    odd = {"type": ["assistant"], "session_id": "s", "message": {}}
+    assert read_text(written(tmp_path, odd)).kind == "text"
+    assert read_text(written(tmp_path, INIT, said("a\ud800b"))).texts == ("a?b",)
+
+
+def test_a_transcript_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FairtrialError, match="cannot be read"):
+        read_transcript(tmp_path)

@@ -283,7 +283,9 @@ def two_turns(system: str, *tools: ToolSpec) -> tuple[Turn, Turn]:
         model = Offline()
         prompt = UserMessage(text="Who calls `finish_up`?")
         first = await model.turn(system, [prompt], tools, timeout_sec=1)
-        given = ToolMessage(results=(Result(call_id="call_1", text="x" * 400, is_error=False),))
+        given = ToolMessage(
+            results=(Result(call_id=first.calls[0].id, text="x" * 400, is_error=False),)
+        )
         conversation: list[Message] = [prompt, first, given]
         return first, await model.turn(system, conversation, tools, timeout_sec=1)
 

@@ -196,15 +196,19 @@ def test_a_server_that_dies_for_want_of_what_the_agent_holds_has_not_crashed(
 # --- the agent's shell --------------------------------------------------------------------------
 
 
+# While the command runs, when it ends, and when it has long ended: the shell finds out by other ways.
+@pytest.mark.parametrize("seconds", [30, 0.6, 0])
 def test_an_engine_that_hangs_up_on_the_shell_is_no_doing_of_the_agents(
-    engine: Engine, base_image: str, tmp_path: Path
+    engine: Engine, base_image: str, tmp_path: Path, seconds: float
 ) -> None:
     async def main(proxied: Engine, cut: Callable[[], int]) -> None:
         async with cell(proxied, base_image) as container:
-            work = asyncio.create_task(run(container, "sleep 30"))
+            await run(container, "true")
+            work = asyncio.create_task(run(container, f"sleep {seconds}"))
             await asyncio.sleep(0.5)
             assert await asyncio.to_thread(cut)
             await work
+            await run(container, "true")
 
     with (
         cut_engine(engine, tmp_path) as (proxy, through),

@@ -1,0 +1,94 @@
+"""Ctrl-C, SIGTERM and SIGHUP: each ends a verb in order, once.
+
+The first raises KeyboardInterrupt, or waits for the end of a `held` block; a later one changes
+nothing, so that whatever tidies up is left to do so.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _State:
+    """Of this process."""
+
+    stopping = False
+    """A signal has come."""
+    raised = False
+    """And it was acted upon."""
+    holds = 0
+    stop: Callable[[], None] | None = None
+    """What a signal does in the place of raising."""
+
+
+_STATE = _State()
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Have the signals end what is inside in KeyboardInterrupt.
+
+    One that the process was started to ignore (`nohup`) stays ignored.
+    """
+    _STATE.stopping = _STATE.raised = False
+    before = {}
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, _take)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _take(_number: int, _frame: FrameType | None) -> None:
+    if _STATE.stopping:
+        return
+    _STATE.stopping = True
+    if _STATE.stop is not None:
+        _STATE.raised = True
+        _STATE.stop()
+    elif _STATE.holds == 0:
+        _raise()
+
+
+def _raise() -> None:
+    _STATE.raised = True
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Have a signal wait until the block is left.
+
+    Without it, one that comes between the engine's answer and our note of it would leave a
+    container that nobody knows.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _STATE.holds += 1
+    try:
+        yield
+    finally:
+        _STATE.holds -= 1
+        # Also if the block failed: whoever tries it again would never see the signal.
+        if _STATE.stopping and not _STATE.raised and _STATE.holds == 0:
+            _raise()
+
+
+@contextmanager
+def instead(stop: Callable[[], None]) -> Iterator[None]:
+    """Have a signal call `stop` in the place of raising, as an event loop needs."""
+    _STATE.stop = stop
+    try:
+        yield
+    finally:
+        _STATE.stop = None

@@ -1,0 +1,90 @@
+"""Eight times the text takes about eight times the work, whatever the text repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from runner.grounding.extract import extract
+from runner.grounding.rows import rows_in
+from runner.judges import JUDGES
+from runner.scoring.adoption import runs_search
+from runner.scoring.keywords import variants
+from tests.grounding.test_extract import INDEX
+from tests.scoring import material
+
+SMALL_CHARS, TIMES = 6_000, 8
+MOST = 24
+"""Times the CPU seconds, for 8 times the text: a third of what quadratic work takes, and far above
+what a busy machine adds to linear work."""
+SLOWEST_SEC = 0.1
+"""CPU seconds for the longer text: what takes less tells no growth from noise."""
+UNITS = (
+    *("`foo` (12), ", "`x`:1 ", "`12`, ", "a.py:1, ", "src/app.py ", "src/app.py:1 (foo), "),
+    *("[x](src/app.py#L1) ", "[x](y", '{"path": "', "| a | 1 |\n", "|---|\n", "~", "```\n", "`*_"),
+    *("12-", "12-13, ", "line 1, ", "a/", "a.", "a_", "((", "[[", "\\", '"', "'", "—", "_", " "),
+    *(
+        "\n",
+        "\u00a0",
+        "日本",
+        "$(",
+        "<<E\n",
+        "not ",
+        "e.g. ",
+        "**x** ",
+        "> - x\n",
+        "# x\n",
+        "1. ",
+        "sh ",
+    ),
+    *("retry_failed/deliver/put/not/", "`foo` (a.py:3), ", "a.py:1:x "),
+)
+
+
+def _judge(text: str) -> object:
+    places = [step.must_cite for step in material.SCENARIO.steps]
+    return JUDGES["checklist"]().judge(material.RUBRIC, material.answer(text, "x").steps, places)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "extraction": lambda text: extract(text, INDEX),
+    "rows": rows_in,
+    "judge": _judge,
+    "command lines": runs_search,
+    "keywords": variants,
+}
+
+
+def _repeated(unit: str, chars: int) -> str:
+    """Below a citation, so that bare lines and numbers have a file; `foo` closes what is open."""
+    return "See src/app.py:3 " + unit * (chars // len(unit)) + " \x01`foo`."
+
+
+def _cpu_sec(read: Callable[[str], object], text: str) -> float:
+    begin = time.process_time()
+    read(text)
+    return time.process_time() - begin
+
+
+def grows_too_fast(read: Callable[[str], object], unit: str) -> bool:
+    """By the best of several tries each, so that a busy machine does not decide."""
+    small, large = _repeated(unit, SMALL_CHARS), _repeated(unit, SMALL_CHARS * TIMES)
+    for _ in range(3):
+        spent = _cpu_sec(read, large)
+        if spent < SLOWEST_SEC:
+            return False
+        if spent < MOST * min(_cpu_sec(read, small) for _ in range(3)):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_repeated_text_takes_more_than_linear_work(name: str) -> None:
+    assert [unit for unit in UNITS if grows_too_fast(READERS[name], unit)] == []
+
+
+def test_quadratic_work_is_told_as_such() -> None:
+    assert grows_too_fast(lambda text: [text.count("#", at) for at in range(len(text))], "x ")
+    assert not grows_too_fast(lambda text: [text.count("#") for _ in range(100)], "x ")
