@@ -192,7 +192,7 @@ class Peer:
         except ValueError as error:
             self.log.ended = str(error)
         except ConnectionError:
-            self.log.ended = "closed"
+            self.log.ended = STREAM_ENDED
 
     def _end(self, reader: asyncio.Task[None]) -> None:
         for future in self._pending.values():
