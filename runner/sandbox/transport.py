@@ -32,9 +32,9 @@ WASTE_PAUSE_SEC = 0.05
 STRAY_KEPT = 20
 STRAY_KEPT_CHARS = 200
 STRAY_LIMIT = 10_000
-STREAM_ENDED = "its stream ended"
 LAST_WORDS_SEC = 0.2
 METHOD_NOT_FOUND = -32601
+STREAM_ENDED = "its stream ended"
 CANCEL_SEC = 1.0
 """What telling a server of a call given up may take: it may have stopped reading."""
 
