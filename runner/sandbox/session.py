@@ -60,7 +60,10 @@ class Connection:
 
     stream: ByteStream
     how_it_ended: Callable[[int | None], Awaitable[str]]
-    """In words, from the exit code if that is known. Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's."""
+    """In words, from the exit code if that is known.
+
+    Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's.
+    """
     require_at_work: Callable[[], Awaitable[None]]
     """Raises SandboxError if no server could answer here."""
 
