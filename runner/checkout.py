@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from runner.archives import npm_in_container
-from runner.benchmarks import BENCHMARKS
+from runner.audit import Audit
 from runner.catalog import (
     HELD_OUT,
     SHELL,
@@ -27,7 +27,7 @@ from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
 from runner.protocols import Judge, Log
-from runner.records import Gate, Limits, Scorecard, ServerCard, digest_of
+from runner.records import Gate, Limits, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository, fetch_source
@@ -156,8 +156,21 @@ class Checkout:
         npm_in_container(self.engine, self.base_image, self.builder_env)(arguments, folder)
 
     def files(self, loaded: LoadedScenario) -> GitFiles:
-        repository = self.repository(loaded)
-        return GitFiles(repository.path, repository.commit)
+        # One git process a scenario, not one a cell: a run may have thousands of cells.
+        if loaded.scenario.id not in self._files:
+            repository = self.repository(loaded)
+            self._files[loaded.scenario.id] = GitFiles(repository.path, repository.commit)
+        return self._files[loaded.scenario.id]
+
+    @cached_property
+    def _files(self) -> dict[str, GitFiles]:
+        return {}
+
+    def close_files(self) -> None:
+        """End the git processes that `files` holds."""
+        while self._files:
+            _, files = self._files.popitem()
+            files.close()
 
     # --- made ready -----------------------------------------------------------------------------
 
@@ -214,9 +227,9 @@ class Checkout:
             problems = prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
 
-    def score(self, store: RunStore) -> Iterator[Scorecard]:
-        """A scorecard for every measured cell."""
-        yield from BENCHMARKS[BENCHMARK].score(store, self)
+    def audit(self, store: RunStore) -> Audit:
+        """The run's files, to be held against each other and scored."""
+        return Audit(store=store, checkout=self, benchmark=BENCHMARK)
 
     def report(self, run: LoadedRun, *, gate: Gate | None = None) -> Report:
         """`gate`: what stood in front of it; without one every page says UNGATED."""

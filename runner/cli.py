@@ -14,7 +14,7 @@ from runner import __version__
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from collections.abc import Sequence as Seq
     from contextlib import AbstractContextManager
     from pathlib import Path
@@ -53,6 +53,7 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 TURN_TOKENS = 8192
 AGENT = "tool_calling"
 MODEL_HELP = "offline, claude-ID, anthropic:ID, openai:ID or replay:PATH (default: offline)"
+CONTRADICTIONS_TOLD = 20
 DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
     "answers better, or does it only burn tokens?"
@@ -175,9 +176,9 @@ def _run_cells(request: RunRequest) -> int:
         unfinished = plan.unfinished(planned)
         _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
         _execute(executor, unfinished, prepared, store)
-        _score(store, checkout)
+        loaded = _score(store, checkout)
         _tell_remarks(store)
-        return _show_report(store, checkout, gate, as_json=request.json)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json)
 
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
@@ -208,7 +209,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
-        tell(f"left out: {line}; add one to its server.yaml to measure it there")
+        tell(f"left out: {line}")
     sweep(checkout.engine, run=store.label)
     wanted = benchmark.cells(prepared, models, request.trials)
     prices = prepared.spending.prices
@@ -269,49 +270,48 @@ def _tell_remarks(store: RunStore) -> None:
 def score(request: ScoreRequest) -> int:
     store, checkout = _store(request, request.run), _checkout(request)
     with store.lock():
-        if request.json:
-            _score(store, checkout, lambda card: show(card.model_dump_json()))
-        else:
-            scored = _score(store, checkout)
-            show(f"scored {scored} of {len(store.plan().cells)} cells of {store.folder.name}")
-    return OK
+        audit = checkout.audit(store)
+        found = audit.evidence()
+        scored = 0
+        # One scorecard in memory at a time: a run may have thousands.
+        for card in audit.cards(found, anew=True):
+            store.write_scorecard(card)
+            scored += 1
+            if request.json:
+                show(card.model_dump_json())
+    if not request.json:
+        show(f"scored {scored} of {len(found.cells)} cells of {store.folder.name}")
+    return _code_for_contradictions(store, found)
 
 
-def _score(
-    store: RunStore, checkout: Checkout, each: Callable[[Scorecard], None] = lambda _: None
-) -> int:
-    """How many cells were scored. One scorecard in memory at a time: a run may have thousands."""
-    count = 0
-    for card in checkout.score(store):
-        store.write_scorecard(card)
-        each(card)
-        count += 1
-    return count
+def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
+    """The run with its scorecards, each written as it is made."""
+    from runner.audit import with_cards
+
+    def written(cards: Iterable[Scorecard]) -> Iterator[Scorecard]:
+        for card in cards:
+            store.write_scorecard(card)
+            yield card
+
+    audit = checkout.audit(store)
+    found = audit.evidence()
+    return with_cards(found, written(audit.cards(found, anew=True)))
 
 
 def report(request: ReportRequest) -> int:
     store, checkout = _store(request, request.run), _checkout(request)
     scenarios = {cell.scenario for cell in store.plan().cells}
     gate = _pass_gate(request.gate, checkout, scenarios)
-    if gate is not None:
-        _require_judged_alike(store, checkout)
-    return _show_report(store, checkout, gate, as_json=request.json)
+    loaded = checkout.audit(store).whole()
+    return _show_report(store, checkout, loaded, gate, as_json=request.json)
 
 
-def _require_judged_alike(store: RunStore, checkout: Checkout) -> None:
-    from runner.anchors.in_use import SCORE_AGAIN, judged_differently
-    from runner.errors import AnchorsDrifted
-
-    drifts = list(judged_differently(store, checkout.catalog, checkout.judge))
-    if drifts:
-        raise AnchorsDrifted(drifts, hint=SCORE_AGAIN)
-
-
-def _show_report(store: RunStore, checkout: Checkout, gate: Gate | None, *, as_json: bool) -> int:
+def _show_report(
+    store: RunStore, checkout: Checkout, loaded: LoadedRun, gate: Gate | None, *, as_json: bool
+) -> int:
     from runner.report import terminal
     from runner.report.files import write_report
 
-    loaded = store.load()
     built = checkout.report(loaded, gate=gate)
     paths = list(write_report(built, store.folder))
     if as_json:
@@ -321,7 +321,23 @@ def _show_report(store: RunStore, checkout: Checkout, gate: Gate | None, *, as_j
         show(terminal.render(built, width=width, colour=sys.stdout.isatty()))
         for path in paths:
             tell(f"wrote {path}")
-    return _code_for_broken_cells(loaded)
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
+    found = loaded.contradictions
+    if not found:
+        return OK
+    tell(f"error: {len(found)} times a file of this run says something else than its evidence")
+    for item in found[:CONTRADICTIONS_TOLD]:
+        tell(f"  {item}")
+    if len(found) > CONTRADICTIONS_TOLD:
+        tell(f"  … and {len(found) - CONTRADICTIONS_TOLD} more, in report.json")
+    tell(
+        f"hint: `fairtrial score {store.folder.name}` writes scorecards again; any other file: "
+        "take it from a copy, or measure again under another name with --run"
+    )
+    return FAILED
 
 
 def _code_for_broken_cells(loaded: LoadedRun) -> int:
@@ -806,7 +822,10 @@ def _start_score(arguments: argparse.Namespace) -> int:
 
 
 def _add_report(verbs: Verbs) -> None:
-    text = "show a run's report, and write report.md, report.json and report.html"
+    text = (
+        "score a run again, show its report, and write report.md, report.json and report.html; "
+        "exit 1 if its files contradict each other"
+    )
     parser = _add(verbs, "report", _start_report, text)
     parser.add_argument("run", metavar="RUN")
     _add_ungated(parser)

@@ -7,14 +7,13 @@ same model, and said to be unknown without them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner import stats
-from runner.catalog import Catalog, can_be_measured, pick
+from runner.catalog import SHELL, Catalog, can_be_measured, pick
 from runner.errors import FairtrialError
-from runner.models import is_language_model
+from runner.models import is_language_model, kind_name
 from runner.records import Budget, Count, Effort, Price, Record
 from runner.report.figures import values, whole_fairness
 from runner.spending import Spending
@@ -133,11 +132,15 @@ def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
 
 def _budgets(asked: Asked, catalog: Catalog) -> Iterator[Budget]:
     """Of every cell of one trial and model."""
-    for scenario_name, server_name in product(asked.scenarios, asked.servers):
-        scenario = pick(catalog.scenarios, scenario_name, "scenario").scenario
-        loaded = catalog.servers.get(server_name)
-        if can_be_measured(loaded.spec if loaded else None, scenario):
-            yield scenario.budget
+    servers = [
+        pick(catalog.servers, name, "server").spec for name in asked.servers if name != SHELL
+    ]
+    for name in asked.scenarios:
+        scenario = pick(catalog.scenarios, name, "scenario").scenario
+        measured = sum(can_be_measured(server, scenario) for server in servers)
+        # The shell alone is planned only where no server was asked for.
+        shell = 1 if measured or not servers else 0
+        yield from [scenario.budget] * (measured + shell)
 
 
 # --- one model ------------------------------------------------------------------------------
@@ -170,7 +173,7 @@ def _ceiling(asked: Asked, model: str, price: Price | None, budgets: Sequence[Bu
         dollars = sum(_ceiling_usd(asked.spending, price, budget) for budget in budgets)
         if asked.spending.run_usd is not None:
             dollars = min(dollars, asked.spending.run_usd)
-    elif not is_language_model(model):
+    elif not is_language_model(kind_name(model)):
         dollars = 0.0
     return Amounts(
         calls=sum(budget.actions for budget in budgets),
@@ -219,10 +222,17 @@ def _tokens(effort: Effort) -> int:
 def _earlier(runs: Path) -> Iterator[LoadedRun]:
     for path in sorted(runs.glob("*/plan.json")):
         try:
-            yield RunStore(path.parent).load()
+            yield _with_scorecards(RunStore(path.parent))
         except FairtrialError:
             # A run of another version tells nothing here, and is no reason to refuse an estimate.
             continue
+
+
+def _with_scorecards(store: RunStore) -> LoadedRun:
+    """As the files say. Nothing of it is a result: it only guesses what a run will take."""
+    run = store.load()
+    cells = [replace(cell, scorecard=store.stored_scorecard(cell.cell.id)) for cell in run.cells]
+    return replace(run, cells=tuple(cells))
 
 
 def _spread(earlier: Sequence[LoadedRun], models: Sequence[str]) -> float | None:
@@ -237,7 +247,7 @@ def _spread(earlier: Sequence[LoadedRun], models: Sequence[str]) -> float | None
 
 def _differences(run: LoadedRun, model: str) -> Iterator[list[float]]:
     """Of each arm that has enough of them."""
-    if not is_language_model(model):
+    if not is_language_model(kind_name(model)):
         return
     cells = [cell for cell in run.cells if _is_of(cell, model)]
     arms = dict.fromkeys(cell.cell.server for cell in cells)

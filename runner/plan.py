@@ -34,6 +34,11 @@ def load_or_create_plan(
 
     Raises FairtrialError if the plan on disk is of other cells.
     """
+    if not wanted:
+        raise FairtrialError(
+            "nothing to measure: every pair of scenario and server is left out",
+            hint="name another server or scenario, or add a canary to the server.yaml",
+        )
     if not store.has_plan():
         now = datetime.now(UTC).isoformat(timespec="seconds")
         plan = Plan(

@@ -309,8 +309,19 @@ class Benchmark(Protocol):
         """
         ...
 
-    def score(self, store: RunStore, checkout: Checkout) -> Iterator[Scorecard]:
-        """A scorecard for every measured cell, from its transcript alone."""
+    def differing(
+        self, cell: Cell, result: CellResult, checkout: Checkout
+    ) -> dict[str, tuple[str, str]]:
+        """Key path in the result -> what it says there, and what the cell or today's catalog says.
+
+        Where the two are not the same, the cell's transcript is no answer to what is asked.
+        """
+        ...
+
+    def score(
+        self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
+    ) -> Scorecard:
+        """From the transcript alone. `cache_dir` may keep what the next cell needs again."""
         ...
 
 

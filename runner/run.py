@@ -24,10 +24,19 @@ from runner.errors import (
 )
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
-from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, OutcomeKind, Timings
+from runner.records import (
+    Cell,
+    CellResult,
+    Fingerprint,
+    Note,
+    Outcome,
+    OutcomeKind,
+    Plan,
+    Timings,
+)
 from runner.sandbox.engine import Engine
 from runner.spending import left_usd
-from runner.store import AttemptFolder, RunStore, write_whole
+from runner.store import RunStore, write_whole
 from runner.transcript import TranscriptWriter
 
 REASON_CHARS = 500
@@ -125,7 +134,8 @@ async def run_cell(
         benchmark = BENCHMARKS[prepared.benchmark]
         outcome = await _outcome_of(benchmark.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
-    result = _result(attempt, folder, outcome, timings, started_at)
+    ended = _Ended(outcome=outcome, timings=timings, started_at=started_at)
+    result = _result(attempt, folder.number, ended, store.plan())
     store.finish(folder, result)
     if attempt.measured.ends_run is not None:
         raise attempt.measured.ends_run
@@ -142,18 +152,27 @@ def _totals(attempt: Attempt, can_spend_usd: float | None) -> UsageTotals:
     )
 
 
-def _result(
-    attempt: Attempt, folder: AttemptFolder, outcome: Outcome, timings: Timings, started_at: str
-) -> CellResult:
+@dataclass(frozen=True, kw_only=True)
+class _Ended:
+    outcome: Outcome
+    timings: Timings
+    started_at: str
+
+
+def _result(attempt: Attempt, number: int, ended: _Ended, plan: Plan) -> CellResult:
     return CellResult(
         cell=attempt.cell,
-        attempt=folder.number,
-        outcome=outcome,
+        attempt=number,
+        outcome=ended.outcome,
         fingerprint=attempt.measured.fingerprint,
-        timings=timings,
+        timings=ended.timings,
         peak_memory_mb=attempt.measured.peak_memory_mb,
         state_mb=attempt.measured.state_mb,
-        started_at=started_at,
+        started_at=ended.started_at,
+        plan=plan.digest,
+        ungated=plan.ungated,
+        transcript=attempt.writer.digest,
+        events=attempt.writer.events,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import CatalogError, FairtrialError, SpendingCap
-from runner.models import is_language_model
+from runner.models import is_language_model, kind_name
 from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
 from runner.store import RunStore
 from runner.transcript import iter_transcript
@@ -66,7 +66,7 @@ def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:
         price = price_of(listed, model)
         if price is not None:
             priced[model] = price
-        elif is_language_model(model) and (request.cell_usd or request.run_usd):
+        elif is_language_model(kind_name(model)) and (request.cell_usd or request.run_usd):
             hint = "give one with --prices FILE, or go on without a cap"
             raise FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
     return Spending(

@@ -6,6 +6,8 @@ runs/<run>/plan.json
 runs/<run>/cells/<cell id>/attempt-<n>/{transcript.jsonl, server.stderr.log, result.json}
 runs/<run>/cells/<cell id>/attempt-<n>.partial/     an attempt that is running, or was cut off
 runs/<run>/cells/<cell id>/scorecard.json
+
+Nothing here is believed yet: runner/audit.py holds each file against the others.
 """
 
 from __future__ import annotations
@@ -21,10 +23,21 @@ from pydantic import BaseModel
 
 from runner.errors import CatalogError, FairtrialError, of_system
 from runner.filelock import lock_or_refuse
-from runner.records import Cell, CellResult, Plan, Scorecard, parse_json
+from runner.records import (
+    Cell,
+    CellResult,
+    Contradiction,
+    Plan,
+    RecordedResult,
+    Scorecard,
+    digest_of,
+    parse_json,
+)
+from runner.transcript import extent_of
 
 PARTIAL = ".partial"
-_ATTEMPT = re.compile(rf"attempt-[0-9]{{1,9}}({re.escape(PARTIAL)})?")
+SCORECARD = "scorecard.json"
+_ATTEMPT = re.compile(r"attempt-[1-9][0-9]{0,8}(\.partial)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +49,10 @@ class LoadedCell:
     """Of the attempt that counts (see RunStore.counted_attempt); None if none has ended yet."""
     attempts: int
     """Every attempt begun, cut ones included."""
-    scorecard: Scorecard | None
+    scorecard: Scorecard | None = None
+    """As its transcript gives it today; None if it is not scored."""
+    believed: bool = True
+    """False if its files contradict each other: it is in no figure."""
 
     @property
     def measured(self) -> bool:
@@ -50,6 +66,7 @@ class LoadedRun:
     plan: Plan
     cells: tuple[LoadedCell, ...]
     """In the plan's order."""
+    contradictions: tuple[Contradiction, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +83,12 @@ class EndedAttempt:
     """An attempt with a result."""
 
     path: Path
-    result: CellResult
+    result: RecordedResult
+
+    @property
+    def number(self) -> int:
+        """As its folder has it."""
+        return _attempt_number(self.path)
 
     @property
     def transcript(self) -> Path:
@@ -146,7 +168,7 @@ class RunStore:
     def begin(self, cell: Cell) -> AttemptFolder:
         """A fresh folder for the cell's next attempt; it is `.partial` until `finish`."""
         # Counted, one that somebody removed would have the next begin in a folder that is there.
-        number = max(map(_attempt_number, self._attempts(cell.id)), default=0) + 1
+        number = max(self.attempt_numbers(cell.id), default=0) + 1
         path = self.cell_folder(cell.id) / f"attempt-{number}{PARTIAL}"
         try:
             path.mkdir(parents=True)
@@ -156,7 +178,8 @@ class RunStore:
 
     def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
         """Write the result, then rename: the final name proves that everything in it is whole."""
-        write_record(attempt.path / "result.json", result)
+        recorded = RecordedResult(**dict(result), digest=digest_of(result))
+        write_record(attempt.path / "result.json", recorded)
         final = attempt.path.with_suffix("")
         attempt.path.rename(final)
         return final
@@ -164,30 +187,36 @@ class RunStore:
     def counted_attempt(self, cell_id: str) -> EndedAttempt | None:
         """The attempt that counts: the first measurement, else the newest that ended."""
         newest: EndedAttempt | None = None
-        for folder in self._attempts(cell_id):
-            path = folder / "result.json"
-            if folder.suffix == PARTIAL or not path.is_file():
-                continue
-            result = parse_json(path.read_bytes(), CellResult, where=str(path))
-            newest = EndedAttempt(path=folder, result=result)
-            if result.outcome.is_measurement:
+        for attempt in self.ended_attempts(cell_id):
+            newest = attempt
+            if attempt.result.outcome.is_measurement:
                 break
         return newest
 
-    def measured_attempts(self) -> Iterator[tuple[Cell, EndedAttempt]]:
-        """Each planned cell that has been measured, with the attempt that counts."""
-        for cell in self.plan().cells:
-            attempt = self.counted_attempt(cell.id)
-            if attempt is not None and attempt.result.outcome.is_measurement:
-                yield cell, attempt
+    def ended_attempts(self, cell_id: str) -> Iterator[EndedAttempt]:
+        """Oldest first. Raises CatalogError for a result that is none of this version's."""
+        for folder in self._attempts(cell_id):
+            path = folder / "result.json"
+            if folder.suffix != PARTIAL and path.is_file():
+                yield EndedAttempt(path=folder, result=_read_result(path))
+
+    def attempt_numbers(self, cell_id: str) -> list[int]:
+        """Of every attempt begun, in order, cut ones included."""
+        return list(map(_attempt_number, self._attempts(cell_id)))
 
     def _attempts(self, cell_id: str) -> list[Path]:
+        folders = filter(_is_attempt, self._inside(cell_id))
+        return sorted(folders, key=_attempt_number)
+
+    def strays(self, cell_id: str) -> list[Path]:
+        """What is in a cell's folder and was not put there by a runner. It is never read."""
+        return [path for path in self._inside(cell_id) if not _is_ours(path)]
+
+    def _inside(self, cell_id: str) -> list[Path]:
         folder = self.cell_folder(cell_id)
         if not folder.is_dir():
             return []
-        # A copy that somebody made (`attempt-1.bak`) is no attempt.
-        attempts = filter(_is_attempt, folder.iterdir())
-        return sorted(attempts, key=_attempt_number)
+        return sorted(folder.iterdir())
 
     def cell_folder(self, cell_id: str) -> Path:
         return self.folder / "cells" / cell_id
@@ -200,30 +229,62 @@ class RunStore:
             cell=cell,
             result=attempt.result if attempt else None,
             attempts=len(self._attempts(cell.id)),
-            scorecard=self._scorecard(cell.id),
         )
 
-    def _scorecard(self, cell_id: str) -> Scorecard | None:
-        path = self.cell_folder(cell_id) / "scorecard.json"
-        if not path.is_file():
-            return None
-        try:
-            return parse_json(path.read_bytes(), Scorecard, where=str(path))
-        except CatalogError as error:
-            # An earlier version's card: the transcript is all that is needed to make a new one.
-            hint = f"`fairtrial score {self.folder.name}` makes it again from its transcript"
-            raise CatalogError(list(error.problems), hint=hint) from error
-
     def load(self) -> LoadedRun:
+        """Without scorecards: what they say follows from the transcripts, and is made again."""
         plan = self.plan()
         return LoadedRun(plan=plan, cells=tuple(map(self.load_cell, plan.cells)))
 
+    def stored_scorecard(self, cell_id: str) -> Scorecard | None:
+        """What the file says, None if there is none. Raises CatalogError if it is no scorecard."""
+        path = self.cell_folder(cell_id) / SCORECARD
+        if not path.is_file():
+            return None
+        return parse_json(path.read_bytes(), Scorecard, where=str(path))
+
     def write_scorecard(self, card: Scorecard) -> None:
-        write_record(self.cell_folder(card.cell_id) / "scorecard.json", card)
+        write_record(self.cell_folder(card.cell_id) / SCORECARD, card)
 
 
-def _is_attempt(folder: Path) -> bool:
-    return _ATTEMPT.fullmatch(folder.name) is not None and folder.is_dir()
+def require_as_written(transcript: Path) -> None:
+    """Raises FairtrialError for an attempt's transcript that is not what its result says.
+
+    One that stands alone is somebody's own, and nothing is known of it.
+    """
+    path = transcript.with_name("result.json")
+    if not path.is_file():
+        return
+    result, extent = _read_result(path), extent_of(transcript)
+    if (extent.digest, extent.events) != (result.transcript, result.events):
+        raise FairtrialError(
+            "the transcript is not the one that its result.json was written beside",
+            where=str(transcript),
+            hint="take it from a copy, or move it out of the run to use it as it is",
+        )
+
+
+def _read_result(path: Path) -> RecordedResult:
+    try:
+        return parse_json(path.read_bytes(), RecordedResult, where=str(path))
+    except CatalogError as error:
+        hint = (
+            "an earlier version wrote it, or an editor: take it from a copy, "
+            "or measure again under another name with --run"
+        )
+        raise CatalogError(list(error.problems), hint=hint) from error
+
+
+def _is_attempt(path: Path) -> bool:
+    # `attempt-0` would count before the first, `attempt-01` beside it, and a link leads anywhere.
+    return bool(_ATTEMPT.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
+
+
+def _is_ours(path: Path) -> bool:
+    if path.name == SCORECARD:
+        return path.is_file()
+    # `.scorecard.json.123.part` is a write that was cut.
+    return _is_attempt(path) or path.name.startswith(f".{SCORECARD}.")
 
 
 def _attempt_number(folder: Path) -> int:

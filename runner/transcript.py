@@ -7,6 +7,7 @@ adoption scorers. No scorer reads events.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,16 +48,37 @@ class TranscriptWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.events = 0
+        """In the file."""
+        self._digest = hashlib.sha256()
         try:
             _drop_cut_line(path)
+            self._count_earlier()
             self._file = path.open("ab")
         except OSError as error:
             raise _disk_error(path, error) from error
 
+    def _count_earlier(self) -> None:
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                for line in file:
+                    self._count(line)
+
+    def _count(self, line: bytes) -> None:
+        self.events += 1
+        self._digest.update(line)
+
+    @property
+    def digest(self) -> str:
+        """SHA256 of what was written: read back, a disk that lost half of it would vouch for it."""
+        return self._digest.hexdigest()
+
     def write(self, event: Event) -> None:
+        line = _line(event)
         try:
-            self._file.write(_line(event))
+            self._file.write(line)
             self._file.flush()
+            self._count(line)
             if isinstance(event, StepEnd):
                 os.fsync(self._file.fileno())
         except OSError as error:
@@ -113,6 +135,36 @@ def _disk_error(path: Path, error: OSError) -> FairtrialError:
 # --- reading --------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """What a transcript's file holds now."""
+
+    digest: str
+    """SHA256 of its bytes; empty if it is gone."""
+    events: int
+
+
+def extent_of(path: Path) -> Extent:
+    """To be held against what its result says. Raises FairtrialError if it cannot be read."""
+    digest, events = hashlib.sha256(), 0
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                digest.update(line)
+                events += 1
+    except FileNotFoundError:
+        return Extent(digest="", events=0)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return Extent(digest=digest.hexdigest(), events=events)
+
+
+def _unreadable(path: Path, error: OSError) -> FairtrialError:
+    return FairtrialError(
+        f"the transcript cannot be read: {error.strerror or error}", where=str(path)
+    )
+
+
 @cache
 def _event() -> TypeAdapter[Event]:
     return TypeAdapter(Event)
@@ -130,9 +182,7 @@ def iter_transcript(path: Path) -> Iterator[Event]:
                 if line.endswith(b"\n"):
                     yield _parse(line, path, number)
     except OSError as error:
-        raise FairtrialError(
-            f"the transcript cannot be read: {error.strerror or error}", where=str(path)
-        ) from error
+        raise _unreadable(path, error) from error
 
 
 def _parse(line: bytes, path: Path, number: int) -> Event:

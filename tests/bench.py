@@ -29,7 +29,7 @@ from runner.checkout import Checkout
 from runner.executors.local import Local
 from runner.prepared import PreparedRun
 from runner.protocols import Progress
-from runner.records import Cell, Limits
+from runner.records import Cell, CellResult, Limits
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.places import INSTALL, STATE, WORKSPACE
 from runner.sandbox.session import open_session
@@ -357,13 +357,14 @@ def run_one(prepared: PreparedRun, store: RunStore, cell: Cell) -> EndedAttempt:
 def score_copies(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) -> ChildUsage:
     """Give each of the cells a copy of the attempt, and have `fairtrial score` score them all."""
     for cell in cells:
-        target = store.cell_folder(cell.id) / "attempt-1"
-        if target.exists():
+        if store.attempt_numbers(cell.id):
             continue
-        target.mkdir(parents=True)
-        # Links: a thousand transcripts on disk would be figures of the disk.
-        for path in attempt.path.iterdir():
-            os.link(path, target / path.name)
+        begun = store.begin(cell)
+        # A link: a thousand transcripts on disk would be figures of the disk.
+        os.link(attempt.transcript, begun.path / attempt.transcript.name)
+        fields = dict(attempt.result) | {"cell": cell}
+        del fields["digest"]
+        store.finish(begun, CellResult(**fields))
     return run_child([COMMAND, "score", str(store.folder)])
 
 

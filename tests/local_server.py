@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from runner.sandbox.session import ServerSession, session_over
+from runner.sandbox.session import Connection, ServerSession, session_over
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from tests.helpers import PATIENCE_SEC
@@ -45,6 +45,12 @@ class LocalStream:
             pass
         await self._process.wait()
 
+    async def how_it_ended(self, _: int | None) -> str:
+        return "its process ended"
+
+    async def require_at_work(self) -> None:
+        """This machine always is."""
+
 
 @asynccontextmanager
 async def local_server(
@@ -60,5 +66,8 @@ async def local_server(
     )
     server_log = log or ServerLog(stderr=StderrFile(None))
     stream = LocalStream(process)
-    async with session_over(stream, server_log, initialize_timeout_sec=timeout_sec) as session:
+    connection = Connection(
+        stream=stream, how_it_ended=stream.how_it_ended, require_at_work=stream.require_at_work
+    )
+    async with session_over(connection, server_log, timeout_sec) as session:
         yield session

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +38,10 @@ def result(given: Cell, kind: OutcomeKind, attempt: int) -> CellResult:
         peak_memory_mb=None,
         state_mb=None,
         started_at=NOW,
+        plan="a" * 64,
+        ungated=False,
+        transcript="b" * 64,
+        events=0,
     )
 
 
@@ -178,12 +184,30 @@ def test_every_input_that_could_change_the_outcome_changes_the_cells_id() -> Non
     assert cell(a="1", b="2").id == cell(b="2", a="1").id
 
 
-def test_a_scorecard_of_an_earlier_version_is_answered_with_how_to_make_it_again(
-    store: RunStore,
-) -> None:
+def test_a_result_of_an_earlier_version_is_refused_with_what_to_do(store: RunStore) -> None:
     attempt(store, "answered")
-    (store.cell_folder(CELL.id) / "scorecard.json").write_text('{"cell_id": "x", "total": 1}')
-    with pytest.raises(CatalogError, match="total") as error:
+    path = store.cell_folder(CELL.id) / "attempt-1/result.json"
+    old = json.loads(path.read_text())
+    del old["transcript"]
+    path.write_text(json.dumps(old))
+    with pytest.raises(CatalogError, match=r"attempt-1/result\.json transcript") as error:
         store.load()
-    assert f"`fairtrial score {store.folder.name}`" in error.value.hint
-    assert [found.id for found, _ in store.measured_attempts()] == [CELL.id]
+    assert "measure again under another name with --run" in error.value.hint
+
+
+@pytest.mark.parametrize("name", ["attempt-0", "attempt--1", "attempt-01", "attempt-1.bak", "x"])
+def test_only_what_a_runner_named_is_an_attempt(store: RunStore, name: str) -> None:
+    attempt(store, "out_of_time")
+    first = store.cell_folder(CELL.id) / "attempt-1"
+    shutil.copytree(first, first.with_name(name))
+    assert store.attempt_numbers(CELL.id) == [1]
+    assert [path.name for path in store.strays(CELL.id)] == [name]
+    assert store.begin(CELL).number == 2
+
+
+def test_a_link_is_no_attempt(store: RunStore, tmp_path: Path) -> None:
+    attempt(store, "answered")
+    first = store.cell_folder(CELL.id) / "attempt-1"
+    first.rename(tmp_path / "elsewhere")
+    first.symlink_to(tmp_path / "elsewhere")
+    assert store.counted_attempt(CELL.id) is None

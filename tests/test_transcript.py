@@ -24,7 +24,14 @@ from runner.records import (
     Usage,
 )
 from runner.scoring import score_cell
-from runner.transcript import TranscriptWriter, iter_transcript, read_transcript, split
+from runner.transcript import (
+    Extent,
+    TranscriptWriter,
+    extent_of,
+    iter_transcript,
+    read_transcript,
+    split,
+)
 from tests.scoring.material import GOOD, RUBRIC, SCENARIO, TREE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,6 +108,21 @@ def written(path: Path, events: tuple[Event, ...] = WHOLE) -> Path:
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert read_transcript(written(tmp_path / "t.jsonl")) == WHOLE
+
+
+def test_a_writer_knows_the_digest_and_the_lines_of_what_it_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    for events in (WHOLE[:2], WHOLE[2:]):
+        with TranscriptWriter(path) as writer:
+            for event in events:
+                writer.write(event)
+        # The second goes on after what the first left.
+        assert extent_of(path) == Extent(digest=writer.digest, events=writer.events)
+    assert writer.events == len(WHOLE)
+
+
+def test_a_transcript_that_is_gone_has_no_digest(tmp_path: Path) -> None:
+    assert extent_of(tmp_path / "t.jsonl") == Extent(digest="", events=0)
 
 
 def test_a_line_cut_by_a_kill_is_dropped_and_the_rest_kept(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runner.agents import AGENTS, system_prompt
 from runner.agents.tools import Toolbox
 from runner.errors import SandboxError
-from runner.models import open_model
+from runner.models import kind_name, open_model
 from runner.protocols import Model
 from runner.records import (
     Fingerprint,
@@ -183,6 +183,7 @@ def _fingerprint(
         engine=prepared.engine_version,
         kernel=prepared.kernel,
         model=model.name,
+        model_kind=kind_name(attempt.cell.model),
         model_identity=model.identity,
         agent=prepared.agent,
         server=attempt.arm.name,

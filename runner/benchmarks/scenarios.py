@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.agents import system_prompt
@@ -11,15 +12,22 @@ from runner.benchmarks.scenario_cell import run_scenario_cell
 from runner.catalog import can_be_measured
 from runner.models import open_model
 from runner.prepared import PreparedRun
-from runner.records import Cell, Outcome, Scenario, Scorecard, digest_of
+from runner.protocols import Judge
+from runner.records import (
+    Cell,
+    CellResult,
+    Fingerprint,
+    Outcome,
+    Scenario,
+    Scorecard,
+    digest_of,
+)
 from runner.scoring import score_cell
 from runner.transcript import iter_transcript
 
 if TYPE_CHECKING:
     from runner.checkout import Checkout
-    from runner.grounding.files import GitFiles
     from runner.run import Attempt
-    from runner.store import RunStore
 
 
 class Scenarios:
@@ -37,7 +45,7 @@ class Scenarios:
         for trial, scenario, model, server in product(
             trial_numbers, prepared.scenarios, models, prepared.arms
         ):
-            if not _can_be_measured(prepared, scenario, server):
+            if not _is_planned(prepared, scenario, server):
                 continue
             inputs = _inputs(prepared, scenario, server, model, identities[model])
             cell = Cell(scenario=scenario, server=server, model=model, trial=trial, inputs=inputs)
@@ -49,31 +57,77 @@ class Scenarios:
         lines = []
         for scenario, server in product(prepared.scenarios, prepared.arms):
             if not _can_be_measured(prepared, scenario, server):
-                lines.append(f"{server} has no canary for the repository of {scenario}")
+                lines.append(
+                    f"{server} has no canary for the repository of {scenario}; "
+                    "add one to its server.yaml to measure it there"
+                )
+            elif not _is_planned(prepared, scenario, server):
+                lines.append(f"{server} on {scenario}: no server is measured beside it")
         return tuple(lines)
 
     async def run(self, attempt: Attempt) -> Outcome:
         """A container, the arm's server in it, and the agent's conversation."""
         return await run_scenario_cell(attempt)
 
-    def score(self, store: RunStore, checkout: Checkout) -> Iterator[Scorecard]:
-        """A scorecard for every measured cell, one transcript in memory at a time."""
-        files: dict[str, GitFiles] = {}
-        for cell, attempt in store.measured_attempts():
-            loaded = checkout.scenario(cell.scenario)
-            # One git process a scenario, not one a cell: a run may have thousands of cells.
-            if cell.scenario not in files:
-                files[cell.scenario] = checkout.files(loaded)
-            yield score_cell(
-                iter_transcript(attempt.transcript),
-                loaded.scenario,
-                loaded.rubric,
-                cell_id=cell.id,
-                server=cell.server,
-                files=files[cell.scenario],
-                judge=checkout.judge,
-                cache_dir=checkout.state / "grounding",
-            )
+    def differing(
+        self, cell: Cell, result: CellResult, checkout: Checkout
+    ) -> dict[str, tuple[str, str]]:
+        """protocols.Benchmark."""
+        found = _fingerprinted(cell, result.fingerprint)
+        loaded = checkout.catalog.scenarios.get(cell.scenario)
+        if loaded is None:
+            return {**found, "cell.scenario": (cell.scenario, "not in the catalog")}
+        asked = cell.inputs.get("scenario", "")
+        found["cell.inputs.scenario"] = (asked, _questions_digest(loaded.scenario))
+        commit = cell.inputs.get("commit", "")
+        found["cell.inputs.commit"] = (commit, checkout.repository(loaded).commit)
+        return found
+
+    def score(
+        self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
+    ) -> Scorecard:
+        """protocols.Benchmark."""
+        loaded = checkout.scenario(cell.scenario)
+        return score_cell(
+            iter_transcript(transcript),
+            loaded.scenario,
+            loaded.rubric,
+            cell_id=cell.id,
+            server=cell.server,
+            files=checkout.files(loaded),
+            judge=judge,
+            cache_dir=cache_dir,
+        )
+
+
+_INPUTS = {
+    "harness": "harness",
+    "base_image": "base_image",
+    "commit": "commit",
+    "limits": "limits",
+    "model_identity": "model",
+    "server_spec": "server",
+}
+"""Field of a fingerprint -> the input of its cell that says the same."""
+
+
+def _fingerprinted(cell: Cell, fingerprint: Fingerprint | None) -> dict[str, tuple[str, str]]:
+    if fingerprint is None:
+        return {}
+    found = {"fingerprint.server": (fingerprint.server, cell.server)}
+    for field, name in _INPUTS.items():
+        value = getattr(fingerprint, field)
+        found[f"fingerprint.{field}"] = (value, cell.inputs.get(name, ""))
+    return found
+
+
+def _is_planned(prepared: PreparedRun, scenario: str, server: str) -> bool:
+    """False too for a shell that would stand alone, though servers were asked for."""
+    others = [name for name, arm in prepared.arms.items() if arm.spec is not None]
+    if prepared.arms[server].spec is None and others:
+        # It would be compared with nobody, and its cell would be paid for.
+        return any(_can_be_measured(prepared, scenario, other) for other in others)
+    return _can_be_measured(prepared, scenario, server)
 
 
 def _can_be_measured(prepared: PreparedRun, scenario: str, server: str) -> bool:

@@ -9,6 +9,7 @@ from runner.models.offline import Offline
 from runner.models.replay import Replay, remarks
 from runner.models.settings import ModelSettings
 from runner.protocols import Model, ModelKind
+from runner.records import Fingerprint
 
 
 def _open_claude(model: str, settings: ModelSettings) -> Model:
@@ -88,12 +89,28 @@ def spellings() -> list[str]:
     return names
 
 
+def kind_name(name: str) -> str:
+    """The name in `MODELS` of what a model's name asks for: `replay` of `replay:<path>`."""
+    return _kind_and_argument(name)[0]
+
+
 def kind_of(name: str) -> ModelKind | None:
     """The kind of a model that a run names; None if this version has no such kind."""
-    return MODELS.get(_kind_and_argument(name)[0])
+    return MODELS.get(kind_name(name))
 
 
-def is_language_model(name: str) -> bool:
-    """True unless the name is of a kind that follows a program. An unknown kind counts as one."""
-    kind = kind_of(name)
-    return kind is None or kind.language_model
+def kind_that_answered(fingerprint: Fingerprint) -> str:
+    """The name of a kind in `MODELS`, whatever the model was called in the run's files."""
+    for name, kind in MODELS.items():
+        # A kind that takes no argument has one identity, which no other name can hide.
+        if (
+            not kind.argument
+            and kind.open("", ModelSettings()).identity == fingerprint.model_identity
+        ):
+            return name
+    return fingerprint.model_kind
+
+
+def is_language_model(kind: str) -> bool:
+    """True unless the kind follows a program. One that this version does not have counts as one."""
+    return kind not in MODELS or MODELS[kind].language_model

@@ -28,7 +28,7 @@ from runner.models.tool_use import (
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 
-VERSION = 3
+VERSION = 4
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 TURNS = 7
 CALLS_PER_TURN = 3

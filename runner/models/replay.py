@@ -28,7 +28,7 @@ from runner.records import (
     digest_of,
     parse_json,
 )
-from runner.store import write_record
+from runner.store import require_as_written, write_record
 from runner.transcript import read_transcript
 
 ARTIFACT = "differences.json"
@@ -131,6 +131,7 @@ class Replay:
         if not file.is_file():
             hint = "give the transcript.jsonl of a finished attempt"
             raise FairtrialError("there is no recording", where=str(file), hint=hint)
+        require_as_written(file)
         recording = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"replay:{path}"
         self.identity = digest_of({"model": "replay", "recording": recording})

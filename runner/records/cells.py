@@ -115,6 +115,8 @@ class Fingerprint(Record):
     engine: str
     kernel: str
     model: str
+    model_kind: str
+    """What answered, by its name in `MODELS`: a recording of a language model is a `replay`."""
     model_identity: Sha256
     agent: str = "tool_calling"
     """How it converses: a name in AGENTS."""
@@ -139,7 +141,7 @@ class Timings(Record):
 
 
 class CellResult(Record):
-    """cells/<id>/result.json: written last, so its presence means the attempt ended."""
+    """How an attempt ended, and what it was."""
 
     cell: Cell
     attempt: Annotated[int, Field(ge=1)]
@@ -153,6 +155,26 @@ class CellResult(Record):
     """The server's private directory and mounts after warm-up: what the index costs on disk."""
     started_at: str
     """UTC, ISO 8601."""
+    plan: Sha256
+    """Of the plan it is a part of: a result of another run counts for nothing in this one."""
+    ungated: bool
+    """True if no gate stood in front of it."""
+    transcript: Sha256
+    """Of transcript.jsonl, as it was written."""
+    events: Count
+    """Lines of transcript.jsonl."""
+
+
+class RecordedResult(CellResult):
+    """cells/<id>/result.json: written last, so its presence means the attempt ended."""
+
+    digest: Sha256
+    """Of all other fields. It shows an accident or a careless edit, and is no signature."""
+
+    @property
+    def digest_found(self) -> str:
+        """What `digest` has to be."""
+        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
 
 
 class Spent(Protocol):
@@ -211,3 +233,22 @@ class Plan(Record):
     cells: tuple[Cell, ...]
     prices: PriceList | None = None
     """Of the run's models, by the names they were asked for, as they were when it began."""
+
+    @property
+    def digest(self) -> str:
+        """Of all but `ungated`, which a run that goes on without its gate turns on."""
+        return digest_of(self.model_dump(mode="json", exclude={"ungated"}))
+
+
+class Contradiction(Record):
+    """A file of a run that says something else than the evidence does."""
+
+    where: str
+    """From the run's folder."""
+    field: str
+    """Its key path; empty for the file itself."""
+    says: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{f'{self.where} {self.field}'.strip()}: says {self.says}, found {self.found}"

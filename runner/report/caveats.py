@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from runner.models import is_language_model
 from runner.report.records import Arm, Report, ScenarioReport
 from runner.stats import MIN_SCENARIOS
 
@@ -27,7 +26,7 @@ def not_concluded(report: Report) -> tuple[str, ...]:
 
 
 def _model(report: Report) -> Iterator[str]:
-    answering = [model for model in report.models if is_language_model(model)]
+    answering = report.language_models
     if not answering:
         yield (
             "Whether any server helps an agent: no language model answered. "
@@ -47,6 +46,15 @@ def _gate(report: Report) -> Iterator[str]:
         yield (
             "UNGATED: that the rubrics and the judge still measure what they did. "
             "No anchor was checked before this run."
+        )
+
+
+def _contradictions(report: Report) -> Iterator[str]:
+    if report.contradictions:
+        yield (
+            "That this run stands as it was measured: "
+            f"{len(report.contradictions)} times a file says something else than its evidence. "
+            "Figures are made from what holds together."
         )
 
 
@@ -79,7 +87,7 @@ def _broken(report: Report) -> Iterator[str]:
 def _unscored(report: Report) -> Iterator[str]:
     for arm in report.arms:
         measured = arm.tally.measured
-        absent = measured - arm.fairness.score.cells
+        absent = measured - arm.tally.unpaired - arm.fairness.score.cells
         if absent > 0:
             yield (
                 f"That {arm.label}'s fairness speaks for all its measured cells: {absent} of "
@@ -191,7 +199,20 @@ def _estimates(report: Report) -> Iterator[str]:
         )
 
 
+def _unpaired(report: Report) -> Iterator[str]:
+    for arm in report.arms:
+        if arm.tally.unpaired:
+            yield (
+                f"Anything from {arm.tally.unpaired} of {arm.label}'s {arm.tally.measured} "
+                "measured cells: their counterparts are not there to compare with."
+            )
+
+
 def _always(report: Report) -> Iterator[str]:
+    yield (
+        "That nobody rewrote the run: digests show accidents and careless edits, and are no "
+        "signature."
+    )
     yield (
         "That criterion scores rank anyone: they fluctuate more than a scenario's figure and are "
         "printed as commentary."
@@ -206,9 +227,11 @@ def _always(report: Report) -> Iterator[str]:
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _model,
     _gate,
+    _contradictions,
     _broken,
     _unscored,
     _incomparable,
+    _unpaired,
     _size,
     _many_comparisons,
     _noise,

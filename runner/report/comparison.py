@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runner import stats
-from runner.models import is_language_model
 from runner.records import Verdict
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import Delta, Judgement, Layer, NoiseLayer
@@ -41,7 +40,7 @@ class Comparisons:
             by_scenario=tuple(shared.values()),
             pairs=len(baseline.keys() & own.keys()),
             noise=self._noise[arm.model],
-            ranks=is_language_model(arm.model),
+            ranks=arm.model in self.view.language_models,
         )
         return difference.delta()
 

@@ -16,11 +16,11 @@ CHARS_PER_TOKEN = 4
 
 
 def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Costs:
-    """Per measured cell, comparable or not: each of them was paid for."""
-    efforts = [fairness.effort for fairness in fairness_halves(arm.measured)]
-    results = [cell.result for cell in arm.measured if cell.result]
+    """Per paired cell, comparable or not: what has no counterpart costs beside nothing."""
+    efforts = [fairness.effort for fairness in fairness_halves(arm.paired)]
+    results = [cell.result for cell in arm.paired if cell.result]
     times = [result.timings for result in results]
-    tools = [fingerprint.tools for fingerprint in fingerprints(arm.measured) if fingerprint.tools]
+    tools = [fingerprint.tools for fingerprint in fingerprints(arm.paired) if fingerprint.tools]
     # Without this, the shell would show zeros, as if its server started in no time.
     served = results if tools else []
     schema_chars = _largest_count(tools, lambda shown: shown.schema_chars)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runner.models import MODELS, is_language_model
+from runner.models import MODELS
 from runner.records import Citation, Gate, OutcomeKind, Price, Scenario, Scored, ServerSpec, Verdict
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
@@ -24,6 +24,7 @@ from runner.report.figures import (
 )
 from runner.report.records import (
     Arm,
+    Beside,
     CellReport,
     Commentary,
     Fault,
@@ -52,6 +53,12 @@ UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
 
+CONTRADICTED = (
+    "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
+    "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
+    "figure."
+)
+
 
 def build_report(
     run: LoadedRun,
@@ -69,19 +76,21 @@ def build_report(
     compared = Comparisons(view=view)
     prices = run.plan.prices.models if run.plan.prices else {}
     report = Report(
-        notices=tuple(_notices(view, ungated=run.plan.ungated)),
+        notices=tuple(_notices(view, run)),
         ungated=run.plan.ungated,
         gate=None if run.plan.ungated else gate,
-        language_model=all(map(is_language_model, view.models)),
+        language_model=view.models == view.language_models,
         question=_question([server for server in view.servers if server != SHELL]),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
+        language_models=view.language_models,
         judges=_judges(view),
         scenarios=view.scenarios,
         servers=view.servers,
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         arms=tuple(_arm(compared, arm, servers.get(arm.server), prices) for arm in view.arms),
+        contradictions=run.contradictions,
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
         noise=tuple(noise_layers(view)),
@@ -96,14 +105,16 @@ def build_report(
 # --- head -----------------------------------------------------------------------------------
 
 
-def _notices(view: RunView, *, ungated: bool) -> Iterator[str]:
+def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
     """What a reader must know before any figure."""
-    asked = {model.partition(":")[0] for model in view.models}
+    answered = {kind for kinds in view.kinds.values() for kind in kinds}
     for name, kind in MODELS.items():
-        if name in asked and not kind.language_model:
+        if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
-    if ungated:
+    if run.plan.ungated:
         yield UNGATED
+    if run.contradictions:
+        yield CONTRADICTED.format(count=len(run.contradictions))
 
 
 def _question(servers: Sequence[str]) -> str:
@@ -127,6 +138,7 @@ def _judges(view: RunView) -> tuple[str, ...]:
 def _arm(
     compared: Comparisons, arm: ArmView, spec: ServerSpec | None, prices: Mapping[str, Price]
 ) -> Arm:
+    shell = compared.view.shell_of(arm)
     return Arm(
         label=arm.label,
         model=arm.model,
@@ -138,7 +150,22 @@ def _arm(
         delta=compared.delta(arm),
         adoption=adoption_figures(arm),
         grounding=grounding_parts(arm),
-        costs=costs(arm, compared.view.shell_of(arm), prices.get(arm.model)),
+        costs=costs(arm, shell, prices.get(arm.model)),
+        beside=_beside(arm, shell),
+    )
+
+
+def _beside(arm: ArmView, shell: ArmView | None) -> Beside | None:
+    """The shell over the server's pairs alone: over more of them it is another set of tasks."""
+    if shell is None or arm.is_shell:
+        return None
+    same = shell.beside(arm)
+    if len(same.cells) == len(shell.usable):
+        return None
+    return Beside(
+        label="shell, same cells",
+        fairness=fairness_figures(same),
+        costs=costs(same, None),
     )
 
 
@@ -160,10 +187,13 @@ def _version(arm: ArmView, spec: ServerSpec | None) -> str:
 
 def _tally(arm: ArmView) -> Tally:
     ended = [cell.result.outcome for cell in arm.cells if cell.result]
+    contradicted = sum(cell.measured and not cell.believed for cell in arm.cells)
     return Tally(
         planned=len(arm.cells),
         measured=len(arm.measured),
-        broken=len(ended) - len(arm.measured),
+        unpaired=len(arm.measured) - len(arm.paired),
+        contradicted=contradicted,
+        broken=len(ended) - len(arm.measured) - contradicted,
         unfinished=len(arm.cells) - len(ended),
         attempts=sum(cell.attempts for cell in arm.cells),
         outcomes=dict(Counter(outcome.kind for outcome in ended)),
@@ -175,7 +205,8 @@ def _tally(arm: ArmView) -> Tally:
 
 def _faults(view: RunView) -> Iterator[Fault]:
     for cell in view.cells:
-        if cell.result is None:
+        # What a result says that nobody believes is listed with what contradicts it.
+        if cell.result is None or not cell.believed:
             continue
         outcome = cell.result.outcome
         # A crashed server is a measurement, and its owner needs the reason as much as we need ours.

@@ -119,17 +119,28 @@ def _reasons(arm: ArmView, score_of: ScoreOf) -> Iterator[str]:
 
 def why_missing(arm: ArmView, cell: LoadedCell, score_of: ScoreOf) -> str:
     """Why a cell is in no mean; empty if it is in one."""
+    why_unusable = _why_unusable(arm, cell)
+    if why_unusable:
+        return why_unusable
+    score = score_of(cell)
+    if score is None:
+        return "not scored yet"
+    if isinstance(score, Unscored):
+        return score.reason
+    return ""
+
+
+def _why_unusable(arm: ArmView, cell: LoadedCell) -> str:
     if cell.result is None:
         return "not finished"
     if not cell.measured:
         return f"broken: {cell.result.outcome.kind}"
+    if not cell.believed:
+        return "not believed: its files contradict each other"
     if cell.cell.id in arm.differs:
         return "not comparable: its fingerprint differs"
-    score = score_of(cell)
-    if score is None:
-        return "not scored yet; run `fairtrial score`"
-    if isinstance(score, Unscored):
-        return score.reason
+    if cell.cell.id in arm.unpaired:
+        return "unpaired: its counterpart is not there"
     return ""
 
 

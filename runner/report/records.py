@@ -10,7 +10,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from runner.records import Citation, Count, Gate, OutcomeKind, Phases, PriceList, Record
+from runner.records import (
+    Citation,
+    Contradiction,
+    Count,
+    Gate,
+    OutcomeKind,
+    Phases,
+    PriceList,
+    Record,
+)
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Judgement = Literal[
@@ -34,10 +43,14 @@ class Figure(Record):
 
 
 class Tally(Record):
-    """What became of an arm's cells: planned = measured + broken + unfinished."""
+    """What became of an arm's cells: planned = measured + contradicted + broken + unfinished."""
 
     planned: Count
     measured: Count
+    unpaired: Count = 0
+    """Of the measured: without a counterpart in the other arm, and so in no figure."""
+    contradicted: Count = 0
+    """Measured, as a file says that contradicts another: in no figure."""
     broken: Count
     unfinished: Count
     attempts: Count
@@ -145,6 +158,17 @@ class Costs(Record):
     instructions_chars: Count | None
 
 
+class Beside(Record):
+    """The shell over the cells of one server's pairs, where its own row is of others as well.
+
+    Printed right under that server's row.
+    """
+
+    label: str
+    fairness: FairnessFigures
+    costs: Costs
+
+
 class Arm(Record):
     label: str
     """The server's name; with the model's, if a run has several."""
@@ -158,6 +182,8 @@ class Arm(Record):
     adoption: AdoptionFigures | None
     grounding: GroundingParts
     costs: Costs
+    beside: Beside | None = None
+    """None if the shell's own row is of the same pairs."""
 
 
 class Fault(Record):
@@ -265,12 +291,16 @@ class Report(Record):
     run: str
     created_at: str
     models: tuple[str, ...]
+    language_models: tuple[str, ...]
+    """Of `models`, by what answered, whatever it was called."""
     judges: tuple[str, ...]
     scenarios: tuple[str, ...]
     servers: tuple[str, ...]
     trials: Count
     arms: tuple[Arm, ...]
     """Shell first, then in the plan's order; never sorted by a score."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """Where a file of the run says something else than its evidence."""
     faults: tuple[Fault, ...]
     incomparable: tuple[Incomparable, ...]
     noise: tuple[NoiseLayer, ...]

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from runner.models import is_language_model
-from runner.records import Citation, Gate
+from runner.records import Citation, Contradiction, Gate
 from runner.report.grid import (
     DASH,
     Bar,
@@ -30,6 +29,7 @@ from runner.report.grid import (
 from runner.report.records import (
     AdoptionFigures,
     Arm,
+    Beside,
     CellReport,
     Commentary,
     Fault,
@@ -43,12 +43,13 @@ from runner.report.records import (
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.weights import Parts, formula
 
-A = TypeVar("A", bound=Arm | ScenarioArm)
+A = TypeVar("A", bound=Arm | ScenarioArm | Beside)
 
 
 def of_run(report: Report) -> tuple[Table, ...]:
     """The run's tables in a report's order; those about trouble only if there is some."""
-    troubles = [trouble for trouble in (faults(report), incomparable(report)) if trouble.rows]
+    found = (contradictions(report), faults(report), incomparable(report))
+    troubles = [trouble for trouble in found if trouble.rows]
     return (
         tally(report),
         *troubles,
@@ -72,11 +73,19 @@ def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
     return (scenario_scores(section), scenario_cells(section), *details)
 
 
-def _arm(arm: Arm | ScenarioArm) -> str:
+def _arm(arm: Arm | ScenarioArm | Beside) -> str:
     return clean(arm.label)
 
 
-ARM: Column[Arm | ScenarioArm] = words("arm", _arm)
+ARM: Column[Arm | ScenarioArm | Beside] = words("arm", _arm)
+
+
+def _rows(report: Report) -> Iterator[Arm | Beside]:
+    """The arms, each with the shell over its own pairs where the shell's row is of others."""
+    for arm in report.arms:
+        yield arm
+        if arm.beside is not None:
+            yield arm.beside
 
 
 # --- cells ----------------------------------------------------------------------------------
@@ -100,6 +109,13 @@ TALLY: tuple[Column[Arm], ...] = (
     number("tries", lambda arm: count(arm.tally.attempts), full="attempts"),
     words("outcomes", _outcomes),
 )
+CONTRADICTIONS: tuple[Column[Contradiction], ...] = (
+    words("file", lambda found: clean(found.where)),
+    words("field", lambda found: clean(found.field) or DASH),
+    words("says", lambda found: clean(found.says, 80)),
+    words("found", lambda found: clean(found.found, 80)),
+)
+CONTRADICTIONS_SHOWN = 50
 FAULTS: tuple[Column[Fault], ...] = (
     words("cell", _place),
     words("outcome", lambda fault: fault.outcome),
@@ -114,11 +130,36 @@ INCOMPARABLE: tuple[Column[Incomparable], ...] = (
 
 
 def tally(report: Report) -> Table:
-    note = (
+    notes = [
         "A broken cell is no measurement: our fault, or a server that was not ready. It is run "
-        "again on resume, never scored, never dropped from those planned."
-    )
-    return table("Cells: planned, measured, broken", TALLY, report.arms, notes=[note])
+        "again on resume, never scored, never dropped from those planned.",
+        *_in_no_figure(report),
+    ]
+    return table("Cells: planned, measured, broken", TALLY, report.arms, notes=notes)
+
+
+def _in_no_figure(report: Report) -> Iterator[str]:
+    for arm in report.arms:
+        if arm.tally.unpaired:
+            yield (
+                f"{_arm(arm)}: {arm.tally.unpaired} of {arm.tally.measured} measured cells are "
+                "unpaired, and in no figure."
+            )
+        if arm.tally.contradicted:
+            yield (
+                f"{_arm(arm)}: {arm.tally.contradicted} cells are in no figure, nor among those "
+                "measured: their files contradict each other."
+            )
+
+
+def contradictions(report: Report) -> Table:
+    shown = report.contradictions[:CONTRADICTIONS_SHOWN]
+    notes = []
+    more = len(report.contradictions) - len(shown)
+    if more:
+        notes.append(f"{more} more are in report.json.")
+    title = "Files that say something else than their evidence"
+    return table(title, CONTRADICTIONS, shown, notes=notes)
 
 
 def faults(report: Report) -> Table:
@@ -154,17 +195,17 @@ def _part_cell(
     return show
 
 
-def _fairness_columns(notes: Notes) -> Iterator[Column[Arm | ScenarioArm]]:
-    def half(arm: Arm | ScenarioArm) -> HalfFigures:
+def _fairness_columns(notes: Notes) -> Iterator[Column[A]]:
+    def half(arm: A) -> HalfFigures:
         return arm.fairness
 
-    def whole(arm: Arm | ScenarioArm) -> str:
+    def whole(arm: A) -> str:
         return notes.figure(_arm(arm), "fairness", arm.fairness.score)
 
-    def reach(arm: Arm | ScenarioArm) -> str:
+    def reach(arm: A) -> str:
         return interval(arm.fairness.score.low, arm.fairness.score.high)
 
-    def cells(arm: Arm | ScenarioArm) -> str:
+    def cells(arm: A) -> str:
         return f"{arm.fairness.score.cells}/{arm.fairness.score.planned}"
 
     yield ARM
@@ -179,7 +220,7 @@ def fairness(report: Report) -> Table:
     plain = table(
         "Fairness: was the answer better?",
         list(_fairness_columns(notes)),
-        report.arms,
+        _rows(report),
         notes=[f"{formula(FAIRNESS)}; means over scenarios."],
         numbered=notes,
     )
@@ -192,20 +233,25 @@ def _bars(report: Report) -> Iterator[Bar | None]:
         if arm.server == "shell":
             shells[arm.model] = arm.fairness.score.value
     for arm in report.arms:
-        figure = arm.fairness.score
-        if figure.value is None:
-            yield None
+        if arm.beside is None:
+            yield _bar(arm, shells.get(arm.model))
         else:
-            shell = shells.get(arm.model)
-            yield Bar(value=figure.value, low=figure.low, high=figure.high, shell=shell)
+            shell = arm.beside.fairness.score.value
+            yield _bar(arm, shell)
+            yield _bar(arm.beside, shell)
+
+
+def _bar(row: Arm | Beside, shell: float | None) -> Bar | None:
+    figure = row.fairness.score
+    if figure.value is None:
+        return None
+    return Bar(value=figure.value, low=figure.low, high=figure.high, shell=shell)
 
 
 def scenario_scores(section: ScenarioReport) -> Table:
     notes = Notes()
-    columns = [
-        *_fairness_columns(notes),
-        number("Δ", lambda arm: signed(arm.delta.value), full="Δ against shell"),
-    ]
+    columns: list[Column[ScenarioArm]] = list(_fairness_columns(notes))
+    columns.append(number("Δ", lambda arm: signed(arm.delta.value), full="Δ against shell"))
     return table("Fairness in this scenario", columns, section.arms, numbered=notes)
 
 
@@ -360,7 +406,7 @@ def rates(report: Report) -> Table:
 # --- costs ----------------------------------------------------------------------------------
 
 
-def _tokens(arm: Arm, tokens: int | None) -> str:
+def _tokens(arm: Arm | Beside, tokens: int | None) -> str:
     """`~12,000` if estimated."""
     if tokens is None or not arm.costs.tokens_estimated:
         return count(tokens)
@@ -386,7 +432,7 @@ def _phase(arm: Arm, name: str) -> str:
     return f"{mark}{count(getattr(arm.costs.phases, name))}"
 
 
-AGENT_COSTS: tuple[Column[Arm], ...] = (
+AGENT_COSTS: tuple[Column[Arm | Beside], ...] = (
     ARM,
     number(
         "tokens in", lambda arm: _tokens(arm, arm.costs.input_tokens), full="uncached input tokens"
@@ -457,7 +503,7 @@ def agent_costs(report: Report) -> Table:
     notes = []
     if any(arm.costs.tokens_estimated for arm in report.arms):
         notes.append("~ estimated as characters / 4.")
-    return table("Costs of the agent, per cell", AGENT_COSTS, report.arms, notes=notes)
+    return table("Costs of the agent, per cell", AGENT_COSTS, _rows(report), notes=notes)
 
 
 def tokens(report: Report) -> Table:
@@ -472,7 +518,7 @@ def tokens(report: Report) -> Table:
 
 
 def _has_price(report: Report, model: str) -> bool:
-    if not is_language_model(model):
+    if model not in report.language_models:
         return True
     return report.prices is not None and model in report.prices.models
 

@@ -7,11 +7,12 @@ baseline's in anything but the server is compared with nobody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 from runner import stats
+from runner.models import is_language_model, kind_name, kind_that_answered
 from runner.records import Cell, Fairness, Fingerprint, Verdict
 from runner.store import LoadedCell, LoadedRun
 
@@ -34,6 +35,8 @@ class ArmView:
     """None: all of them."""
     cells: tuple[LoadedCell, ...]
     differs: Differences
+    unpaired: frozenset[str]
+    """Ids of measured cells that have no counterpart in the other arm: none to compare with."""
 
     @property
     def is_shell(self) -> bool:
@@ -41,12 +44,18 @@ class ArmView:
 
     @cached_property
     def measured(self) -> tuple[LoadedCell, ...]:
-        return tuple(cell for cell in self.cells if cell.measured)
+        """Those whose evidence is believed."""
+        return tuple(filter(is_measured, self.cells))
+
+    @cached_property
+    def paired(self) -> tuple[LoadedCell, ...]:
+        """The measured cells that have their counterpart in the other arm."""
+        return tuple(cell for cell in self.measured if cell.cell.id not in self.unpaired)
 
     @cached_property
     def usable(self) -> tuple[LoadedCell, ...]:
-        """The measured cells that may be compared."""
-        return tuple(cell for cell in self.measured if cell.cell.id not in self.differs)
+        """The paired cells that may be compared."""
+        return tuple(cell for cell in self.paired if cell.cell.id not in self.differs)
 
     @cached_property
     def by_scenario(self) -> Mapping[str, ArmView]:
@@ -58,15 +67,13 @@ class ArmView:
         """The same arm in one scenario; without cells if none were planned there."""
         return self.by_scenario.get(scenario) or self._with(scenario, [])
 
-    def _with(self, scenario: str, cells: Sequence[LoadedCell]) -> ArmView:
-        return ArmView(
-            model=self.model,
-            server=self.server,
-            label=self.label,
-            scenario=scenario,
-            cells=tuple(cells),
-            differs=self.differs,
-        )
+    def _with(self, scenario: str | None, cells: Sequence[LoadedCell]) -> ArmView:
+        return replace(self, scenario=scenario, cells=tuple(cells))
+
+    def beside(self, other: ArmView) -> ArmView:
+        """Of these cells, those whose counterpart the other arm has in use."""
+        theirs = set(map(trial_of, other.usable))
+        return self._with(self.scenario, [cell for cell in self.usable if trial_of(cell) in theirs])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +86,15 @@ class RunView:
     """Models in the plan's order, shell first in each."""
     scenarios: tuple[str, ...]
     differs: Differences
+    kinds: Mapping[str, tuple[str, ...]]
+    """Model, as it was called -> the kinds of model that answered under that name."""
+
+    @property
+    def language_models(self) -> tuple[str, ...]:
+        """Names under which nothing but a language model answered."""
+        return tuple(
+            model for model in self.models if all(map(is_language_model, self.kinds[model]))
+        )
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -112,7 +128,20 @@ def view_of(run: LoadedRun) -> RunView:
         arms=tuple(_arms(cells, models, differs)),
         scenarios=unique(cell.cell.scenario for cell in cells),
         differs=differs,
+        kinds=_kinds(cells),
     )
+
+
+def _kinds(cells: Sequence[LoadedCell]) -> dict[str, tuple[str, ...]]:
+    kinds = grouped(cells, lambda cell: cell.cell.model)
+    return {model: unique(map(_kind, inside)) for model, inside in kinds.items()}
+
+
+def _kind(cell: LoadedCell) -> str:
+    """Of a result that nobody believes too: what it says of itself is no reason for silence."""
+    if cell.result is None or cell.result.fingerprint is None:
+        return kind_name(cell.cell.model)
+    return kind_that_answered(cell.result.fingerprint)
 
 
 def _planned_cells(run: LoadedRun) -> Iterator[LoadedCell]:
@@ -120,7 +149,7 @@ def _planned_cells(run: LoadedRun) -> Iterator[LoadedCell]:
     for planned in run.plan.cells:
         # A cell that was lost from the disk is unfinished. Left out, it would leave the
         # denominator, and deleting the bad cells would make a better run.
-        missing = LoadedCell(cell=planned, result=None, attempts=0, scorecard=None)
+        missing = LoadedCell(cell=planned, result=None, attempts=0)
         yield loaded.get(planned.id, missing)
 
 
@@ -128,6 +157,7 @@ def _arms(
     cells: Sequence[LoadedCell], models: Sequence[str], differs: Differences
 ) -> Iterator[ArmView]:
     arms = grouped(cells, lambda cell: (cell.cell.model, cell.cell.server))
+    unpaired = frozenset(_unpaired(cells, differs))
     for model, server in sorted(arms, key=lambda arm: (models.index(arm[0]), arm[1] != SHELL)):
         yield ArmView(
             model=model,
@@ -136,7 +166,28 @@ def _arms(
             scenario=None,
             cells=tuple(arms[model, server]),
             differs=differs,
+            unpaired=unpaired,
         )
+
+
+def _unpaired(cells: Sequence[LoadedCell], differs: Differences) -> Iterator[str]:
+    """Measured cells beside which the shell, or every server, is missing.
+
+    None in a run of the shell alone, or without one: there is nothing to pair with.
+    """
+    sides = {cell.cell.server == SHELL for cell in cells}
+    if len(sides) < 2:
+        return
+    measured = list(filter(is_measured, cells))
+    comparable = [cell for cell in measured if cell.cell.id not in differs]
+    present = {(_pair_of(cell), cell.cell.server == SHELL) for cell in comparable}
+    for cell in measured:
+        if (_pair_of(cell), cell.cell.server != SHELL) not in present:
+            yield cell.cell.id
+
+
+def _pair_of(cell: LoadedCell) -> tuple[str, str, int]:
+    return cell.cell.scenario, cell.cell.model, cell.cell.trial
 
 
 def _label(model: str, server: str, models: Sequence[str]) -> str:
@@ -150,7 +201,7 @@ def _label(model: str, server: str, models: Sequence[str]) -> str:
 
 def _what_differs(cells: Sequence[LoadedCell]) -> Differences:
     """Every measured cell against its baseline: the shell's first of its scenario and model."""
-    measured = [cell for cell in cells if cell.measured]
+    measured = list(filter(is_measured, cells))
     compared = grouped(measured, lambda cell: (cell.cell.scenario, cell.cell.model))
     differs = {}
     for group in compared.values():
@@ -184,19 +235,24 @@ def _against(baseline: Fingerprint | None, cell: LoadedCell) -> tuple[str, ...]:
 # --- of one cell ----------------------------------------------------------------------------
 
 
+def is_measured(cell: LoadedCell) -> bool:
+    """Measured, and its evidence believed."""
+    return cell.measured and cell.believed
+
+
 def trial_of(cell: LoadedCell) -> stats.Trial:
     return cell.cell.scenario, cell.cell.trial
 
 
 def fairness_of(cell: LoadedCell) -> Fairness | None:
-    if cell.scorecard is None or not cell.measured:
+    if cell.scorecard is None or not is_measured(cell):
         # A card beside a broken cell is not believed: a fault of ours is never scored.
         return None
     return cell.scorecard.fairness
 
 
 def fingerprint_of(cell: LoadedCell) -> Fingerprint | None:
-    if cell.result is None:
+    if cell.result is None or not cell.believed:
         return None
     return cell.result.fingerprint
 

@@ -7,10 +7,12 @@ own fault: before it is initialised it raises ServerError, later it is an error 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import mcp_types
@@ -18,8 +20,8 @@ from mcp_types.methods import validate_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 
 from runner.errors import ServerError
-from runner.records import canonical_json
-from runner.sandbox.container import Container
+from runner.records import ToolListing, canonical_json
+from runner.sandbox.container import Container, program
 from runner.sandbox.ending import require_at_work, server_end
 from runner.sandbox.listing import SHOWN_CHARS, listing_fault, listing_of
 from runner.sandbox.places import SERVER
@@ -42,11 +44,6 @@ INSTRUCTIONS_LIMIT_CHARS = 200_000
 LAST_LINES = 3
 CLIENT_INFO = {"name": "fairtrial", "version": "1"}
 
-# Most servers end by themselves at the end of their input, which is what an engine that hangs up
-# gives them: its fault would look like theirs. So their input stays open whatever the engine does.
-# Errors go nowhere, because a stream that a helper of ours holds would never end.
-_INPUT_STAYS_OPEN = 'exec "$@" < <(exec 2>/dev/null; cat <&0; exec sleep infinity)'
-
 
 @dataclass(frozen=True, kw_only=True)
 class McpResult:
@@ -57,31 +54,44 @@ class McpResult:
     wall_sec: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """A server's stream, and who can say whose doing its end or its silence was."""
+
+    stream: ByteStream
+    how_it_ended: Callable[[int | None], Awaitable[str]]
+    """In words, from the exit code if that is known.
+
+    Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's.
+    """
+    require_at_work: Callable[[], Awaitable[None]]
+    """Raises SandboxError if no server could answer here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Introduction:
+    """What a server said of itself before its first call, checked."""
+
+    instructions: str
+    tools: tuple[mcp_types.Tool, ...]
+    tool_listing: ToolListing
+    wall_sec: float
+
+
 class ServerSession:
     """An initialised server."""
 
-    def __init__(
-        self,
-        peer: Peer,
-        introduction: mcp_types.InitializeResult,
-        tools: tuple[mcp_types.Tool, ...],
-        initialize_sec: float,
-        cell: Container | None,
-    ) -> None:
-        self._cell = cell
+    def __init__(self, connection: Connection, peer: Peer, introduction: Introduction) -> None:
+        self._connection = connection
         self._peer = peer
-        self._introduction = introduction
-        self.tools = tools
-        self.tool_listing = listing_of(introduction, tools)
-        self.initialize_sec = initialize_sec
+        self.instructions = introduction.instructions
+        self.tools = introduction.tools
+        self.tool_listing = introduction.tool_listing
+        self.initialize_sec = introduction.wall_sec
 
     @property
     def log(self) -> ServerLog:
         return self._peer.log
-
-    @property
-    def instructions(self) -> str:
-        return self._introduction.instructions or ""
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, timeout_sec: float
@@ -99,7 +109,7 @@ class ServerSession:
             text = as_text(answer.result)
             is_error = answer.result.get("isError") is True
         except TimeoutError:
-            await _require_at_work(self._cell)
+            await self._connection.require_at_work()
             text = f"{tool} gave no answer in {timeout_sec:g} s"
             if self.log.stray_lines > stray_lines:
                 text += _stray_lines(self.log)
@@ -108,7 +118,8 @@ class ServerSession:
         except BadAnswerError as error:
             text = f"the server's result breaks the protocol: {error}"
         except ConnectionError as error:
-            raise await _gone(self._cell, self.log, f"while it answered {tool}") from error
+            when = f"while it answered {tool}"
+            raise await _gone(self._connection, self.log, when) from error
         return McpResult(text=text, is_error=is_error, wall_sec=time.monotonic() - started)
 
 
@@ -160,36 +171,33 @@ async def open_session(
 ) -> AsyncIterator[ServerSession]:
     """Start the server in the container, as user `server`, and initialise it.
 
-    Raises ServerError if it ends, refuses, breaks the protocol, or does not answer in time, and
+    Raises ServerError if it ends, refuses, breaks the protocol, or does not answer in time;
     SandboxError or OutOfMemory if it is not to blame.
     """
-    behind = ["bash", "-c", _INPUT_STAYS_OPEN, "bash", *argv]
+    log.ticket = secrets.token_hex(16)
+    behind = [*program("server_host.py"), log.ticket, *argv]
     stream = await container.exec_stream(behind, user=SERVER, env=env, on_stderr=log.stderr.feed)
     log.exec_id = stream.exec_id
-    async with session_over(
-        stream, log, initialize_timeout_sec=initialize_timeout_sec, cell=container
-    ) as session:
+    connection = Connection(
+        stream=stream,
+        how_it_ended=partial(server_end, container, stream.exec_id),
+        require_at_work=partial(require_at_work, container),
+    )
+    async with session_over(connection, log, initialize_timeout_sec) as session:
         yield session
 
 
 @asynccontextmanager
 async def session_over(
-    stream: ByteStream,
-    log: ServerLog,
-    *,
-    initialize_timeout_sec: float,
-    cell: Container | None = None,
+    connection: Connection, log: ServerLog, initialize_timeout_sec: float
 ) -> AsyncIterator[ServerSession]:
-    """Initialise the server at the other end of a stream; `cell` is where it runs, if it does.
-
-    Raises errors as `open_session`.
-    """
-    async with open_peer(stream, log) as peer:
+    """Initialise the server at the other end of a stream. Raises as `open_session` does."""
+    async with open_peer(connection.stream, log) as peer:
         try:
             async with asyncio.timeout(initialize_timeout_sec):
-                session = await _initialised(peer, initialize_timeout_sec, cell)
+                introduction = await _introduction(peer, initialize_timeout_sec)
         except TimeoutError as error:
-            await _require_at_work(cell)
+            await connection.require_at_work()
             raise _silent(log, initialize_timeout_sec) from error
         except RefusalError as error:
             refusal = _shown(error)
@@ -197,20 +205,31 @@ async def session_over(
         except (BadAnswerError, ValueError, RecursionError) as error:
             raise ServerError(f"the server broke the protocol: {_shown(error)}") from error
         except ConnectionError as error:
-            raise await _gone(cell, log, "before it was initialised") from error
-        yield session
+            raise await _gone(connection, log, "before it was initialised") from error
+        yield ServerSession(connection, peer, introduction)
 
 
-async def _initialised(peer: Peer, timeout_sec: float, cell: Container | None) -> ServerSession:
+async def _introduction(peer: Peer, timeout_sec: float) -> Introduction:
     started = time.monotonic()
-    introduction = await _introduce(peer, timeout_sec)
-    tools = await _list_tools(peer, str(introduction.protocol_version), timeout_sec)
+    about = await _handshake(peer, timeout_sec)
+    tools = await _list_tools(peer, str(about.protocol_version), timeout_sec)
+    # In a thread: many schemas take a good part of a second, for which every other cell would wait.
+    listing = await asyncio.to_thread(_examined, about, tools)
+    return Introduction(
+        instructions=about.instructions or "",
+        tools=tools,
+        tool_listing=listing,
+        wall_sec=time.monotonic() - started,
+    )
+
+
+def _examined(about: mcp_types.InitializeResult, tools: tuple[mcp_types.Tool, ...]) -> ToolListing:
     if fault := listing_fault(tools):
         raise BadAnswerError(fault)
-    return ServerSession(peer, introduction, tools, time.monotonic() - started, cell)
+    return listing_of(about, tools)
 
 
-async def _introduce(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
+async def _handshake(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
     # The handshake that every server knows: one that ignores unknown methods would cost its arm
     # ten seconds for the probe that a newer one begins with.
     params = {
@@ -219,16 +238,16 @@ async def _introduce(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResu
         "clientInfo": CLIENT_INFO,
     }
     answer = await peer.request("initialize", params, timeout_sec=timeout_sec)
-    introduction = mcp_types.InitializeResult.model_validate(answer.result, by_name=False)
-    version = introduction.protocol_version
+    about = mcp_types.InitializeResult.model_validate(answer.result, by_name=False)
+    version = about.protocol_version
     if version not in HANDSHAKE_PROTOCOL_VERSIONS:
         raise BadAnswerError(f"it speaks protocol version {str(version)[:SHOWN_CHARS]!r}")
-    size_chars = len(introduction.instructions or "")
+    size_chars = len(about.instructions or "")
     if size_chars > INSTRUCTIONS_LIMIT_CHARS:
         limit = f"at most {INSTRUCTIONS_LIMIT_CHARS:,} are read"
         raise BadAnswerError(f"its instructions have {size_chars:,} characters; {limit}")
     await peer.notify("notifications/initialized", {})
-    return introduction
+    return about
 
 
 async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp_types.Tool, ...]:
@@ -279,18 +298,12 @@ def _stray_lines(log: ServerLog) -> str:
     return f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
 
 
-async def _require_at_work(cell: Container | None) -> None:
-    """Raises SandboxError if it is not the server that stands still."""
-    if cell is not None:
-        await require_at_work(cell)
-
-
-async def _gone(cell: Container | None, log: ServerLog, when: str) -> ServerError:
+async def _gone(connection: Connection, log: ServerLog, when: str) -> ServerError:
     """Raises SandboxError if it was a fault of ours, OutOfMemory if the agent's."""
     reason = log.ended
     # Given up by us for what it sent, it is to blame whatever became of its process.
-    if cell is not None and reason == STREAM_ENDED:
-        reason = await server_end(cell, log.exec_id)
+    if reason == STREAM_ENDED:
+        reason = await connection.how_it_ended(log.exit_code)
     return ServerError(
         f"the server ended {when} ({reason}){_last_words(log)}",
         hint="`fairtrial server check` shows more",

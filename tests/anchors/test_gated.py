@@ -11,24 +11,49 @@ import pytest
 from runner import cli
 from runner.anchors import gate
 from runner.anchors.material import must_find
+from runner.catalog import load_catalog
 from runner.judges.checklist import Checklist
+from runner.locks import write_repos_lock
 from runner.records import Plan, Rubric, Scorecard, Verdict
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.store import RunStore, write_record
+from runner.repository import fetch_source
+from runner.store import RunStore
 from runner.transcript import iter_transcript, split
-from tests.anchors.material import CORE, Judging, Tree, locked, regrade, transcript, verify
+from tests.anchors.material import CORE, Judging, Tree, accept, locked, regrade, verify
+from tests.checkout import git
 from tests.report import loaded
-from tests.scoring.material import GOOD, RUBRIC, SCENARIO
+from tests.scoring.material import GOOD, RUBRIC, SCENARIO, TREE
+from tests.test_audit import Ran, planned
 
 HELD_OUT_RUBRIC = "scenarios/held-out/queue-one/rubric.yaml"
+CORE_SCENARIO = f"scenarios/core/{CORE}/scenario.yaml"
 CORE_RUBRIC = f"scenarios/core/{CORE}/rubric.yaml"
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     return locked(tmp_path)
+
+
+@pytest.fixture
+def with_shop(tmp_path: Path) -> Tree:
+    """A checkout whose core scenario has a real repository: a report scores again."""
+    upstream = tmp_path / "upstream"
+    for path in TREE.paths():
+        (upstream / path).parent.mkdir(parents=True, exist_ok=True)
+        (upstream / path).write_bytes(TREE.read(path))
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "shop"]):
+        git(upstream, *arguments)
+    made = Tree(tmp_path)
+    made.edit(CORE_SCENARIO, "url: /shop", f"url: file://{upstream}")
+    made.edit(CORE_SCENARIO, "'" + "0" * 40 + "'", git(upstream, "rev-parse", "HEAD"))
+    source = load_catalog(tmp_path).scenarios[CORE].scenario.repository
+    fetched = fetch_source(source, cache=tmp_path / ".fairtrial/repositories", pins=None)
+    write_repos_lock(tmp_path, {source.label: fetched.pin})
+    accept(made, reason="first generation")
+    return made
 
 
 def fairtrial(tree: Tree, *arguments: str) -> int:
@@ -41,17 +66,15 @@ def fairtrial(tree: Tree, *arguments: str) -> int:
 
 def finished_run(tree: Tree, *, ungated: bool = False) -> RunStore:
     """One measured cell of `shell` on the core scenario, scored by the checklist judge."""
-    store = RunStore(tree.root / "runs" / "done")
-    cell = loaded.cell(CORE, "shell", model="offline")
-    store.write_plan(
-        Plan(run="done", created_at="2026-01-02T03:04:05Z", ungated=ungated, cells=(cell,))
-    )
-    attempt = store.begin(cell)
-    (attempt.path / "transcript.jsonl").write_text(transcript(GOOD))
-    final = store.finish(attempt, loaded.result(cell))
-    verdict = judged(final / "transcript.jsonl", RUBRIC)
-    store.write_scorecard(loaded.scorecard(cell, verdict.quality, verdict=verdict))
-    return store
+    ran = Ran(root=tree.root, store=RunStore(tree.root / "runs" / "done"))
+    cells = planned(ran.checkout, CORE)[:1]
+    created_at = "2026-01-02T03:04:05Z"
+    plan = Plan(run="done", created_at=created_at, ungated=ungated, cells=cells)
+    ran.store.write_plan(plan)
+    ran.write_attempt(cells[0], GOOD)
+    for card in ran.audit.cards(ran.audit.evidence()):
+        ran.store.write_scorecard(card)
+    return ran.store
 
 
 def judged(path: Path, rubric: Rubric) -> Verdict:
@@ -60,12 +83,14 @@ def judged(path: Path, rubric: Rubric) -> Verdict:
     return Checklist().judge(rubric, answer.steps, must_find(SCENARIO))
 
 
-def edit_fairness(store: RunStore, **changes: object) -> None:
-    """Write the only scorecard again, as a hand would."""
-    path = store.cell_folder(store.plan().cells[0].id) / "scorecard.json"
-    card = Scorecard.model_validate_json(path.read_text())
+def edit_fairness(store: RunStore, **changes: object) -> Scorecard:
+    """Write the only scorecard again, as a hand would. Returns what it was."""
+    cell_id = store.plan().cells[0].id
+    card = store.stored_scorecard(cell_id)
+    assert card is not None
     fairness = card.fairness.model_copy(update=changes)
-    write_record(path, card.model_copy(update={"fairness": fairness}))
+    store.write_scorecard(card.model_copy(update={"fairness": fairness}))
+    return card
 
 
 def report_json(store: RunStore) -> Any:
@@ -182,9 +207,9 @@ def test_run_refuses_a_scenario_that_no_generation_holds(
 # --- report ---------------------------------------------------------------------------------
 
 
-def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(tree: Tree) -> None:
-    store = finished_run(tree)
-    assert fairtrial(tree, "report", "done") == 0
+def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(with_shop: Tree) -> None:
+    store = finished_run(with_shop)
+    assert fairtrial(with_shop, "report", "done") == 0
     report = report_json(store)
     shown = report["gate"]
     assert report["ungated"] is False
@@ -196,14 +221,14 @@ def test_a_gated_report_shows_the_gate_that_stood_in_front_of_it(tree: Tree) -> 
 
 
 def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(
-    tree: Tree, capsys: pytest.CaptureFixture[str]
+    with_shop: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = finished_run(tree)
-    tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
-    assert fairtrial(tree, "report", "done") == 3
+    store = finished_run(with_shop)
+    with_shop.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
+    assert fairtrial(with_shop, "report", "done") == 3
     assert not (store.folder / "report.json").exists()
     capsys.readouterr()
-    assert fairtrial(tree, "report", "done", "--ungated") == 0
+    assert fairtrial(with_shop, "report", "done", "--ungated") == 0
     assert "UNGATED" in capsys.readouterr().out
     report = report_json(store)
     assert report["ungated"] is True and report["gate"] is None
@@ -211,55 +236,60 @@ def test_report_refuses_while_the_gate_fails_and_ungated_marks_every_page(
         assert "UNGATED" in (store.folder / name).read_text()
 
 
-def test_a_run_reported_without_the_gate_is_gated_again_once_it_opens(tree: Tree) -> None:
-    store = finished_run(tree)
-    tree.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
-    assert fairtrial(tree, "report", "done", "--ungated") == 0
-    tree.edit(HELD_OUT_RUBRIC, "A coding agenT", "A coding agent")
-    assert fairtrial(tree, "report", "done") == 0
+def test_a_run_reported_without_the_gate_is_gated_again_once_it_opens(with_shop: Tree) -> None:
+    store = finished_run(with_shop)
+    with_shop.edit(HELD_OUT_RUBRIC, "A coding agent", "A coding agenT")
+    assert fairtrial(with_shop, "report", "done", "--ungated") == 0
+    with_shop.edit(HELD_OUT_RUBRIC, "A coding agenT", "A coding agent")
+    assert fairtrial(with_shop, "report", "done") == 0
     # The run itself was made behind an open gate.
     assert report_json(store)["ungated"] is False
 
 
-def test_a_run_made_without_the_gate_stays_ungated_when_it_opens(tree: Tree) -> None:
-    store = finished_run(tree, ungated=True)
-    assert fairtrial(tree, "report", "done") == 0
+def test_a_run_made_without_the_gate_stays_ungated_when_it_opens(with_shop: Tree) -> None:
+    store = finished_run(with_shop, ungated=True)
+    assert fairtrial(with_shop, "report", "done") == 0
     assert report_json(store)["ungated"] is True and report_json(store)["gate"] is None
 
 
-def test_scoring_under_an_edited_rubric_and_putting_it_back_does_not_pass(
-    tree: Tree, capsys: pytest.CaptureFixture[str]
+def test_scoring_under_an_edited_rubric_and_putting_it_back_moves_no_figure(
+    with_shop: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = finished_run(tree)
+    store = finished_run(with_shop)
     kinder = RUBRIC.model_copy(update={"audience": "somebody easily pleased"})
     edit_fairness(store, verdict=judged(transcript_of(store), kinder))
-    assert fairtrial(tree, "report", "done") == 3
-    assert "was judged under another rubric" in capsys.readouterr().err
+    assert fairtrial(with_shop, "report", "done") == 1
+    assert "scorecard.json fairness.verdict.inputs: says " in capsys.readouterr().err
 
 
-def test_a_run_scored_by_another_judge_of_the_same_name_does_not_pass(
-    tree: Tree, capsys: pytest.CaptureFixture[str]
+def test_a_run_scored_by_another_judge_of_the_same_name_is_judged_by_this_one(
+    with_shop: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = finished_run(tree)
+    store = finished_run(with_shop)
     verdict = judged(transcript_of(store), RUBRIC)
     edit_fairness(store, verdict=verdict.model_copy(update={"identity": "9" * 64}))
-    assert fairtrial(tree, "report", "done") == 3
-    assert "was judged by another checklist" in capsys.readouterr().err
+    assert fairtrial(with_shop, "report", "done") == 1
+    says = f"scorecard.json fairness.verdict.identity: says {'9' * 64}"
+    assert says in capsys.readouterr().err
 
 
 def transcript_of(store: RunStore) -> Path:
     return store.cell_folder(store.plan().cells[0].id) / "attempt-1/transcript.jsonl"
 
 
-def test_a_scorecard_whose_quality_was_lifted_by_hand_does_not_pass(
-    tree: Tree, capsys: pytest.CaptureFixture[str]
+def test_a_scorecard_whose_quality_was_lifted_by_hand_lifts_no_figure(
+    with_shop: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = finished_run(tree)
-    (card,) = (item.scorecard for item in store.load().cells)
-    assert card is not None
-    edit_fairness(store, parts={**card.fairness.parts, "llm_quality": loaded.scored(0.5)})
-    assert fairtrial(tree, "report", "done") == 3
-    assert "its quality is not what its verdict's criteria" in capsys.readouterr().err
+    store = finished_run(with_shop)
+    assert fairtrial(with_shop, "report", "done") == 0
+    before = report_json(store)["arms"]
+    lifted = {"llm_quality": loaded.scored(0.999)}
+    card = edit_fairness(store)
+    edit_fairness(store, parts={**card.fairness.parts, **lifted})
+    assert fairtrial(with_shop, "report", "done") == 1
+    assert report_json(store)["arms"] == before
+    err = capsys.readouterr().err
+    assert "scorecard.json fairness.parts.llm_quality.value: says 0.999, found " in err
 
 
 def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:

@@ -61,11 +61,29 @@ def test_all_arms_of_a_trial_are_run_one_after_the_other() -> None:
 
 def test_a_server_that_nothing_proves_alive_on_a_repository_is_left_out_by_name() -> None:
     run = prepared(arm("shell"), arm("elsewhere", repository="pypi:flask==3.1.2"))
-    assert {item.server for item in SCENARIOS.cells(run, ["offline"], trials=1)} == {"shell"}
+    assert SCENARIOS.cells(run, ["offline"], trials=1) == ()
+    add = "; add one to its server.yaml to measure it there"
     assert SCENARIOS.left_out(run) == (
-        "elsewhere has no canary for the repository of one",
-        "elsewhere has no canary for the repository of two",
+        "shell on one: no server is measured beside it",
+        f"elsewhere has no canary for the repository of one{add}",
+        "shell on two: no server is measured beside it",
+        f"elsewhere has no canary for the repository of two{add}",
     )
+
+
+def test_the_shell_is_run_where_a_server_is_measured_beside_it_and_nowhere_else() -> None:
+    there = scenario("Why?")
+    repository = there.repository.model_copy(update={"url": "file:///elsewhere"})
+    away = there.model_copy(update={"repository": repository})
+    only = arm("only", repository=there.repository.label)
+    run = prepared(arm("shell"), only, one=there, two=away)
+    planned = SCENARIOS.cells(run, ["offline"], trials=1)
+    assert [(item.scenario, item.server) for item in planned] == [("one", "shell"), ("one", "only")]
+
+
+def test_the_shell_alone_is_run_everywhere() -> None:
+    planned = SCENARIOS.cells(prepared(arm("shell")), ["offline"], trials=1)
+    assert [item.scenario for item in planned] == ["one", "two"]
 
 
 def only_id(run: PreparedRun) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.errors import FairtrialError
-from runner.models import MODELS, is_language_model, kind_of, open_model
+from runner.models import MODELS, is_language_model, kind_name, kind_of, open_model
 from runner.protocols import ModelKind
 from tests.helpers import Scripted
 
@@ -22,7 +22,9 @@ def test_a_name_that_is_no_model_is_answered_with_those_there_are(name: str) -> 
 
 def test_only_a_program_is_no_language_model() -> None:
     names = ["offline", "replay:runs/x", "claude-sonnet-5", "of-a-later-version:x"]
-    assert [is_language_model(name) for name in names] == [False, False, True, True]
+    kinds = [kind_name(name) for name in names]
+    assert kinds == ["offline", "replay", "anthropic", "of-a-later-version"]
+    assert list(map(is_language_model, kinds)) == [False, False, True, True]
     assert kind_of("claude-sonnet-5") is MODELS["anthropic"]
     assert kind_of("of-a-later-version:x") is None
 
@@ -31,7 +33,7 @@ def test_a_new_kind_of_model_is_one_line_at_the_door(monkeypatch: pytest.MonkeyP
     kind = ModelKind(open=lambda _, __: Scripted(), language_model=True, argument="<id>")
     monkeypatch.setitem(MODELS, "toy", kind)
     assert isinstance(open_model("toy:1"), Scripted)
-    assert is_language_model("toy:1")
+    assert is_language_model("toy")
     with pytest.raises(FairtrialError) as error:
         open_model("toy")
     assert "`toy:<id>`" in error.value.hint

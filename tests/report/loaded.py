@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runner.models import kind_name
 from runner.records import (
     Adoption,
     Budget,
@@ -109,6 +110,7 @@ def fingerprint(of: Cell, **changes: Any) -> Fingerprint:
         "engine": "20.10.24",
         "kernel": "6.1.0",
         "model": of.model,
+        "model_kind": kind_name(of.model),
         "model_identity": "4" * 64,
         "server": of.server,
         "server_version": "" if alone else "1.0.0",
@@ -150,6 +152,10 @@ def result(
         "peak_memory_mb": 120.5 if alone else 811.25,
         "state_mb": None if alone else 38.4,
         "started_at": "2026-01-02T03:04:05Z",
+        "plan": "a" * 64,
+        "ungated": False,
+        "transcript": "b" * 64,
+        "events": 3,
     }
     return CellResult(**given | changes)
 

@@ -343,7 +343,7 @@ def test_a_cell_that_was_not_scored_yet_says_so() -> None:
         replace(measured(cell("alpha", "codegraph"), 0.5), scorecard=None),
     ]
     assert arm(report_of(loaded(cells)), "codegraph").fairness.score.reasons == (
-        "not scored yet; run `fairtrial score` (1 of 1 cells)",
+        "not scored yet (1 of 1 cells)",
     )
 
 
@@ -650,7 +650,7 @@ def test_bars_say_in_words_what_they_show() -> None:
         if tag == "svg"
     ]
     assert labels[1] == "fairness 0.700, 95 % interval 0.633 to 0.753; shell 0.500"
-    assert len(labels) == 3
+    assert len(labels) == 4  # the shell once more, over the pairs of the one that broke
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
@@ -749,3 +749,64 @@ def test_tokens_are_shown_by_what_they_were_of_and_as_estimates() -> None:
         "~300",
         "~200 |",
     ]
+
+
+# --- pairs ----------------------------------------------------------------------------------
+
+
+def six_beside_one() -> LoadedRun:
+    """A server that was planned on the shell's worst scenario alone."""
+    return loaded([*shells(), measured(cell(NAMES[0], "codegraph"), 0.45)])
+
+
+def test_six_cells_of_the_shell_are_not_set_beside_one_of_a_server() -> None:
+    report = report_of(six_beside_one())
+    shell, codegraph = report.arms
+    assert (shell.fairness.score.value, shell.fairness.score.cells) == (SHELL_SCORES[0], 1)
+    assert (codegraph.fairness.score.cells, codegraph.delta.pairs) == (1, 1)
+    assert (shell.tally.measured, shell.tally.unpaired) == (6, 5)
+    for text in all_forms(report).values():
+        assert "5 of 6 measured cells are" in re.sub(r"\s+", " ", text) or text.startswith("{")
+
+
+def test_costs_are_of_pairs() -> None:
+    cells = [*shells()[:1], measured(cell(NAMES[0], "codegraph"), 0.45)]
+    alone = measured(cell(NAMES[1]), 0.5)
+    assert alone.result is not None
+    timings = alone.result.timings.model_copy(update={"agent_sec": 3000.0})
+    slow = replace(alone, result=alone.result.model_copy(update={"timings": timings}))
+    with_it, without = report_of(loaded([*cells, slow])), report_of(loaded(cells))
+    assert arm(with_it, "shell").costs == arm(without, "shell").costs
+
+
+def test_a_server_with_fewer_pairs_stands_beside_the_shell_of_the_same_cells() -> None:
+    report = report_of(small_run())
+    beside = arm(report, "cclsp").beside
+    assert beside is not None
+    assert beside.fairness.score.cells == arm(report, "cclsp").fairness.score.cells == 5
+    assert arm(report, "codegraph").beside is None
+
+
+def test_a_cell_whose_counterpart_is_not_believed_is_unpaired() -> None:
+    shell, codegraph = pairs(0.2, n=1)
+    report = report_of(loaded([shell, replace(codegraph, believed=False)]))
+    assert arm(report, "shell").tally.unpaired == 1
+    assert arm(report, "codegraph").tally.contradicted == 1
+    assert arm(report, "codegraph").delta.judgement == "not_compared"
+
+
+def test_the_shell_alone_and_servers_without_it_need_no_counterpart() -> None:
+    for cells in (shells(), [measured(cell(name, "codegraph"), 0.5) for name in NAMES]):
+        (only,) = report_of(loaded(cells)).arms
+        assert (only.tally.unpaired, only.fairness.score.cells) == (0, 6)
+
+
+def test_a_name_says_nothing_of_what_answered() -> None:
+    run = []
+    for one in pairs(0.2):
+        mark = fingerprint(one.cell, model_kind="offline")
+        run.append(replace(one, result=result(one.cell, fingerprint=mark)))
+    report = report_of(loaded(run))
+    assert (report.language_model, report.language_models) == (False, ())
+    assert report.notices[0].startswith("Made with the offline model")
+    assert arm(report, "codegraph").delta.judgement == "not_ranked"

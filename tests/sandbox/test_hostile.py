@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import resource
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import pytest
@@ -15,6 +19,7 @@ from runner.sandbox import transport
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog, has_too_many_values
+from tests.conftest import ROOT
 from tests.helpers import PATIENCE_SEC
 from tests.local_server import SCRIPTED, Script, local_server
 
@@ -368,3 +373,42 @@ while True:
 )
 def test_values_are_counted_without_the_texts_between_them(line: bytes, too_many: bool) -> None:
     assert has_too_many_values(line) is too_many
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+PEAK_LIMIT_MB = 500
+LARGEST_READ = """
+block = '{"type":"text","text":"%s"},' % ('x' * 200)
+say('"result":{"content":[%s0]}' % (block * 33_000))
+"""
+FULL_LISTING = """
+many = [tool(f'{id}-{n}', properties={str(m): {} for m in range(100)}) for n in range(900)]
+result({'tools': many, 'nextCursor': 'a'})
+"""
+
+
+async def suffer(script: Script) -> None:
+    """Three cells' worth of such a server at once."""
+
+    async def one() -> None:
+        argv = ("-c", SCRIPTED, json.dumps(script))
+        with suppress(ServerError):
+            async with local_server(*argv) as session:
+                await bad_then_good(session)
+
+    await asyncio.gather(one(), one(), one())
+
+
+def suffer_all() -> int:
+    """Kilobytes at the peak of this process."""
+    for script in ({"bad": TINY_BLOCKS}, {"bad": LARGEST_READ}, {LIST: FULL_LISTING}):
+        asyncio.run(suffer(script))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def test_the_worst_servers_three_at_once_cannot_fill_the_runners_memory() -> None:
+    # In a process of its own: this one has held the megabytes of other tests.
+    code = "from tests.sandbox.test_hostile import suffer_all; print(suffer_all())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert int(done.stdout) / 1000 < PEAK_LIMIT_MB

@@ -108,7 +108,7 @@ def test_a_card_from_before_a_part_is_not_scored_yet() -> None:
     run = loaded([measured(cell("alpha"), 0.5)])
     figure = build_report(run, *catalog(run)).arms[0].fairness.parts["brevity"]
     assert figure.value is None
-    assert figure.reasons == ("not scored yet; run `fairtrial score` (1 of 1 cells)",)
+    assert figure.reasons == ("not scored yet (1 of 1 cells)",)
 
 
 def test_a_part_of_one_score_among_the_other_s_is_a_type_error(tmp_path: Path) -> None:
