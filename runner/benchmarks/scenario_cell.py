@@ -182,7 +182,7 @@ def _fingerprint(
         container=settings_digest(spec),
         engine=prepared.engine_version,
         kernel=prepared.kernel,
-        model=model.name,
+        model=attempt.cell.model,
         model_kind=kind_name(attempt.cell.model),
         model_identity=model.identity,
         agent=prepared.agent,
