@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from runner.errors import CatalogError, FairtrialError, SpendingCap
 from runner.models import is_language_model, kind_name
-from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
+from runner.records import Cell, Price, PriceList, parse_yaml, read_text
 from runner.store import RunStore
-from runner.transcript import iter_transcript
+from runner.transcript import usage_in
 
 LIMIT_BYTES = 1_000_000
 if TYPE_CHECKING:
@@ -103,9 +103,7 @@ def spent_usd(store: RunStore, priced: dict[str, Price]) -> float:
 def _spent_on(store: RunStore, cell: Cell, price: Price) -> float:
     total = 0.0
     for path in store.cell_folder(cell.id).glob("attempt-*/transcript.jsonl"):
-        for event in iter_transcript(path):
-            if isinstance(event, Usage):
-                total += price.cost_usd(event)
+        total += sum(map(price.cost_usd, usage_in(path)))
     return total
 
 

@@ -30,10 +30,11 @@ from runner.records import (
     Plan,
     RecordedResult,
     Scorecard,
+    Usage,
     digest_of,
     parse_json,
 )
-from runner.transcript import extent_of
+from runner.transcript import extent_of, usage_in
 
 PARTIAL = ".partial"
 SCORECARD = "scorecard.json"
@@ -51,6 +52,8 @@ class LoadedCell:
     """Every attempt begun, cut ones included."""
     scorecard: Scorecard | None = None
     """As its transcript gives it today; None if it is not scored."""
+    lost: tuple[Usage, ...] = ()
+    """Turns of every attempt that does not count: they were paid for."""
     believed: bool = True
     """False if its files contradict each other: it is in no figure."""
 
@@ -229,7 +232,16 @@ class RunStore:
             cell=cell,
             result=attempt.result if attempt else None,
             attempts=len(self._attempts(cell.id)),
+            lost=tuple(self._lost(cell.id, attempt)),
         )
+
+    def _lost(self, cell_id: str, counted: EndedAttempt | None) -> Iterator[Usage]:
+        for folder in self._attempts(cell_id):
+            path = folder / "transcript.jsonl"
+            if (counted is None or folder != counted.path) and path.is_file():
+                # A kill may have left anything; what can be read was paid for.
+                with suppress(FairtrialError):
+                    yield from usage_in(path)
 
     def load(self) -> LoadedRun:
         """Without scorecards: what they say follows from the transcripts, and is made again."""

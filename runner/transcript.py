@@ -203,6 +203,13 @@ def _parse(line: bytes, path: Path, number: int) -> Event:
         ) from error
 
 
+def usage_in(path: Path) -> Iterator[Usage]:
+    """What its turns took; see `iter_transcript`."""
+    for event in iter_transcript(path):
+        if isinstance(event, Usage):
+            yield event
+
+
 def read_transcript(path: Path) -> tuple[Event, ...]:
     """The whole transcript; see `iter_transcript`."""
     return tuple(iter_transcript(path))

@@ -33,8 +33,9 @@ class Endpoint:
 
     def hide(self, text: str) -> str:
         """The text without the key and the address, which a provider's message may quote."""
-        secrets = [self.key, self.url.rstrip("/"), urlsplit(self.url).netloc]
-        for secret in secrets:
+        place = urlsplit(self.url)
+        address = [self.url.rstrip("/"), place.netloc, place.netloc.rpartition("@")[2]]
+        for secret in (self.key, *address, place.password, place.hostname):
             if secret:
                 text = text.replace(secret, HIDDEN)
         # `Incorrect API key provided: sk-ab*****yz`: a masked key still shows its two ends.

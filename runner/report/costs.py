@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from runner import stats
-from runner.records import Effort, Phases, Price
+from runner.records import Effort, Phases, Price, Usage
 from runner.report.records import Costs
 from runner.report.view import ArmView, fairness_halves, fairness_of, fingerprints, trial_of
 from runner.store import LoadedCell
@@ -23,6 +23,7 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
     tools = [fingerprint.tools for fingerprint in fingerprints(arm.paired) if fingerprint.tools]
     # Without this, the shell would show zeros, as if its server started in no time.
     served = results if tools else []
+    lost = [usage for cell in arm.cells for usage in cell.lost]
     schema_chars = _largest_count(tools, lambda shown: shown.schema_chars)
     return Costs(
         input_tokens=_average_count(efforts, lambda effort: effort.input_tokens),
@@ -32,6 +33,8 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
         all_tokens=_average_count(efforts, _all_tokens),
         context_tokens=_average_count(efforts, lambda effort: effort.context_tokens),
         usd=_usd(efforts, price),
+        lost_tokens=sum(map(_billed, lost)),
+        lost_usd=None if price is None else round(sum(map(price.cost_usd, lost)), 4),
         retries=sum(effort.retries for effort in efforts),
         malformed=sum(effort.malformed for effort in efforts),
         phases=_phases(efforts),
@@ -54,6 +57,10 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
 
 def _all_tokens(effort: Effort) -> int:
     return effort.input_tokens + effort.cache_read_tokens + effort.output_tokens
+
+
+def _billed(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens
 
 
 def _usd(efforts: Sequence[Effort], price: Price | None) -> float | None:

@@ -133,6 +133,10 @@ class Costs(Record):
     """The conversation's length at its end."""
     usd: Number | None = None
     """None if the model has no price."""
+    lost_tokens: Count = 0
+    """Over all attempts that do not count: uncached, and written by the model."""
+    lost_usd: Number | None = None
+    """None if the model has no price."""
     retries: Count = 0
     """Over all cells."""
     malformed: Count = 0

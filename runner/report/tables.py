@@ -510,11 +510,21 @@ def tokens(report: Report) -> Table:
     notes = ["Billed: input that came from no cache, and output. Stored is part of it, cached not."]
     if report.prices is not None and report.prices.models:
         notes.append(f"Dollars at prices of {report.prices.date}.")
+    notes += _lost(report)
     unpriced = [model for model in report.models if not _has_price(report, model)]
     if unpriced:
         listed = ", ".join(map(clean, unpriced))
         notes.append(f"No price is known for {listed}; `run --prices FILE` gives one.")
     return table("Tokens and dollars, per cell", TOKENS, report.arms, notes=notes)
+
+
+def _lost(report: Report) -> Iterator[str]:
+    tokens = sum(arm.costs.lost_tokens for arm in report.arms)
+    if tokens:
+        dollars = [arm.costs.lost_usd for arm in report.arms if arm.costs.lost_usd is not None]
+        priced = f", ${sum(dollars):.4f}" if dollars else ""
+        spent = f"{count(tokens)} tokens billed{priced}"
+        yield f"Attempts that were cut or broken, in no figure: {spent}."
 
 
 def _has_price(report: Report, model: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,9 +13,10 @@ from typing import Any
 import docker
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Reply, ToolCall
+from llmock.scenarios import Delay, Reply, ToolCall
 
 from tests.checkout import REFERENCE, Checkout, make
+from tests.helpers import PATIENCE_SEC, wait_until
 
 pytestmark = pytest.mark.docker
 KEY = "sk-very-secret-0123456789"
@@ -215,3 +217,60 @@ def test_a_storm_of_429s_is_the_providers_failure_and_the_other_cells_go_on(
     again = run(checkout, llmock, "storm")
     assert again.returncode == 0, again.stderr
     assert checkout.outcomes("storm")["shell"] == ["provider_failed", "answered"]
+
+
+def test_a_run_killed_in_its_seventh_turn_keeps_what_is_finished_and_tells_what_was_lost(
+    checkout: Checkout, llmock: LLMock, engine: docker.DockerClient
+) -> None:
+    script_an_answer(llmock)
+    look = ToolCall("shell", {"command": "true"})
+    llmock.add(*[Reply(tool_calls=(look,)) for _ in range(6)])
+    asked = ["--run", "killed", "--scenario", "small", "--server", "good", "--ungated"]
+    argv = checkout.argv("run", *asked, "--model", "claude-test", "--prices", prices(checkout))
+    secrets = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": llmock.base_url("anthropic")}
+    # The ninth request is the second cell's seventh turn; it hangs until the runner is dead.
+    llmock.add(*[Delay(0) for _ in range(8)], Delay(PATIENCE_SEC))
+    process = subprocess.Popen(
+        argv, env={**os.environ, **secrets}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        cut = checkout.run_folder("killed") / "cells"
+        wait_until(lambda: turns_in(cut) == 8, "six turns of the second cell were recorded")
+    finally:
+        process.kill()
+        process.wait(timeout=PATIENCE_SEC)
+    assert checkout.outcomes("killed") == {"shell": ["answered"]}
+    llmock.reset()
+    script_an_answer(llmock)
+    done = run(checkout, llmock, "killed", "--prices", prices(checkout))
+    assert done.returncode == 0, done.stderr
+    assert len(llmock.requests) == 2, "the cut cell begins anew, and the finished one is kept"
+    assert checkout.outcomes("killed") == {"shell": ["answered"], "good": ["answered"]}
+    report = json.loads((checkout.run_folder("killed") / "report.json").read_text())
+    (lost,) = [arm["costs"] for arm in report["arms"] if arm["server"] == "good"]
+    assert lost["lost_tokens"] > 0
+    assert lost["lost_usd"] > 0
+    page = (checkout.run_folder("killed") / "report.md").read_text()
+    assert "Attempts that were cut or broken, in no figure:" in page
+
+
+def turns_in(cells: Path) -> int:
+    """Turns recorded so far, in every attempt."""
+    paths = cells.glob("*/attempt-*/transcript.jsonl")
+    return sum(path.read_text().count('"type":"usage"') for path in paths)
+
+
+def test_megabytes_of_bytes_that_are_no_text_reach_the_model_as_a_marked_part(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    flood = "head -c 20000000 /dev/urandom; printf '\\377\\376 the end'"
+    for _ in ("shell", "good"):
+        llmock.add(Reply(tool_calls=(ToolCall("shell", {"command": flood}),)))
+        llmock.reply(REFERENCE)
+    done = run(checkout, llmock, "flood")
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("flood") == {"shell": ["answered"], "good": ["answered"]}
+    (result,) = llmock.last_request.body["messages"][-1]["content"]
+    assert len(result["content"]) < 40_000
+    assert "characters left out here" in result["content"]
+    assert result["content"].endswith("the end")
