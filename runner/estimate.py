@@ -150,7 +150,9 @@ def _of_model(
     asked: Asked, model: str, budgets: Sequence[Budget], earlier: Sequence[LoadedRun]
 ) -> ModelEstimate:
     price = asked.spending.priced.get(model)
-    known = [cell for run in earlier for cell in run.cells if _is_of(cell, model)]
+    known: list[LoadedCell] = []
+    for run in earlier:
+        known += [cell for cell in run.cells if _is_of(cell, model)]
     likely = None
     if known:
         likely = _likely_amounts(known, price, len(budgets), asked.jobs)
@@ -195,7 +197,7 @@ def _ceiling_usd(spending: Spending, price: Price, budget: Budget) -> float:
 def _likely_amounts(
     cells: Sequence[LoadedCell], price: Price | None, count: int, jobs: int
 ) -> Amounts:
-    efforts = [effort for cell in cells if (effort := _effort(cell))]
+    efforts = list(filter(None, map(_effort, cells)))
     seconds = [cell.result.timings.total_sec for cell in cells if cell.result]
     each_usd = None
     if price is not None:
