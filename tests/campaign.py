@@ -150,14 +150,14 @@ class RunUnderFire:
     def to_its_end(self) -> None:
         for _ in range(RUNNERS_PER_RUN):
             exit_code, errors = self._one_runner()
-            self._look_at_results()
-            self._judge_exit(exit_code, errors)
+            self.look_at_results()
+            self.judge_exit(exit_code, errors)
             if exit_code == 0:
                 break
         else:
             self._misblamed(f"not whole after {RUNNERS_PER_RUN} runners")
-        self._judge_outcomes()
-        self._look_for_leaks()
+        self.judge_outcomes()
+        self.look_for_leaks()
 
     def _one_runner(self) -> tuple[int, str]:
         """Its exit code, and what it wrote to stderr."""
@@ -254,7 +254,7 @@ class RunUnderFire:
 
     # --- what came of it ------------------------------------------------------------------------
 
-    def _look_at_results(self) -> None:
+    def look_at_results(self) -> None:
         found = {}
         for path in self.campaign.checkout.results(self.name):
             outcome = Outcome(**json.loads(path.read_text())["outcome"])
@@ -268,7 +268,7 @@ class RunUnderFire:
                 self.campaign.tally.repeated.append(f"{self.name}: {path}")
         self.measured |= found
 
-    def _judge_exit(self, exit_code: int, errors: str) -> None:
+    def judge_exit(self, exit_code: int, errors: str) -> None:
         kinds = {harm.kind for harm in self.harms}
         explained = {0, 1}
         if "SIGKILL" in kinds:
@@ -288,7 +288,7 @@ class RunUnderFire:
         logs = sorted((self.campaign.checkout.root / ".fairtrial" / "logs").glob("*.log"))
         return logs[-1].read_text()[-1500:] if logs else ""
 
-    def _judge_outcomes(self) -> None:
+    def judge_outcomes(self) -> None:
         for path in self.campaign.checkout.results(self.name):
             result = json.loads(path.read_text())
             outcome = result["outcome"]
@@ -317,7 +317,7 @@ class RunUnderFire:
     def _misblamed(self, text: str) -> None:
         self.campaign.tally.misblamed.append(f"{self.name}: {text}")
 
-    def _look_for_leaks(self) -> None:
+    def look_for_leaks(self) -> None:
         # What a killed runner left, the next one swept; the last one ended by itself.
         for item in self.campaign.containers():
             purpose = item["Labels"]["fairtrial"]

@@ -224,7 +224,7 @@ class Container:
         )
 
     def _shell_starter(self, user: str) -> ExecStarter:
-        argv = ["python3", "-I", "-c", _source("shell_host.py")]
+        argv = program("shell_host.py")
         if user == AGENT:
             argv.append("alone")
         return partial(self.exec_stream, argv, user=user)
@@ -232,7 +232,7 @@ class Container:
     async def memory_use(self) -> str:
         """What memory_probe.py prints. Raises SandboxError if the container does not take it."""
         places = (HOMES[AGENT], TMP, SHARED_MEMORY)
-        argv = ["python3", "-I", "-c", _source("memory_probe.py"), str(AGENT_UID), *places]
+        argv = [*program("memory_probe.py"), str(AGENT_UID), *places]
         try:
             async with asyncio.timeout(PROBE_SEC):
                 stream = await self.exec_stream(argv, user=KEEPER)
@@ -326,9 +326,10 @@ class Container:
             await stream.close()
 
 
-def _source(name: str) -> str:
-    """Of a program of ours that runs inside the container."""
-    return resources.files("runner.sandbox").joinpath(name).read_text(encoding="utf-8")
+def program(name: str) -> list[str]:
+    """The command of a program of ours that runs inside the container, on its own Python."""
+    source = resources.files("runner.sandbox").joinpath(name).read_text(encoding="utf-8")
+    return ["python3", "-I", "-c", source]
 
 
 def _ignore(_: bytes) -> None:

@@ -25,6 +25,8 @@ ENGINE_SEC = 30.0
 AGENT_SHARE = 0.5
 """Of the cell's memory. Held by the agent, a server's death for want of memory is the agent's."""
 _SIGNALLED = 128
+HUNG_UP = 126
+"""Said by the engine of a process whose connection it has lost; our programs say the same."""
 _HUNG_UP = "the engine dropped the connection to a process in the cell"
 
 
@@ -57,18 +59,23 @@ async def shell_end(container: Container, exec_id: str | None) -> None:
     With no exec, unless it was the cell that let none start.
     """
     await _memory_use(container)
-    # It ends by itself at the end of its input alone, and commands cannot give it that.
-    if exec_id is not None and await _exit_code(container, exec_id) == 0:
+    # It ends by itself when its input or output is closed, and commands can do neither.
+    if exec_id is not None and await _exit_code(container, exec_id) in {0, HUNG_UP}:
         raise SandboxError(_HUNG_UP)
 
 
-async def server_end(container: Container, exec_id: str) -> str:
-    """How the server's process ended, in words.
+async def server_end(container: Container, exec_id: str, exit_code: int | None) -> str:
+    """How the server's process ended, in words. `exit_code` is what server_host.py said, if it did.
 
     Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's.
     """
     memory = await _memory_use(container)
-    exit_code = await _exit_code(container, exec_id)
+    if exit_code is None:
+        exit_code = await _exit_code(container, exec_id)
+        # It says how the server ended, or that it could not. Only a signal keeps it from both, and
+        # that it gets from the server's user alone.
+        if exit_code <= _SIGNALLED:
+            raise SandboxError(_HUNG_UP)
     if memory is None or not memory.kills:
         return _ended_with(exit_code)
     if not memory.at_limit:
@@ -85,6 +92,8 @@ async def server_end(container: Container, exec_id: str) -> str:
 
 
 def _ended_with(exit_code: int) -> str:
+    if exit_code < 0:
+        return f"its process was ended by signal {-exit_code}"
     if exit_code > _SIGNALLED:
         return f"its process was ended by signal {exit_code - _SIGNALLED}"
     return f"its process ended with {exit_code}"

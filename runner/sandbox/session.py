@@ -7,6 +7,7 @@ own fault: before it is initialised it raises ServerError, later it is an error 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERS
 
 from runner.errors import ServerError
 from runner.records import canonical_json
-from runner.sandbox.container import Container
+from runner.sandbox.container import Container, program
 from runner.sandbox.ending import require_at_work, server_end
 from runner.sandbox.listing import SHOWN_CHARS, listing_fault, listing_of
 from runner.sandbox.places import SERVER
@@ -41,11 +42,6 @@ TOOL_LIMIT = 1000
 INSTRUCTIONS_LIMIT_CHARS = 200_000
 LAST_LINES = 3
 CLIENT_INFO = {"name": "fairtrial", "version": "1"}
-
-# Most servers end by themselves at the end of their input, which is what an engine that hangs up
-# gives them: its fault would look like theirs. So their input stays open whatever the engine does.
-# Errors go nowhere, because a stream that a helper of ours holds would never end.
-_INPUT_STAYS_OPEN = 'exec "$@" < <(exec 2>/dev/null; cat <&0; exec sleep infinity)'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +159,8 @@ async def open_session(
     Raises ServerError if it ends, refuses, breaks the protocol, or does not answer in time, and
     SandboxError or OutOfMemory if it is not to blame.
     """
-    behind = ["bash", "-c", _INPUT_STAYS_OPEN, "bash", *argv]
+    log.ticket = secrets.token_hex(16)
+    behind = [*program("server_host.py"), log.ticket, *argv]
     stream = await container.exec_stream(behind, user=SERVER, env=env, on_stderr=log.stderr.feed)
     log.exec_id = stream.exec_id
     async with session_over(
@@ -290,7 +287,7 @@ async def _gone(cell: Container | None, log: ServerLog, when: str) -> ServerErro
     reason = log.ended
     # Given up by us for what it sent, it is to blame whatever became of its process.
     if cell is not None and reason == STREAM_ENDED:
-        reason = await server_end(cell, log.exec_id)
+        reason = await server_end(cell, log.exec_id, log.exit_code)
     return ServerError(
         f"the server ended {when} ({reason}){_last_words(log)}",
         hint="`fairtrial server check` shows more",

@@ -26,6 +26,7 @@ DRAIN_SEC = 0.2
 CHUNK_BYTES = 65536
 READ_CHARS = 65536
 PR_SET_DUMPABLE = 4
+HUNG_UP = 126
 FIRST_VICTIM = 'echo 1000 >/proc/self/oom_score_adj; exec bash -lc "$1"'
 """Should the container run out of memory, it is a command of the agent's that has to go."""
 
@@ -188,7 +189,7 @@ def main() -> None:
             sys.stdout.flush()
         except BrokenPipeError:
             # The engine has hung up. Any other code would be taken for a command's doing.
-            os._exit(0)
+            os._exit(HUNG_UP)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ STRAY_KEPT = 20
 STRAY_KEPT_CHARS = 200
 STRAY_LIMIT = 10_000
 STREAM_ENDED = "its stream ended"
+LAST_WORDS_SEC = 0.2
 METHOD_NOT_FOUND = -32601
 CANCEL_SEC = 1.0
 """What telling a server of a call given up may take: it may have stopped reading."""
@@ -104,6 +105,10 @@ class ServerLog:
     stray_lines: int = 0
     exec_id: str = ""
     """The engine's name for its process."""
+    ticket: str = ""
+    """Repeated by server_host.py when it says how the process ended."""
+    exit_code: int | None = None
+    """Of its process, negative for a signal; None while it runs, or if the stream was cut."""
     ended: str = ""
     """Why its stream ended; empty while it runs."""
 
@@ -241,11 +246,23 @@ class Peer:
             # E.g. "Server listening on stdio": clients skip such a line, and so do we, but count.
             self.log.add_stray(line)
             await self._waste.add(len(line), messages=1)
+        elif self._is_end(message):
+            self.log.exit_code = int(message["params"]["exit_code"])
+            # What it still had to say on stderr comes on another pipe.
+            await asyncio.sleep(LAST_WORDS_SEC)
+            raise ConnectionError("its process ended")
         elif "method" in message:
             await self._waste.add(len(line), messages=1)
             await self._answer(message)
         else:
             await self._settle(as_number(message.get("id")), outcome(message, line), len(line))
+
+    def _is_end(self, message: Message) -> bool:
+        """A server that says so itself claims nothing but its own crash."""
+        params = message.get("params")
+        if message.get("method") != "fairtrial/ended" or not isinstance(params, dict):
+            return False
+        return bool(self.log.ticket) and params.get("ticket") == self.log.ticket
 
     async def _settle(
         self, number: int | None, outcome: Answer | Exception, size_bytes: int

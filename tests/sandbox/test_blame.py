@@ -117,14 +117,34 @@ def test_a_server_that_ends_says_with_which_code(engine: Engine, base_image: str
         asyncio.run(main())
 
 
+# One never answers, one answers into the cut connection, one is cut between two calls.
+@pytest.mark.parametrize("tool", ["hang", "late", "echo"])
 def test_an_engine_that_hangs_up_is_no_crash_of_the_server(
-    engine: Engine, base_image: str, tmp_path: Path
+    engine: Engine, base_image: str, tmp_path: Path, tool: str
 ) -> None:
+    async def main(proxied: Engine, cut: Callable[[], int]) -> None:
+        async with cell_with_server(proxied, base_image) as (_, session, _log):
+            work = asyncio.create_task(call(session, tool))
+            await asyncio.sleep(0.3)
+            assert await asyncio.to_thread(cut)
+            await work
+            await asyncio.sleep(0.5)
+            await call(session, "echo")
+
     with (
         cut_engine(engine, tmp_path) as (proxy, through),
         pytest.raises(SandboxError, match="dropped the connection"),
     ):
-        harm_in_a_call(through, base_image, lambda *_: proxy.cut())
+        asyncio.run(main(through, proxy.cut))
+
+
+def test_a_server_that_ends_what_speaks_for_it_has_crashed(engine: Engine, base_image: str) -> None:
+    async def main() -> None:
+        async with cell_with_server(engine, base_image) as (_, session, _log):
+            await call(session, "orphan")
+
+    with pytest.raises(ServerError, match="ended by signal 9"):
+        asyncio.run(main())
 
 
 def test_a_container_that_stands_still_is_no_server_that_does_not_answer(
@@ -196,7 +216,7 @@ def test_a_server_that_dies_for_want_of_what_the_agent_holds_has_not_crashed(
 # --- the agent's shell --------------------------------------------------------------------------
 
 
-# While the command runs, when it ends, and when it has long ended: the shell finds out by other ways.
+# While the command runs, when it ends, and when it has ended: the shell finds out in another way.
 @pytest.mark.parametrize("seconds", [30, 0.6, 0])
 def test_an_engine_that_hangs_up_on_the_shell_is_no_doing_of_the_agents(
     engine: Engine, base_image: str, tmp_path: Path, seconds: float

@@ -65,7 +65,7 @@ def test_a_server_answers_as_its_own_user_at_the_repository_root(use: Use) -> No
 
     who, echo, tools = use("good", work)
     assert (who, echo) == ("10002 /workspace /var/lib/server", "naïve ☃")
-    assert tools.names == ("echo", "whoami", "big", "hang", "die", "grow")
+    assert tools.names == ("echo", "whoami", "big", "hang", "die", "grow", "late", "orphan")
     assert (tools.server_info, tools.instructions_chars) == ("test 1", len("Use echo."))
 
 
