@@ -65,6 +65,10 @@ def add_result(root: Path, kind: OutcomeKind, *, number: int = 1, said: str = ""
         peak_memory_mb=None,
         state_mb=None,
         started_at="2026-01-01",
+        plan="a" * 64,
+        ungated=True,
+        transcript="b" * 64,
+        events=0,
     )
     write_record(folder / "result.json", result)
     (folder / "transcript.jsonl").write_text(said)
