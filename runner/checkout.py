@@ -23,6 +23,7 @@ from runner.catalog import (
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
 from runner.judges import JUDGES
+from runner.kept import KeptScores, kept_scores
 from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
@@ -49,7 +50,7 @@ from runner.workspace import WorkspaceImage, ensure_workspace
 JUDGE = "checklist"
 AGENT = "tool_calling"
 BENCHMARK = "scenarios"
-CACHES = ("repositories", "grounding", "images.json")
+CACHES = ("repositories", "grounding", "scores", "images.json")
 """Under .fairtrial: what can be made again."""
 
 
@@ -143,13 +144,21 @@ class Checkout:
 
     def repository(self, loaded: LoadedScenario) -> Repository:
         """The scenario's repository at its pinned commit, fetched if it is not in the cache."""
-        return fetch_source(
-            loaded.scenario.repository,
-            cache=self.state / "repositories",
-            pins=read_repos_lock(self.root),
-            environ=self.environ,
-            npm=self._npm,
-        )
+        source = loaded.scenario.repository
+        # Asked of git for each cell of a run again, it would cost more than scoring does.
+        if source.label not in self._repositories:
+            self._repositories[source.label] = fetch_source(
+                source,
+                cache=self.state / "repositories",
+                pins=read_repos_lock(self.root),
+                environ=self.environ,
+                npm=self._npm,
+            )
+        return self._repositories[source.label]
+
+    @cached_property
+    def _repositories(self) -> dict[str, Repository]:
+        return {}
 
     def _npm(self, arguments: Sequence[str], folder: Path) -> None:
         """For a machine without npm: the base image's own."""
@@ -165,6 +174,10 @@ class Checkout:
     @cached_property
     def _files(self) -> dict[str, GitFiles]:
         return {}
+
+    @cached_property
+    def kept_scores(self) -> KeptScores | None:
+        return kept_scores(self.state / "scores", self.environ)
 
     def close_files(self) -> None:
         """End the git processes that `files` holds."""
