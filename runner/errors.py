@@ -8,6 +8,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── BusyError               1   another runner is at work on this run
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
+├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 └── GateError                   the gate does not let a result pass
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
@@ -150,6 +151,10 @@ class SandboxError(FairtrialError):
 
 
 class ServerError(FairtrialError):
+    pass
+
+
+class OutOfMemory(FairtrialError):  # noqa: N818 - the name is the outcome's
     pass
 
 

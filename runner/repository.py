@@ -7,6 +7,7 @@ attributes, filters nor hooks can act here: archives are streamed into git's obj
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import tempfile
@@ -52,6 +53,11 @@ _ALONE = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
+_AS_STORED = {
+    # `git replace` and grafts show other content, or another past, under the name of what is there.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+}
 _FETCHING = {
     # The user's own configuration counts here: proxies, credentials.
     "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",  # An `ext::` URL would run a command.
@@ -89,25 +95,37 @@ class Repository:
 
 
 def git_at(folder: Path, **environment: str) -> GitRunner:
-    """git on a bare repository, blind to the GIT_* variables around it.
+    """git on a bare repository, blind to the GIT_* variables around it, its objects as stored.
 
     Unless an environment is given, it is blind to the user's configuration too. Raises SourceError
     if there is no git on this machine.
     """
+    return _git(folder, {**(environment or _ALONE), **_place(folder, folder)})
+
+
+def git_of_checkout(root: Path, **environment: str) -> GitRunner:
+    """git on a checkout's own repository, with the user's configuration: it says how lines end.
+
+    Raises SourceError if there is no repository.
+    """
+    git_folder = _git_folder(root)
+    place = _place(git_folder, _common_folder(git_folder))
+    return _git(root, {**place, "GIT_WORK_TREE": str(root), **environment})
+
+
+def _place(git_folder: Path, common: Path) -> dict[str, str]:
+    """Every variable that could lead git to another repository, or to other objects of this one."""
     # A hook that runs us sets GIT_DIR, and every git below it would work on the hook's repository.
-    place = {
-        "GIT_DIR": str(folder),
-        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+    return {
+        "GIT_DIR": str(git_folder),
+        "GIT_COMMON_DIR": str(common),
+        "GIT_OBJECT_DIRECTORY": str(common / "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+        "GIT_INDEX_FILE": str(git_folder / "index"),
+        "GIT_CONFIG": str(common / "config"),
+        "GIT_NAMESPACE": "",
+        **_AS_STORED,
     }
-    return _git(folder, {**(environment or _ALONE), **place})
-
-
-def git_of_checkout(root: Path) -> GitRunner:
-    """git on a checkout's own repository, with the user's configuration: it says how lines end."""
-    # Named, or a GIT_DIR that a hook left behind would lead to another repository. In a worktree
-    # `.git` is a file; git follows it.
-    return _git(root, {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)})
 
 
 def _git(folder: Path, environment: Mapping[str, str]) -> GitRunner:
@@ -172,6 +190,22 @@ def _verb(arguments: Sequence[str]) -> str:
         if not word.startswith("-") and "=" not in word:
             return word
     return ""
+
+
+def read_blob(runner: GitRunner, sha: str) -> bytes:
+    """A blob's bytes, by the runner's held `cat-file --batch`.
+
+    Raises KeyError if there is no such blob, ValueError if its bytes are not what its name says.
+    """
+    try:
+        data = bytes(runner.get_object_data(sha)[3])
+    except (ValueError, OSError) as error:  # what GitPython makes of a `cat-file` that died
+        raise KeyError(sha) from error
+    # git itself does not check what it reads from a pack, or from a file of its own.
+    named = b"blob %d\0%b" % (len(data), data)
+    if hashlib.sha1(named, usedforsecurity=False).hexdigest() != sha:
+        raise ValueError(sha)
+    return data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,19 +462,31 @@ def object_folder(path: Path) -> Path:
 
     Raises SourceError if there is no repository at the path.
     """
-    hint = "give the path of a clone, or a URL that git can clone"
-    return Path(_local_repository(path, hint=hint).common_dir)
+    return _common_folder(_git_folder(path))
 
 
-def _local_repository(path: Path, *, hint: str) -> git.Repo:
-    git_at(path)  # says so if git is missing
-    from git import Repo  # noqa: PLC0415 - see git_at
-    from git.exc import InvalidGitRepositoryError, NoSuchPathError  # noqa: PLC0415 - see git_at
+def _git_folder(path: Path) -> Path:
+    """Of a work tree, or a bare repository. Not by git, which would heed the GIT_* around it."""
+    for folder in (path / ".git", path):
+        # In a linked worktree or a submodule `.git` is a file: `gitdir: /where/it/is`.
+        if folder.is_file() and folder.name == ".git":
+            folder = path / _line_of(folder).removeprefix("gitdir: ")  # noqa: PLW2901 - followed
+        if (folder / "HEAD").is_file() and (_common_folder(folder) / "objects").is_dir():
+            return folder.resolve()
+    hint = "give the top folder of a clone, or a URL that git can clone"
+    raise SourceError("not a git repository", where=str(path), hint=hint)
 
-    try:
-        return Repo(path)
-    except (InvalidGitRepositoryError, NoSuchPathError) as error:
-        raise SourceError("not a git repository", where=str(path), hint=hint) from error
+
+def _common_folder(git_folder: Path) -> Path:
+    """Of all the worktrees of a repository; its own if there are no others."""
+    link = git_folder / "commondir"
+    if link.is_file():
+        return (git_folder / _line_of(link)).resolve()
+    return git_folder
+
+
+def _line_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
 
 
 def open_repository(
@@ -473,7 +519,8 @@ def _check_sha(commit: str, *, fewest_digits: int) -> None:
 
 
 def _open_local(path: str, commit: str) -> tuple[Path, str]:
-    repo = _local_git(path)
+    folder = object_folder(Path(path))
+    repo = git_at(folder)
     try:
         found = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
         full = found.splitlines()[-1]  # Before git 2.30, `--end-of-options` comes out first.
@@ -482,12 +529,4 @@ def _open_local(path: str, commit: str) -> tuple[Path, str]:
         message = f"has no commit {commit}, or several ({error.what})"
         hint = "`git fetch` it there first; a shallow clone may lack it"
         raise SourceError(message, where=path, hint=hint) from error
-    return Path(repo.environment()["GIT_DIR"]), full
-
-
-def _local_git(path: str) -> GitRunner:
-    """git on a work tree's or a bare repository, wherever its git directory is."""
-    repo = _local_repository(Path(path), hint="give its top folder, or a URL")
-    # In a partial clone git would go and fetch what is missing, from wherever the clone says.
-    repo.git.update_environment(GIT_DIR=str(repo.git_dir), GIT_NO_LAZY_FETCH="1")
-    return repo.git
+    return folder, full

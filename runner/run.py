@@ -12,15 +12,22 @@ from pathlib import Path
 
 from runner.agents.usage import UsageTotals
 from runner.benchmarks import BENCHMARKS
-from runner.errors import ProviderError, SandboxError, ServerError
+from runner.errors import OutOfMemory, ProviderError, SandboxError, ServerError
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
-from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, Timings
+from runner.records import Cell, CellResult, Fingerprint, Note, Outcome, OutcomeKind, Timings
 from runner.sandbox.engine import Engine
 from runner.store import AttemptFolder, RunStore, write_whole
 from runner.transcript import TranscriptWriter
 
 REASON_CHARS = 500
+BLAME: dict[type[Exception], OutcomeKind] = {
+    ServerError: "server_crashed",
+    OutOfMemory: "out_of_memory",
+    SandboxError: "sandbox_failed",
+    ProviderError: "provider_failed",
+}
+"""Whose fault it was that an attempt ended."""
 
 
 @dataclass(kw_only=True)
@@ -122,12 +129,8 @@ async def _outcome_of(work: Awaitable[Outcome], folder: Path) -> Outcome:
     """How the work ended, told apart into the arm's failures and ours."""
     try:
         return await work
-    except ServerError as error:
-        return Outcome(kind="server_crashed", reason=str(error))
-    except SandboxError as error:
-        return Outcome(kind="sandbox_failed", reason=str(error))
-    except ProviderError as error:
-        return Outcome(kind="provider_failed", reason=str(error))
+    except tuple(BLAME) as error:
+        return Outcome(kind=BLAME[type(error)], reason=str(error))
     except asyncio.CancelledError:
         return Outcome(kind="cancelled", reason="the runner was interrupted")
     except Exception as error:

@@ -19,7 +19,7 @@ from runner.protocols import ShellResult
 from runner.records import Canary, Limits, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
-from runner.sandbox.places import SERVER, STATE, TMP, WORKSPACE
+from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
@@ -300,7 +300,7 @@ def _traces_command(own: list[str]) -> str:
     """Prints the size of `own` in kilobytes, the first paths written anywhere, and their count."""
     size = f"du -sk {shlex.join(own)} | awk '{{ kb += $1 }} END {{ print kb }}'"
     # The shared places too: what a server leaves there, the agent's shell could read.
-    places = shlex.join([*own, TMP, "/dev/shm"])  # noqa: S108 - a path in the container
+    places = shlex.join([*own, TMP, SHARED_MEMORY])
     files = f"find {places} -type f -user {SERVER} 2>/dev/null | LC_ALL=C sort"
     # awk reads all and prints a few: a server with a million files would flood the output.
     first = f"awk 'NR <= {PATHS_KEPT} {{ print }} END {{ print NR }}'"

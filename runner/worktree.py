@@ -16,7 +16,15 @@ from typing import IO, TYPE_CHECKING
 
 from runner.archives import EXECUTABLE, LINK, check_path
 from runner.errors import LockError, SourceError
-from runner.repository import EPOCH, SUBMODULE, Repository, TreeEntry, git_at, tree_entries
+from runner.repository import (
+    EPOCH,
+    SUBMODULE,
+    Repository,
+    TreeEntry,
+    git_at,
+    read_blob,
+    tree_entries,
+)
 
 if TYPE_CHECKING:  # slow to import, and needed only once a tree is written
     from runner.repository import GitRunner
@@ -163,18 +171,9 @@ def _blob(runner: GitRunner, entry: TreeEntry) -> bytes:
     if entry.mode == SUBMODULE:
         return b""
     try:
-        data = runner.get_object_data(entry.sha)[3]
-    except (ValueError, OSError) as error:  # what GitPython makes of a `cat-file` that died
+        return read_blob(runner, entry.sha)
+    except (KeyError, ValueError) as error:
         raise _damaged(runner, entry) from error
-    # git itself does not check what it reads from a pack.
-    if _sha_of(data) != entry.sha:
-        raise _damaged(runner, entry)
-    return data
-
-
-def _sha_of(blob: bytes) -> str:
-    named = b"blob %d\0%b" % (len(blob), blob)
-    return hashlib.sha1(named, usedforsecurity=False).hexdigest()
 
 
 def _damaged(runner: GitRunner, entry: TreeEntry) -> LockError:

@@ -51,12 +51,13 @@ def test_it():
 LATER = "SECRET_OF_THE_FUTURE = 1\n"
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str, **env: str) -> str:
     """What git prints. It reads no configuration of the person who runs the tests."""
     environment = {
         "GIT_CONFIG_GLOBAL": os.devnull,
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
+        **env,
     }
     settings = ("user.name=a", "user.email=a@example.org", "protocol.file.allow=always")
     argv = ["git"]

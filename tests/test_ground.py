@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.checkout import repository
+from tests.checkout import git, repository
 
 KEYS = [
     "written",
@@ -34,7 +37,7 @@ def upstream(tmp_path: Path) -> tuple[Path, str]:
 
 
 def ground(
-    upstream: tuple[Path, str], cwd: Path, *arguments: str, home: str = ""
+    upstream: tuple[Path, str], cwd: Path, *arguments: str, home: str = "", **env: str
 ) -> subprocess.CompletedProcess[str]:
     argv = [
         str(Path(sys.executable).parent / "fairtrial"),
@@ -45,7 +48,7 @@ def ground(
         upstream[1],
         *arguments,
     ]
-    environment = {**os.environ, "HOME": home or str(cwd / "home"), "XDG_CACHE_HOME": ""}
+    environment = {**os.environ, "HOME": home or str(cwd / "home"), "XDG_CACHE_HOME": "", **env}
     return subprocess.run(
         argv, cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -113,3 +116,107 @@ def test_a_file_that_is_no_text_says_so_with_a_hint(
     assert done.returncode == 1
     assert said in done.stderr
     assert "hint: " in done.stderr
+
+
+# --- a repository that lies about its objects -----------------------------------------------
+
+FORGED = "class App:\n    def vanish(self):\n        return 1\n"
+INVENTION = "`vanish` (app.py:2) does it.\n"
+
+
+def loose(objects: Path, sha: str, content: bytes) -> None:
+    """A blob under the name of another."""
+    path = objects / sha[:2] / sha[2:]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(zlib.compress(b"blob %d\0%b" % (len(content), content)))
+
+
+def a_replaced_blob(folder: Path, commit: str) -> dict[str, str]:
+    git(folder, "replace", git(folder, "rev-parse", f"{commit}:app.py"), forged_blob(folder))
+    return {}
+
+
+def a_replaced_tree(folder: Path, commit: str) -> dict[str, str]:
+    git(folder, "replace", git(folder, "rev-parse", f"{commit}^{{tree}}"), forged_tree(folder))
+    return {}
+
+
+def a_replaced_commit(folder: Path, commit: str) -> dict[str, str]:
+    forged = git(folder, "commit-tree", "-m", "forged", forged_tree(folder))
+    git(folder, "replace", commit, forged)
+    return {}
+
+
+def replacements_under_another_name(folder: Path, commit: str) -> dict[str, str]:
+    blob = git(folder, "rev-parse", f"{commit}:app.py")
+    git(folder, "update-ref", f"refs/evil/{blob}", forged_blob(folder))
+    return {"GIT_REPLACE_REF_BASE": "refs/evil"}
+
+
+def an_object_folder_in_the_environment(folder: Path, commit: str) -> dict[str, str]:
+    evil = folder.parent / "evil-objects"
+    shutil.copytree(folder / ".git/objects", evil)
+    loose(evil, git(folder, "rev-parse", f"{commit}:app.py"), FORGED.encode())
+    return {"GIT_OBJECT_DIRECTORY": str(evil)}
+
+
+def another_repository_in_the_environment(folder: Path, commit: str) -> dict[str, str]:
+    evil = folder.parent / "evil"
+    shutil.copytree(folder, evil)
+    a_replaced_blob(evil, commit)
+    return {"GIT_DIR": str(evil / ".git"), "GIT_COMMON_DIR": str(evil / ".git")}
+
+
+def a_setting_in_the_environment(folder: Path, commit: str) -> dict[str, str]:
+    a_replaced_blob(folder, commit)
+    return {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.useReplaceRefs",
+        "GIT_CONFIG_VALUE_0": "true",
+    }
+
+
+def forged_blob(folder: Path) -> str:
+    (folder / "forged").write_text(FORGED)
+    return git(folder, "hash-object", "-w", "forged")
+
+
+def forged_tree(folder: Path) -> str:
+    index = {"GIT_INDEX_FILE": str(folder / "forged-index")}
+    entry = f"100644,{forged_blob(folder)},app.py"
+    git(folder, "update-index", "--add", "--cacheinfo", entry, **index)
+    return git(folder, "write-tree", **index)
+
+
+LIES = [
+    a_replaced_blob,
+    a_replaced_tree,
+    a_replaced_commit,
+    replacements_under_another_name,
+    an_object_folder_in_the_environment,
+    another_repository_in_the_environment,
+    a_setting_in_the_environment,
+]
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_invention_stays_one_whatever_the_repository_or_the_environment_says(
+    upstream: tuple[Path, str], tmp_path: Path, lie: Callable[[Path, str], dict[str, str]]
+) -> None:
+    (tmp_path / "a.md").write_text(INVENTION)
+    done = ground(upstream, tmp_path, "--json", "a.md", **lie(*upstream))
+    assert done.returncode == 0, done.stderr
+    (citation,) = json.loads(done.stdout)["citations"]
+    assert citation["status"] == "hallucinated"
+
+
+def test_a_blob_that_is_not_what_its_name_says_is_refused(
+    upstream: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, commit = upstream
+    loose(folder / ".git/objects", git(folder, "rev-parse", f"{commit}:app.py"), FORGED.encode())
+    (tmp_path / "a.md").write_text(INVENTION)
+    done = ground(upstream, tmp_path, "--json", "a.md")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "app.py: " in done.stderr and "is damaged" in done.stderr

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import mcp
@@ -165,7 +165,9 @@ async def session_with(answer: str) -> AsyncIterator[ServerSession]:
         return answer.format(name=name)
 
     async with mcp.Client(server, mode="legacy", cache=None) as client:
-        yield ServerSession(client, (), ServerLog(stderr=StderrFile(None)), 0.0)
+        # It is asked only once a server has gone, and this one is in our own process.
+        container = cast("Container", None)
+        yield ServerSession(container, client, (), ServerLog(stderr=StderrFile(None)), 0.0)
 
 
 @pytest.mark.parametrize("answer", ["", "[]", "indexed 0 functions", "app.py:2"])

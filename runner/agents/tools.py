@@ -17,8 +17,9 @@ SHELL_SPEC = ToolSpec(
     name="shell",
     description=(
         "Run one command with bash at the repository's root and get stdout and stderr. "
-        "Each call is a fresh shell. There is no network, and the repository is read-only; "
-        "/tmp may be written. Long output is cut in the middle, and says so."
+        "Each call is a fresh shell, and what it started ends with it. There is no network, "
+        "and the repository is read-only; /tmp may be written. Long output is cut in the middle, "
+        "and says so."
     ),
     input_schema={
         "type": "object",

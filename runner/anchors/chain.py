@@ -9,6 +9,8 @@ at once is caught by git: a committed generation is only ever added, never chang
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING
 from runner.anchors.frozen import canonical_text, digest_of_bytes, digest_of_file, digest_tree
 from runner.errors import AnchorsDrifted, CatalogError, Drift, SourceError
 from runner.records import AnchorsLock, parse_json
-from runner.repository import git_of_checkout, run_git
+from runner.repository import git_at, git_of_checkout, run_git
 from runner.store import write_whole
 
 if TYPE_CHECKING:  # slow to import, and only a checkout with a repository needs it
@@ -178,23 +180,28 @@ def _rewritten(root: Path) -> Iterator[Drift]:
     """Generations that git saw change; nothing without git, where the links are all there is."""
     if not (root / ".git").exists():
         return
-    git = git_of_checkout(root)
-    options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
-    try:
-        # First parents alone: two branches may each accept a generation 2, and the one merged last
-        # has to number its own anew.
-        committed = _names(git, "log", "--first-parent", "-m", "--format=", *options)
-        since = _names(git, "diff", *options)
-    except SourceError:
-        return  # no commit yet, or a repository that git cannot read
-    for name in sorted(committed | since):
+    for name in sorted(_changed(root)):
         what = "was changed after it was committed; a generation is only ever added"
         yield Drift(where=name, what=what)
 
 
+def _changed(root: Path) -> set[str]:
+    git_at(root)  # says so if git is missing
+    options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
+    # A file `.git/shallow` written by hand would hide the past that is there; without it, git fails
+    # at the end of a clone that is shallow indeed, and says what it has.
+    for environment in ({"GIT_SHALLOW_FILE": os.devnull}, {}):
+        with contextlib.suppress(SourceError):  # no commit yet, or git cannot read the repository
+            git = git_of_checkout(root, **environment)
+            # First parents alone: two branches may each accept a generation 2, and the one merged
+            # last has to number its own anew.
+            committed = _names(git, "log", "--first-parent", "-m", "--format=", *options)
+            return committed | _names(git, "diff", *options)
+    return set()
+
+
 def _names(git: GitRunner, *question: str) -> set[str]:
     """Files of the chain that a git command lists."""
-    # A replace ref (`git replace`) would show a forged history in place of the committed one.
-    asked = ("--no-replace-objects", *question, "HEAD", "--", GENERATIONS)
+    asked = (*question, "HEAD", "--", GENERATIONS)
     # No time limit: on a slow disk, a look that was cut short would pass for a clean history.
     return set(run_git(git, *asked, timeout_sec=None).split("\n")) - {""}

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from runner.errors import SourceError
 from runner.records import Resolution
-from runner.repository import git_at, object_folder, run_git, tree_entries
+from runner.repository import git_at, object_folder, read_blob, run_git, tree_entries
 
 SANDBOX_ROOT = "/workspace"
 _SYMLINK, _SUBMODULE = "120000", "160000"
@@ -89,10 +89,14 @@ class GitFiles:
 
     def _blob(self, sha: str, path: str) -> bytes:
         try:
-            return bytes(self._git.get_object_data(sha)[3])
-        except (ValueError, OSError) as error:
+            return read_blob(self._git, sha)
+        except KeyError as error:
             hint = "fetch the repository again without a filter (a partial clone leaves blobs out)"
             what = f"blob {sha[:12]} is not in the repository"
+            raise SourceError(what, where=path, hint=hint) from error
+        except ValueError as error:
+            hint = "clone the repository again; `git fsck` lists what else is damaged"
+            what = f"blob {sha[:12]} is damaged: its content is not what its name says"
             raise SourceError(what, where=path, hint=hint) from error
 
 

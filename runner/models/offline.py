@@ -28,7 +28,7 @@ from runner.models.tool_use import (
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 
-VERSION = 2
+VERSION = 3
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 TURNS = 7
 CALLS_PER_TURN = 3
@@ -247,11 +247,12 @@ class Offline:
         *,
         timeout_sec: float,  # noqa: ARG002 - it never waits
     ) -> Turn:
-        """Looks at the newest message only; its tokens are estimated as characters / 4."""
+        """Looks at the newest message only; its tokens are estimated as characters / 4.
+
+        The messages before it are taken as cached, and what every turn carries is not.
+        """
         newest = conversation[-1]
-        shown_chars = _length(newest)
-        if len(conversation) == 1:
-            shown_chars += len(system)
+        shown_chars = _carried(system, tools) + _length(newest)
         if isinstance(newest, UserMessage):
             names = names_in(newest.text)[:NAMES]
             self._search = Search(prompt=newest.text, names=names, tools=tools)
@@ -287,6 +288,15 @@ class Offline:
 
 def _call_chars(call: Call) -> int:
     return len(call.tool) + len(json.dumps(call.arguments))
+
+
+def _carried(system: str, tools: Sequence[ToolSpec]) -> int:
+    """Characters of what a provider is sent with every turn: prompt, instructions and schemas."""
+    # Left out, a server with large schemas would look cheaper than the shell.
+    chars = len(system)
+    for tool in tools:
+        chars += len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema))
+    return chars
 
 
 def _length(message: Message) -> int:

@@ -45,6 +45,7 @@ OutcomeKind = Literal[
     "out_of_tokens",
     "out_of_budget",
     "out_of_actions",
+    "out_of_memory",
     "refused",
     "server_crashed",
     "sandbox_failed",
@@ -59,6 +60,7 @@ MEASUREMENTS: frozenset[str] = frozenset(
         "out_of_tokens",
         "out_of_budget",
         "out_of_actions",
+        "out_of_memory",
         "refused",
         "server_crashed",
     }

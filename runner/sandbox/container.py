@@ -16,9 +16,18 @@ from typing import Any
 
 from docker.types import LogConfig, Mount
 
+from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.records import Limits, Sha256, digest_of
-from runner.sandbox.engine import LABEL, Engine, engine_faults, owner_labels, remove_container
+from runner.sandbox.ending import require_at_work, shell_end
+from runner.sandbox.engine import (
+    LABEL,
+    Engine,
+    absent_ok,
+    engine_faults,
+    owner_labels,
+    remove_container,
+)
 from runner.sandbox.places import (
     AGENT,
     AGENT_UID,
@@ -27,12 +36,15 @@ from runner.sandbox.places import (
     KEEPER,
     SERVER,
     SERVER_UID,
+    SHARED_MEMORY,
     STATE,
     TMP,
     WORKSPACE,
 )
 from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
 from runner.sandbox.stream import ExecStream, upgrade
+
+PROBE_SEC = 30.0
 
 ENVIRONMENT = {
     "TZ": "UTC",
@@ -202,13 +214,51 @@ class Container:
         self._engine = engine
         self._streams: list[ExecStream] = []
         self._shells = {
-            AGENT: ShellHost(self._shell_starter(AGENT)),
-            SERVER: ShellHost(self._shell_starter(SERVER)),
+            AGENT: self._shell_host(AGENT),
+            SERVER: self._shell_host(SERVER),
         }
 
+    def _shell_host(self, user: str) -> ShellHost:
+        return ShellHost(
+            self._shell_starter(user), partial(shell_end, self), partial(require_at_work, self)
+        )
+
     def _shell_starter(self, user: str) -> ExecStarter:
-        argv = ["python3", "-I", "-c", _shell_host_source()]
+        argv = ["python3", "-I", "-c", _source("shell_host.py")]
+        if user == AGENT:
+            argv.append("alone")
         return partial(self.exec_stream, argv, user=user)
+
+    async def memory_use(self) -> str:
+        """What memory_probe.py prints. Raises SandboxError if the container does not take it."""
+        places = (HOMES[AGENT], TMP, SHARED_MEMORY)
+        argv = ["python3", "-I", "-c", _source("memory_probe.py"), str(AGENT_UID), *places]
+        try:
+            async with asyncio.timeout(PROBE_SEC):
+                stream = await self.exec_stream(argv, user=KEEPER)
+                printed = [chunk async for chunk in stream.stdout()]
+        except TimeoutError as error:
+            raise SandboxError(f"the cell's container does not answer in {PROBE_SEC} s") from error
+        return b"".join(printed).decode()
+
+    async def state(self) -> str:
+        """`running`, `paused`, `removing` and so on, in the engine's words; `removed` after it."""
+
+        def inspect() -> str:
+            with absent_ok():
+                return str(self._engine.api.inspect_container(self.id)["State"]["Status"])
+            return "removed"
+
+        with engine_faults("cannot look at the cell's container"):
+            return await asyncio.to_thread(inspect)
+
+    async def exit_code(self, exec_id: str) -> int | None:
+        """None while the process runs. Raises SandboxError if the engine does not know it."""
+        with engine_faults("cannot look at a process in the cell"):
+            state = await asyncio.to_thread(self._engine.api.exec_inspect, exec_id)
+        if state["Running"] or state["ExitCode"] is None:
+            return None
+        return int(state["ExitCode"])
 
     async def exec_stream(
         self,
@@ -222,11 +272,11 @@ class Container:
 
         Raises SandboxError if the engine does not start it.
         """
-        environment = {"HOME": HOMES[user], "USER": user, **(env or {})}
+        environment = {"HOME": HOMES.get(user, "/"), "USER": user, **(env or {})}
         with engine_faults("cannot start a process in the cell"):
             exec_id = await asyncio.to_thread(self._create_exec, argv, user, environment)
             reader, writer = await upgrade(self._engine, exec_id)
-        stream = ExecStream(reader, writer, on_stderr or _ignore)
+        stream = ExecStream(reader, writer, on_stderr or _ignore, exec_id)
         self._streams.append(stream)
         return stream
 
@@ -276,9 +326,9 @@ class Container:
             await stream.close()
 
 
-def _shell_host_source() -> str:
-    host = resources.files("runner.sandbox").joinpath("shell_host.py")
-    return host.read_text(encoding="utf-8")
+def _source(name: str) -> str:
+    """Of a program of ours that runs inside the container."""
+    return resources.files("runner.sandbox").joinpath(name).read_text(encoding="utf-8")
 
 
 def _ignore(_: bytes) -> None:

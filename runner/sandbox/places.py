@@ -10,6 +10,7 @@ STATE = "/var/lib/server"
 """The server's own writable directory: its home, its index."""
 TMP = "/tmp"  # noqa: S108 - a path in the container, not on this machine
 """Both users may write here, and each may read what the other leaves readable."""
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - see above
 
 AGENT = "agent"
 SERVER = "server"

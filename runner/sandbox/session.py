@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from runner.errors import ServerError
 from runner.records import ToolListing, canonical_json, digest_of
 from runner.sandbox.container import Container
-from runner.sandbox.transport import ServerLog, server_streams
+from runner.sandbox.ending import require_at_work, server_end
+from runner.sandbox.transport import STREAM_ENDED, ServerLog, server_streams
 
 PAGE_LIMIT = 100
 LAST_LINES = 3
@@ -39,11 +40,13 @@ class ServerSession:
 
     def __init__(
         self,
+        container: Container,
         client: mcp.Client,
         tools: tuple[mcp_types.Tool, ...],
         log: ServerLog,
         initialize_sec: float,
     ) -> None:
+        self._container = container
         self._client = client
         self.tools = tools
         self.log = log
@@ -77,7 +80,7 @@ class ServerSession:
     ) -> McpResult:
         """Call one tool. A time-out or a refusal is an error result.
 
-        Raises ServerError if the server is gone.
+        Raises ServerError if the server is gone, SandboxError or OutOfMemory if it is not to blame.
         """
         started = time.monotonic()
         is_error = True
@@ -89,9 +92,10 @@ class ServerSession:
             is_error = bool(result.is_error)
         except MCPError as error:
             if error.code == mcp_types.CONNECTION_CLOSED:
-                raise _gone(self.log, f"while it answered {tool}") from error
+                raise await _gone(self._container, self.log, f"while it answered {tool}") from error
             text = _refusal(error)
             if error.code == mcp_types.REQUEST_TIMEOUT:
+                await require_at_work(self._container)
                 text = f"{tool} gave no answer in {timeout_sec:g} s"
         except (ValidationError, RuntimeError) as error:
             # Cut, because pydantic quotes the input: a result of megabytes would be shown whole.
@@ -155,11 +159,12 @@ async def open_session(
         async with client:
             tools = await _list_tools(client)
             initialised = True
-            yield ServerSession(client, tools, log, time.monotonic() - started)
+            yield ServerSession(container, client, tools, log, time.monotonic() - started)
     except (MCPError, ExceptionGroup) as error:
         cause = _innermost(error)
         if isinstance(cause, MCPError) and not initialised:
-            raise _never_started(cause, log, initialize_timeout_sec) from error
+            timeout_sec = initialize_timeout_sec
+            raise await _never_started(container, cause, log, timeout_sec) from error
         raise cause from error
 
 
@@ -186,11 +191,15 @@ def _innermost(error: BaseException) -> BaseException:
 # --- how one fails --------------------------------------------------------------------------
 
 
-def _never_started(error: MCPError, log: ServerLog, timeout_sec: float) -> ServerError:
+async def _never_started(
+    container: Container, error: MCPError, log: ServerLog, timeout_sec: float
+) -> ServerError:
+    """Raises SandboxError if it was a fault of ours."""
     if error.code == mcp_types.CONNECTION_CLOSED:
-        return _gone(log, "before it was initialised")
+        return await _gone(container, log, "before it was initialised")
     if error.code != mcp_types.REQUEST_TIMEOUT:
         return ServerError(f"the server refused to initialise: {_refusal(error)}")
+    await require_at_work(container)
     return ServerError(
         f"the server did not initialise in {timeout_sec:g} s{_stray_lines(log)}",
         hint="raise initialize_timeout_sec in server.yaml?",
@@ -208,8 +217,11 @@ def _stray_lines(log: ServerLog) -> str:
     return f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
 
 
-def _gone(log: ServerLog, when: str) -> ServerError:
-    reason = log.ended or "connection lost"
+async def _gone(container: Container, log: ServerLog, when: str) -> ServerError:
+    """Raises SandboxError if it was a fault of ours, OutOfMemory if the agent's."""
+    reason = log.ended
+    if log.ended == STREAM_ENDED:
+        reason = await server_end(container, log.exec_id)
     return ServerError(
         f"the server ended {when} ({reason}){_last_words(log)}",
         hint="`fairtrial server check` shows more",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import json
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -19,12 +19,18 @@ from runner.text import join_cut
 ExecStarter = Callable[[], Awaitable[ExecStream]]
 """Starts a shell host in the cell."""
 
+ExecEnd = Callable[[str | None], Awaitable[None]]
+"""Raises SandboxError unless this exec, or with None any, ended by what was done in the cell."""
+Stalled = Callable[[], Awaitable[None]]
+"""Raises SandboxError unless engine and container are at work, and only the host is not."""
+
 HOST_GRACE_SEC = 10.0
 """What the host gets beyond a command's own time-out before it counts as gone."""
 
-# ValueError: a line without an end, or one that is no JSON. A command can cause both by writing
-# to its host's stdout (/proc/$PPID/fd/1).
+# ValueError: a line without an end, or one that is no answer.
 _HOST_FAILED = (ConnectionError, TimeoutError, ValueError)
+_KILLED = "the shell was killed while this command ran"
+_NO_SHELL = "no shell can be started: what was run before has used up the container"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +45,15 @@ class ShellHost:
     """Runs shell commands as one user over one stream.
 
     A command that kills the host is answered with an error, and the next command gets a fresh one:
-    what an agent does to its own shell is the agent's result. Only a cell in which no fresh host
-    can be started is a fault of ours.
+    what an agent does to its own shell is the agent's result. A container that is gone, or an
+    engine that drops the stream, is a fault of ours.
     """
 
-    def __init__(self, start: ExecStarter) -> None:
+    def __init__(self, start: ExecStarter, end: ExecEnd, stalled: Stalled) -> None:
         self._start = start
+        self._end = end
+        self._stalled = stalled
         self._running: _Running | None = None
-        self._ids = itertools.count(1)
         self._one_at_a_time = asyncio.Lock()
         self.restarts = 0
 
@@ -55,43 +62,62 @@ class ShellHost:
         request = {"command": command, "timeout_sec": timeout_sec, "limit_chars": limit_chars}
         started = time.monotonic()
         answer = await self.ask(request, timeout_sec + HOST_GRACE_SEC)
+        # By our own clock: one in the cell is told by what runs in the cell.
+        wall_sec = time.monotonic() - started
         if "error" in answer:
-            return _failed(answer["error"], time.monotonic() - started)
-        return _result(answer, limit_chars)
+            return _failed(answer["error"], wall_sec)
+        return _result(answer, limit_chars, wall_sec)
 
     async def ask(self, request: dict[str, Any], timeout_sec: float) -> dict[str, Any]:
         """The host's answer, or {"error": text} if the request killed it.
 
-        Raises SandboxError if not even a fresh host answers.
+        Raises SandboxError if the container is gone or the engine has hung up.
         """
         async with self._one_at_a_time:
             try:
                 return await self._exchange(request, timeout_sec)
-            except _HOST_FAILED:
-                await self.close()
-                self.restarts += 1
-            await self._require_fresh_host()
-            return {"error": "the shell was killed while this command ran"}
+            except (SandboxError, ConnectionError):
+                await self._blame()
+            except TimeoutError:
+                await self._stalled()
+            except ValueError:
+                # It said what it never says: only a command of its own user can have made it.
+                pass
+            return {"error": await self._begin_anew()}
 
-    async def _require_fresh_host(self) -> None:
+    async def _blame(self) -> None:
+        """Raises SandboxError unless the host ended by what was done in the cell."""
+        exec_id = None
+        if self._running is not None:
+            exec_id = self._running.stream.exec_id
+        await self._end(exec_id)
+
+    async def _begin_anew(self) -> str:
+        """What the agent is told. Raises SandboxError as `ask` does."""
+        await self.close()
+        self.restarts += 1
         try:
             await self._exchange({"read": "/proc/self/status"}, HOST_GRACE_SEC)
-        except _HOST_FAILED as error:
-            reason = str(error) or "no answer in time"
-            raise SandboxError(f"the cell's shell is gone: {reason}") from error
+        except (SandboxError, *_HOST_FAILED):
+            await self._blame()
+            await self.close()
+            return _NO_SHELL
+        return _KILLED
 
     async def _exchange(self, request: dict[str, Any], timeout_sec: float) -> dict[str, Any]:
-        number = next(self._ids)
-        message = json.dumps({"id": number, **request}) + "\n"
+        # Not a count: who could write to the stream would know the next one.
+        ticket = secrets.token_hex(16)
+        message = json.dumps({"id": ticket, **request}) + "\n"
         async with asyncio.timeout(timeout_sec):
             host = await self._host()
             await host.stream.write(message.encode())
-            async for line in host.answers:
-                answer: dict[str, Any] = json.loads(line)
-                # A line with another number is none of the host's: a command wrote it there.
-                if answer["id"] == number:
-                    return answer
+            line = await anext(host.answers, None)
+        if line is None:
             raise ConnectionError("its process ended")
+        answer = json.loads(line)
+        if not isinstance(answer, dict) or answer.get("id") != ticket:
+            raise ValueError("a line that is no answer")
+        return answer
 
     async def _host(self) -> _Running:
         if self._running is None:
@@ -105,7 +131,7 @@ class ShellHost:
             self._running = None
 
 
-def _result(answer: dict[str, Any], limit_chars: int) -> ShellResult:
+def _result(answer: dict[str, Any], limit_chars: int, wall_sec: float) -> ShellResult:
     output, truncated = join_cut(answer["head"], answer["tail"], answer["size_chars"], limit_chars)
     return ShellResult(
         output=output,
@@ -114,7 +140,7 @@ def _result(answer: dict[str, Any], limit_chars: int) -> ShellResult:
         timed_out=answer["timed_out"],
         size_chars=answer["size_chars"],
         digest=answer["digest"],
-        wall_sec=answer["wall_sec"],
+        wall_sec=wall_sec,
     )
 
 

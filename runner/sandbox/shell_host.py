@@ -3,13 +3,15 @@
 A command's deadline and its output's bounds are enforced here. The source is handed to
 `python3 -I -c`, so it stands alone: standard library only, nothing imported from the project.
 A request is one JSON line {"id", "command", "timeout_sec", "limit_chars"} or {"id", "read": path};
-the answer is one JSON line.
+the answer is one JSON line. With the argument `alone`, no other process of its user outlives a
+command.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -23,6 +25,9 @@ from typing import Any
 DRAIN_SEC = 0.2
 CHUNK_BYTES = 65536
 READ_CHARS = 65536
+PR_SET_DUMPABLE = 4
+FIRST_VICTIM = 'echo 1000 >/proc/self/oom_score_adj; exec bash -lc "$1"'
+"""Should the container run out of memory, it is a command of the agent's that has to go."""
 
 
 class Output:
@@ -48,11 +53,12 @@ class Output:
             self.tail = (self.tail + rest)[-self.limit_chars :]
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any], *, alone: bool) -> dict[str, Any]:
     try:
         if "read" in request:
             return {"text": read(request["read"])}
-        return run(request["command"], request["timeout_sec"], request["limit_chars"])
+        command, timeout_sec = request["command"], request["timeout_sec"]
+        return run(command, timeout_sec, request["limit_chars"], alone=alone)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -63,13 +69,13 @@ def read(path: str) -> str:
         return file.read(READ_CHARS)
 
 
-def run(command: str, timeout_sec: float, limit_chars: int) -> dict[str, Any]:
-    started = time.monotonic()
+def run(command: str, timeout_sec: float, limit_chars: int, *, alone: bool) -> dict[str, Any]:
+    deadline = time.monotonic() + timeout_sec
     output = Output(limit_chars)
     process = start(command)
-    timed_out = collect(process, output, started + timeout_sec)
+    timed_out = collect(process, output, deadline)
     # Background children too: one that stayed would slow down, or see, the commands after it.
-    kill_group(process)
+    end_rest(process, alone=alone)
     process.wait()
     output.feed(b"", final=True)
     if process.stdout is not None:
@@ -81,13 +87,12 @@ def run(command: str, timeout_sec: float, limit_chars: int) -> dict[str, Any]:
         "digest": output.digest.hexdigest(),
         "exit_code": process.returncode,
         "timed_out": timed_out,
-        "wall_sec": time.monotonic() - started,
     }
 
 
 def start(command: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - running the agent's command is the job
-        ["bash", "-lc", command],  # noqa: S607 - the base image's own bash
+        ["sh", "-c", FIRST_VICTIM, "sh", command],  # noqa: S607 - the base image's own
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -144,15 +149,41 @@ def read_chunk(pipe: int, output: Output) -> bool:
     return bool(data)
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
+def end_rest(process: subprocess.Popen[bytes], *, alone: bool) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    if alone:
+        end_all_others()
+
+
+def end_all_others() -> None:
+    """Of this user, and in this container: it may signal no others."""
+    # A job in a session of its own is in no group that we know of.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+
+
+def close_to_its_own_user() -> None:
+    """Let no other process open our descriptors or memory, though its user be ours.
+
+    Raises OSError if the kernel refuses.
+    """
+    # Commands run as the same user. Through /proc/$PPID/fd/1 one could answer in our place, before
+    # its work was done.
+    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+        raise OSError("cannot close the shell's channel to its own commands")
 
 
 def main() -> None:
+    alone = sys.argv[1:] == ["alone"]
+    close_to_its_own_user()
+    if alone:
+        # What outlived an earlier host could have opened our channel before it was closed.
+        end_all_others()
     for line in sys.stdin:
         request = json.loads(line)
-        sys.stdout.write(json.dumps({"id": request["id"], **answer(request)}) + "\n")
+        said = {"id": request["id"], **answer(request, alone=alone)}
+        sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()
 
 

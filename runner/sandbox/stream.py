@@ -32,7 +32,9 @@ class ExecStream:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         on_stderr: Callable[[bytes], None],
+        exec_id: str,
     ) -> None:
+        self.exec_id = exec_id
         self._reader = reader
         self._writer = writer
         self._on_stderr = on_stderr

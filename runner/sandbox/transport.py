@@ -18,6 +18,12 @@ from runner.sandbox.stream import ExecStream, StderrFile, lines
 STRAY_KEPT = 20
 STRAY_KEPT_CHARS = 200
 STRAY_LIMIT = 10_000
+STREAM_ENDED = "its stream ended"
+
+# Most servers end by themselves at the end of their input, which is what an engine that hangs up
+# gives them: its fault would look like theirs. So their input stays open whatever the engine does.
+# Errors go nowhere, because a stream that a helper of ours holds would never end.
+_INPUT_STAYS_OPEN = 'exec "$@" < <(exec 2>/dev/null; cat <&0; exec sleep infinity)'
 
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
@@ -32,6 +38,8 @@ class ServerLog:
     stray: list[str] = field(default_factory=list)
     """The first lines on stdout that are not JSON-RPC, each cut to 200 characters."""
     stray_lines: int = 0
+    exec_id: str = ""
+    """The engine's name for its process."""
     ended: str = ""
     """Why its stream ended; empty while it runs."""
 
@@ -50,7 +58,9 @@ async def server_streams(
     container: Container, argv: list[str], env: Mapping[str, str], log: ServerLog
 ) -> AsyncIterator[Streams]:
     """Start the server as user `server` and yield its streams. It ends with the container."""
-    stream = await container.exec_stream(argv, user=SERVER, env=env, on_stderr=log.stderr.feed)
+    behind = ["bash", "-c", _INPUT_STAYS_OPEN, "bash", *argv]
+    stream = await container.exec_stream(behind, user=SERVER, env=env, on_stderr=log.stderr.feed)
+    log.exec_id = stream.exec_id
     to_session, from_server = anyio.create_memory_object_stream[Incoming](0)
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
@@ -74,7 +84,7 @@ async def _read(stream: ExecStream, out: MemoryObjectSendStream[Incoming], log: 
                 message = _message(line, log)
                 if message is not None:
                     await out.send(message)
-            log.ended = "its process ended"
+            log.ended = STREAM_ENDED
         except ValueError as error:
             log.ended = str(error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from typing import Any
 
@@ -12,7 +13,7 @@ from runner.models import findings, offline, open_model, tool_use
 from runner.models.findings import Finding, findings_in
 from runner.models.offline import Offline, names_in
 from runner.models.tool_use import ROLES, choose, fill
-from runner.protocols import ToolSpec
+from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
 
@@ -167,3 +168,32 @@ def test_a_model_nobody_has_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(Exception, match="there is no model 'gpt-9'") as caught:
         open_model("gpt-9")
     assert "offline" in str(caught.value)
+
+
+# --- what it costs --------------------------------------------------------------------------
+
+
+def two_turns(system: str, *tools: ToolSpec) -> tuple[Turn, Turn]:
+    """A turn on a prompt, and one on what its calls gave: 400 characters."""
+
+    async def converse() -> tuple[Turn, Turn]:
+        model = Offline()
+        prompt = UserMessage(text="Who calls `finish_up`?")
+        first = await model.turn(system, [prompt], tools, timeout_sec=1)
+        given = ToolMessage(results=(Result(call_id="call_1", text="x" * 400, is_error=False),))
+        conversation: list[Message] = [prompt, first, given]
+        return first, await model.turn(system, conversation, tools, timeout_sec=1)
+
+    return asyncio.run(converse())
+
+
+def test_every_turn_pays_for_the_schemas_and_the_instructions_that_it_carries() -> None:
+    small = tool("find", "Find a symbol.", ("symbol",), symbol=TEXT)
+    large = tool("find", "Find a symbol. " + "x" * 40_000, ("symbol",), symbol=TEXT)
+    lean, heavy = two_turns("be brief", small), two_turns("be brief", large)
+    for before, after in zip(lean, heavy, strict=True):
+        assert after.input_tokens - before.input_tokens == 10_000
+    told = two_turns("be brief" + "y" * 4_000, small)
+    for before, after in zip(lean, told, strict=True):
+        assert after.input_tokens - before.input_tokens == 1_000
+    assert all(turn.estimated for turn in lean)

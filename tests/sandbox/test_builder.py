@@ -136,8 +136,8 @@ def test_a_sweep_takes_dead_runners_builders_and_leaves_living_ones(
     elsewhere = {OWNER_LABEL: "another-machine:1:1", DEADLINE_LABEL: "1000000000"}
     dead = {**living, OWNER_LABEL: living[OWNER_LABEL] + "1"}
     made = []
-    for labels in (living, elsewhere, dead):
-        labels = {"fairtrial": "builder", **labels}
+    for owned in (living, elsewhere, dead):
+        labels = {"fairtrial": "builder", **owned}
         made.append(engine.api.create_container(base_image, ["true"], labels=labels)["Id"])
     try:
         sweep(engine)
