@@ -21,7 +21,7 @@ from runner.errors import CatalogError
 from runner.judges.stored import Stored
 from runner.models import kind_name, kind_that_answered
 from runner.protocols import Benchmark, Judge
-from runner.records import Cell, Contradiction, Plan, Scorecard, Verdict
+from runner.records import Cell, Contradiction, Plan, Scorecard, Verdict, digest_of
 from runner.store import SCORECARD, EndedAttempt, LoadedCell, LoadedRun, RunStore
 from runner.transcript import extent_of
 
@@ -162,13 +162,27 @@ class Audit:
             for item in run.cells:
                 counted = self.store.counted_attempt(item.cell.id)
                 if item.measured and item.believed and counted is not None:
-                    yield self._benchmark.score(
-                        item.cell,
-                        counted.transcript,
-                        self.checkout,
-                        judge=self._judge(item.cell, anew=anew),
-                        cache_dir=Path(scratch),
-                    )
+                    judge = self._judge(item.cell, anew=anew)
+                    yield self._card(item.cell, counted, judge, Path(scratch))
+
+    def _card(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
+        """Kept from before if nothing that it follows from has changed; else made."""
+        kept = self.checkout.kept_scores
+        # What a judge says that varies is kept beside the run, not here.
+        if kept is None or not self.checkout.judge.deterministic:
+            return self._made(cell, attempt, judge, scratch)
+        basis = self._benchmark.basis(cell, self.checkout)
+        name = digest_of([basis, attempt.result.transcript, judge.name, judge.identity])
+        card = kept.get(name)
+        if card is None:
+            card = self._made(cell, attempt, judge, scratch)
+            kept.put(name, card)
+        return card
+
+    def _made(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
+        return self._benchmark.score(
+            cell, attempt.transcript, self.checkout, judge=judge, cache_dir=scratch
+        )
 
     @contextmanager
     def _files(self) -> Iterator[None]:

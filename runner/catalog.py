@@ -1,7 +1,8 @@
 """scenarios/ and images/servers/, read and checked: every problem at once, each with file and key.
 
 A folder is read when it is asked for: one broken scenario does not stop a verb that names another.
-Asking for all of them reads all, and raises every problem of every file together.
+`sound()` leaves the broken ones out; asking for all of them reads all, and raises every problem of
+every file together.
 """
 
 from __future__ import annotations
@@ -97,10 +98,25 @@ class LazyMapping(Mapping[str, T], Generic[T]):
 
     def problems(self) -> list[Problem]:
         problems = list(self.stray)
+        for found in self.broken().values():
+            problems += found
+        return problems
+
+    def broken(self) -> dict[str, tuple[Problem, ...]]:
+        """Name -> its problems, of every folder that has some."""
+        broken: dict[str, tuple[Problem, ...]] = {}
         for name in self:
+            problems: list[Problem] = []
             with _collected(problems):
                 self[name]
-        return problems
+            if problems:
+                broken[name] = tuple(problems)
+        return broken
+
+    def sound(self) -> dict[str, T]:
+        """Every folder's content but those of the broken, which no other's reader needs."""
+        broken = self.broken()
+        return {name: self[name] for name in self if name not in broken}
 
 
 @dataclass(frozen=True, kw_only=True)

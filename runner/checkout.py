@@ -23,6 +23,7 @@ from runner.catalog import (
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
 from runner.judges import JUDGES
+from runner.kept import KeptScores, kept_scores
 from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
@@ -49,7 +50,7 @@ from runner.workspace import WorkspaceImage, ensure_workspace
 JUDGE = "checklist"
 AGENT = "tool_calling"
 BENCHMARK = "scenarios"
-CACHES = ("repositories", "grounding", "images.json")
+CACHES = ("repositories", "grounding", "scores", "images.json")
 """Under .fairtrial: what can be made again."""
 
 
@@ -123,8 +124,9 @@ class Checkout:
         """Names as asked, checked; if none is, every scenario outside held-out."""
         chosen = [self.scenario(name).scenario.id for name in names]
         if not chosen:
-            scenarios = self.catalog.scenarios.items()
-            chosen = [name for name, loaded in scenarios if loaded.suite != HELD_OUT]
+            folders = self.catalog.scenarios.folders.items()
+            asked = [name for name, folder in folders if folder.parent.name != HELD_OUT]
+            chosen = [self.scenario(name).scenario.id for name in asked]
         return list(dict.fromkeys(chosen))
 
     def choose_servers(self, names: Sequence[str]) -> list[str]:
@@ -143,13 +145,21 @@ class Checkout:
 
     def repository(self, loaded: LoadedScenario) -> Repository:
         """The scenario's repository at its pinned commit, fetched if it is not in the cache."""
-        return fetch_source(
-            loaded.scenario.repository,
-            cache=self.state / "repositories",
-            pins=read_repos_lock(self.root),
-            environ=self.environ,
-            npm=self._npm,
-        )
+        source = loaded.scenario.repository
+        # Asked of git for each cell of a run again, it would cost more than scoring does.
+        if source.label not in self._repositories:
+            self._repositories[source.label] = fetch_source(
+                source,
+                cache=self.state / "repositories",
+                pins=read_repos_lock(self.root),
+                environ=self.environ,
+                npm=self._npm,
+            )
+        return self._repositories[source.label]
+
+    @cached_property
+    def _repositories(self) -> dict[str, Repository]:
+        return {}
 
     def _npm(self, arguments: Sequence[str], folder: Path) -> None:
         """For a machine without npm: the base image's own."""
@@ -166,6 +176,10 @@ class Checkout:
     def _files(self) -> dict[str, GitFiles]:
         return {}
 
+    @cached_property
+    def kept_scores(self) -> KeptScores | None:
+        return kept_scores(self.state / "scores", self.environ)
+
     def close_files(self) -> None:
         """End the git processes that `files` holds."""
         while self._files:
@@ -176,6 +190,8 @@ class Checkout:
 
     def prepare(self, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
         """Every image and volume the cells stand on; what is there is checked, not built again."""
+        # A killed preparation's builders would go on filling what is filled anew here.
+        sweep(self.engine)
         facts = engine_facts(self.engine)
         prepared_scenarios = {name: self._prepare_scenario(name) for name in scenarios}
         arms = {name: self._prepare_arm(name) for name in servers}
@@ -222,8 +238,10 @@ class Checkout:
 
     def prove(self, names: Sequence[str]) -> Iterator[Proof]:
         """Each scenario's proof, as it is found; of every scenario if none is named."""
+        if not names:
+            yield from self._broken()
         chosen = [self.scenario(name) for name in names]
-        for loaded in chosen or self.catalog.scenarios.values():
+        for loaded in chosen or self.catalog.scenarios.sound().values():
             problems = prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
 
@@ -231,12 +249,25 @@ class Checkout:
         """The run's files, to be held against each other and scored."""
         return Audit(store=store, checkout=self, benchmark=BENCHMARK)
 
+    def _broken(self) -> Iterator[Proof]:
+        """Of every folder that cannot be read, a server's too: nobody else may ask for it."""
+        scenarios, servers = self.catalog.scenarios, self.catalog.servers
+        for name, problems in scenarios.broken().items():
+            suite = scenarios.folders[name].parent.name
+            yield Proof(scenario=f"{suite}/{name}", problems=problems)
+        for problem in scenarios.stray:
+            yield Proof(scenario=problem.where, problems=(problem,))
+        for name, problems in servers.broken().items():
+            yield Proof(scenario=f"images/servers/{name}", problems=problems)
+
     def report(self, run: LoadedRun, *, gate: Gate | None = None) -> Report:
         """`gate`: what stood in front of it; without one every page says UNGATED."""
         if gate is None:
             run = replace(run, plan=run.plan.model_copy(update={"ungated": True}))
-        scenarios = {name: loaded.scenario for name, loaded in self.catalog.scenarios.items()}
-        servers = {name: loaded.spec for name, loaded in self.catalog.servers.items()}
+        scenarios = {
+            name: loaded.scenario for name, loaded in self.catalog.scenarios.sound().items()
+        }
+        servers = {name: loaded.spec for name, loaded in self.catalog.servers.sound().items()}
         return build_report(run, scenarios, servers, gate=gate)
 
     def check_server(self, name: str, scenario: str) -> ServerCard:
@@ -265,7 +296,7 @@ class Checkout:
 
     def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
         """The first canary decides, not the first scenario."""
-        known = list(self.catalog.scenarios.values())
+        known = list(self.catalog.scenarios.sound().values())
         for canary in server.spec.canaries:
             for loaded in known:
                 if canary.repository in (loaded.scenario.repository.label, "*"):

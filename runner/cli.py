@@ -402,11 +402,14 @@ def server(request: ServerRequest) -> int:
 
 def _list_servers(request: ServerRequest) -> int:
     known = _checkout(request).catalog.servers
+    sound = known.sound()
     if request.json:
-        show_json([server.spec.model_dump(mode="json") for server in known.values()])
-        return OK
-    for name, server in known.items():
-        show(f"{name:26} {server.spec.version:10} {server.spec.title}")
+        show_json([server.spec.model_dump(mode="json") for server in sound.values()])
+    else:
+        for name, server in sound.items():
+            show(f"{name:26} {server.spec.version:10} {server.spec.title}")
+    for name, problems in known.broken().items():
+        tell(f"broken: {name}: {'; '.join(map(str, problems))}")
     return OK
 
 

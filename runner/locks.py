@@ -95,7 +95,7 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     CatalogError if a package lock names an address to download from: a lock pins content, and the
     address is the user's own index.
     """
-    catalog.check()
+    catalog.scenarios.check()
     _refuse_addresses(root)
     pins: dict[str, RepoPin] = {}
     for loaded in catalog.scenarios.values():

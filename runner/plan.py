@@ -61,10 +61,19 @@ def load_or_create_plan(
             where=str(store.folder),
             hint=(
                 "its finished cells stay as they are; "
-                "choose another name with --run for the new plan"
+                f"the same command with `--run {_free_name(store)}` starts a new run"
             ),
         )
     return store.load()
+
+
+def _free_name(store: RunStore) -> str:
+    """The run's name with the first number that no run beside it has."""
+    stem = store.folder.name[:58]
+    number = 2
+    while (store.folder.parent / f"{stem}-{number}").exists():
+        number += 1
+    return f"{stem}-{number}"
 
 
 def _first_difference(planned: Sequence[Cell], wanted: Sequence[Cell]) -> str:

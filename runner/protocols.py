@@ -318,6 +318,10 @@ class Benchmark(Protocol):
         """
         ...
 
+    def basis(self, cell: Cell, checkout: Checkout) -> str:
+        """Digest of all that a cell's scores follow from, but its transcript and the judge."""
+        ...
+
     def score(
         self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
     ) -> Scorecard:

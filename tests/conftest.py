@@ -24,6 +24,14 @@ settings.register_profile(
 settings.load_profile("busy machine")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The key by which scorecards are kept is the user's: tests make one of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def engine() -> Iterator[docker.DockerClient]:
     """A Docker Engine. Without one, tests fail: skipped, most of what we promise goes untested."""

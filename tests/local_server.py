@@ -45,7 +45,7 @@ class LocalStream:
             pass
         await self._process.wait()
 
-    async def how_it_ended(self, _: int | None) -> str:
+    async def how_it_ended(self) -> str:
         return "its process ended"
 
     async def require_at_work(self) -> None:

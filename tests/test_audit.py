@@ -15,6 +15,7 @@ import yaml
 from runner import cli
 from runner.audit import Audit, with_cards
 from runner.benchmarks import BENCHMARKS
+from runner.benchmarks.scenarios import Scenarios
 from runner.checkout import Checkout
 from runner.errors import FairtrialError
 from runner.grounding.cache import Cache
@@ -365,6 +366,70 @@ def test_a_forged_cache_of_citations_grounds_nothing(
         for key in results:
             put(forged, key, best)
     assert figures(ran.audit.whole()) == honest
+
+
+def kept_at(ran: Ran, home: Path) -> Audit:
+    """The audit of a user who keeps scorecards."""
+    environ = {"HOME": str(home)}
+    checkout = Checkout(
+        root=ran.root, state=ran.root / ".fairtrial", environ=environ, log=lambda _: None
+    )
+    return checkout.audit(ran.store)
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every cell that is scored anew."""
+    servers: list[str] = []
+    score = Scenarios.score
+
+    def noted(self: Scenarios, cell: Cell, *arguments: Any, **named: Any) -> Scorecard:
+        servers.append(cell.server)
+        return score(self, cell, *arguments, **named)
+
+    monkeypatch.setattr(Scenarios, "score", noted)
+    return servers
+
+
+def test_a_second_report_scores_nothing_again_and_says_the_same(
+    ran: Ran, honest: dict[str, float | None], tmp_path: Path, scored: list[str]
+) -> None:
+    assert figures(kept_at(ran, tmp_path).whole()) == honest
+    assert scored == ["shell", "good"]
+    assert figures(kept_at(ran, tmp_path).whole()) == honest
+    assert scored == ["shell", "good"]
+
+
+def test_a_kept_scorecard_that_was_forged_or_moved_is_made_again(
+    ran: Ran, honest: dict[str, float | None], tmp_path: Path
+) -> None:
+    kept_at(ran, tmp_path).whole()
+    one, other = (ran.root / ".fairtrial/scores").iterdir()
+    moved = one.read_bytes()
+    one.write_text(one.read_text().replace("0.", "0.9"))
+    other.write_bytes(moved)
+    assert figures(kept_at(ran, tmp_path).whole()) == honest
+
+
+def test_scorecards_that_another_user_kept_are_not_read(
+    ran: Ran, honest: dict[str, float | None], tmp_path: Path, scored: list[str]
+) -> None:
+    kept_at(ran, tmp_path / "one").whole()
+    scored.clear()
+    assert figures(kept_at(ran, tmp_path / "another").whole()) == honest
+    assert scored == ["shell", "good"]
+
+
+def test_a_changed_rubric_is_judged_by_whatever_was_kept(
+    ran: Ran, tmp_path: Path, scored: list[str]
+) -> None:
+    kept_at(ran, tmp_path).whole()
+    scored.clear()
+    edit_yaml(
+        ran.root / "scenarios/core/small/rubric.yaml", lambda value: value.update(audience="x")
+    )
+    kept_at(ran, tmp_path).whole()
+    assert scored == ["shell", "good"]
 
 
 # --- transcripts ----------------------------------------------------------------------------

@@ -65,9 +65,9 @@ def add_result(root: Path, kind: OutcomeKind, *, number: int = 1, said: str = ""
         peak_memory_mb=None,
         state_mb=None,
         started_at="2026-01-01",
-        plan="0" * 64,
+        plan="a" * 64,
         ungated=True,
-        transcript="0" * 64,
+        transcript="b" * 64,
         events=0,
     )
     write_record(folder / "result.json", result)

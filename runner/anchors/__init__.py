@@ -11,5 +11,4 @@ criterion (DESIGN.md, The gate). Each way to move the goal posts ends here:
     agreement.py    Spearman's rho, its interval, and who disagrees most
     examination.py  all of these together: the gate's verdict
     gate.py         the verbs: verify, propose, accept, regrade
-    in_use.py       is a run's result judged by what the gate vouches for?
 """

@@ -22,7 +22,7 @@ from runner.records import (
     Scorecard,
     digest_of,
 )
-from runner.scoring import score_cell
+from runner.scoring import rules_digest, score_cell
 from runner.transcript import iter_transcript
 
 if TYPE_CHECKING:
@@ -82,6 +82,13 @@ class Scenarios:
         commit = cell.inputs.get("commit", "")
         found["cell.inputs.commit"] = (commit, checkout.repository(loaded).commit)
         return found
+
+    def basis(self, cell: Cell, checkout: Checkout) -> str:
+        """protocols.Benchmark."""
+        loaded = checkout.scenario(cell.scenario)
+        commit = checkout.repository(loaded).commit
+        asked = [loaded.scenario.model_dump(mode="json"), loaded.rubric.model_dump(mode="json")]
+        return digest_of([cell.id, cell.server, commit, *asked, rules_digest()])
 
     def score(
         self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path

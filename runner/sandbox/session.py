@@ -59,11 +59,8 @@ class Connection:
     """A server's stream, and who can say whose doing its end or its silence was."""
 
     stream: ByteStream
-    how_it_ended: Callable[[int | None], Awaitable[str]]
-    """In words, from the exit code if that is known.
-
-    Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's.
-    """
+    how_it_ended: Callable[[], Awaitable[str]]
+    """In words. Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's."""
     require_at_work: Callable[[], Awaitable[None]]
     """Raises SandboxError if no server could answer here."""
 
@@ -178,9 +175,13 @@ async def open_session(
     behind = [*program("server_host.py"), log.ticket, *argv]
     stream = await container.exec_stream(behind, user=SERVER, env=env, on_stderr=log.stderr.feed)
     log.exec_id = stream.exec_id
+
+    async def how_it_ended() -> str:
+        return await server_end(container, stream.exec_id, log.exit_code)
+
     connection = Connection(
         stream=stream,
-        how_it_ended=partial(server_end, container, stream.exec_id),
+        how_it_ended=how_it_ended,
         require_at_work=partial(require_at_work, container),
     )
     async with session_over(connection, log, initialize_timeout_sec) as session:
@@ -303,7 +304,7 @@ async def _gone(connection: Connection, log: ServerLog, when: str) -> ServerErro
     reason = log.ended
     # Given up by us for what it sent, it is to blame whatever became of its process.
     if reason == STREAM_ENDED:
-        reason = await connection.how_it_ended(log.exit_code)
+        reason = await connection.how_it_ended()
     return ServerError(
         f"the server ended {when} ({reason}){_last_words(log)}",
         hint="`fairtrial server check` shows more",

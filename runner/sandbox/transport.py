@@ -247,7 +247,7 @@ class Peer:
             self.log.add_stray(line)
             await self._waste.add(len(line), messages=1)
         elif self._is_end(message):
-            self.log.exit_code = int(message["params"]["exit_code"])
+            self.log.exit_code = message["params"]["exit_code"]
             # What it still had to say on stderr comes on another pipe.
             await asyncio.sleep(LAST_WORDS_SEC)
             raise ConnectionError("its process ended")
@@ -261,6 +261,9 @@ class Peer:
         """A server that says so itself claims nothing but its own crash."""
         params = message.get("params")
         if message.get("method") != "fairtrial/ended" or not isinstance(params, dict):
+            return False
+        # It can read the ticket: a code that is none would be an exception of ours.
+        if not isinstance(params.get("exit_code"), int):
             return False
         return bool(self.log.ticket) and params.get("ticket") == self.log.ticket
 

@@ -5,16 +5,36 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 
+from runner import grounding
+from runner.code_identity import code_digest, imported_sources
 from runner.protocols import Files, Judge
-from runner.records import Event, Rubric, Scenario, Scorecard
+from runner.records import Event, Rubric, Scenario, Scorecard, digest_of
 from runner.scoring.adoption import ADOPTION, score_adoption
 from runner.scoring.fairness import FAIRNESS, score_fairness
 from runner.transcript import split
 
-__all__ = ["ADOPTION", "FAIRNESS", "score_cell"]
+__all__ = ["ADOPTION", "FAIRNESS", "rules_digest", "score_cell"]
+
+
+@cache
+def rules_digest() -> str:
+    """Of every rule that makes a scorecard of a transcript: our code, queries and grammars."""
+    # The page of shapes decides nothing, and leads to all the rest of us.
+    files = imported_sources("runner.scoring", apart_from=("runner.protocols",))
+    queries = sorted(Path(grounding.__file__).with_name("queries").rglob("*.scm"))
+    texts = [path.read_text(encoding="utf-8") for path in queries]
+    return digest_of([code_digest(files), *texts, sys.version, *_grammars()])
+
+
+def _grammars() -> list[str]:
+    installed = [(str(one.name), one.version) for one in distributions()]
+    return [f"{name} {version}" for name, version in sorted(installed) if "tree" in name.lower()]
 
 
 def score_cell(  # noqa: PLR0913 - six different things make a scorecard, and each call names them

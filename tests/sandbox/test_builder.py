@@ -136,9 +136,9 @@ def test_a_sweep_takes_dead_runners_builders_and_leaves_living_ones(
     elsewhere = {OWNER_LABEL: "another-machine:1:1", DEADLINE_LABEL: "1000000000"}
     dead = {**living, OWNER_LABEL: living[OWNER_LABEL] + "1"}
     made = []
-    for labels in (living, elsewhere, dead):
-        marked = {"fairtrial": "builder", **labels}
-        made.append(engine.api.create_container(base_image, ["true"], labels=marked)["Id"])
+    for owned in (living, elsewhere, dead):
+        labels = {"fairtrial": "builder", **owned}
+        made.append(engine.api.create_container(base_image, ["true"], labels=labels)["Id"])
     try:
         sweep(engine)
         left = {item["Id"] for item in engine.api.containers(all=True)}

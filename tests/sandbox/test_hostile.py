@@ -331,6 +331,15 @@ def test_a_server_that_ends_or_floods_is_gone_and_says_why(
         use({"bad": script}, bad_then_good)
 
 
+@pytest.mark.parametrize("code", ["", ',"exit_code":"x"', ',"exit_code":null'])
+def test_a_server_cannot_forge_its_end_in_a_way_that_fails_us(code: str) -> None:
+    log = ServerLog(stderr=StderrFile(None), ticket="t")
+    params = f'{{"ticket":"t"{code}}}'
+    end = f'{{"jsonrpc":"2.0","method":"fairtrial/ended","params":{params}}}'
+    result, good = use({"bad": f"out({end!r}); text('x')"}, bad_then_good, log=log)
+    assert (result.text, good.text, log.exit_code) == ("x", "still here", None)
+
+
 def test_a_flood_between_two_calls_ends_the_server_too(quick_waste: None) -> None:
     log = ServerLog(stderr=StderrFile(None))
 

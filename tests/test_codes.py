@@ -1,0 +1,326 @@
+"""Exit codes: what the user can mend is 1 with a hint, whoever still reads what is said."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.sandbox.engine import owner_is_gone
+from runner.store import RunStore
+from tests.checkout import ROOT, Checkout, make
+from tests.helpers import PATIENCE_SEC, wait_until
+from tests.report.loaded import small_run
+
+REPORT = ("report", "r", "--ungated")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """With a run `r`, one of whose cells is measured and the others not."""
+    made = make(tmp_path_factory.mktemp("codes") / "checkout")
+    run = small_run()
+    store = RunStore(made.run_folder("r"))
+    store.write_plan(run.plan)
+    for item in run.cells[:2]:
+        assert item.result is not None
+        store.finish(store.begin(item.cell), item.result)
+    return made
+
+
+@pytest.fixture
+def checkout(template: Checkout, tmp_path: Path) -> Checkout:
+    root = tmp_path / "checkout"
+    shutil.copytree(template.root, root, symlinks=True)
+    return Checkout(root, template.commit)
+
+
+def shell(
+    checkout: Checkout, *arguments: str, before: str = "", after: str = "", **env: str
+) -> subprocess.CompletedProcess[str]:
+    """The command in a shell's line, with what redirects its streams behind it."""
+    line = f"{before} {shlex.join(checkout.argv(*arguments))} {after}"
+    return subprocess.run(
+        ["bash", "-c", line],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SEC,
+        check=False,
+    )
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """What is said as the command ends with something the user can mend."""
+    assert done.returncode == 1, done.stderr
+    assert "error: " in done.stderr and "hint: " in done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+# --- who reads ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "after", ["", "2> >(exit 0)", "2>&-", "2>/dev/full", ">/dev/null 2>&-", "| head -1", "| true"]
+)
+def test_a_run_that_is_not_measured_ends_in_1_whoever_reads(template: Checkout, after: str) -> None:
+    done = shell(template, *REPORT, before="set -o pipefail;", after=after)
+    assert done.returncode == 1, done.stderr
+    assert "Broken" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("after", ["", "2>&-", "2>/dev/full", "| head -1", "2> >(exit 0)"])
+def test_a_verb_that_succeeds_ends_in_0_whoever_reads(template: Checkout, after: str) -> None:
+    done = shell(template, "server", "list", before="set -o pipefail;", after=after)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("after", [">&-", ">/dev/full"])
+@pytest.mark.parametrize("arguments", [("server", "list"), ("lock", "--check"), ("--help",)])
+def test_a_result_that_is_lost_is_told(
+    template: Checkout, arguments: tuple[str, ...], after: str
+) -> None:
+    assert "could not be written to stdout" in refusal(shell(template, *arguments, after=after))
+
+
+def test_with_every_stream_closed_no_file_gets_what_is_said(checkout: Checkout) -> None:
+    assert shell(checkout, *REPORT, after="<&- >&- 2>&-").returncode == 1
+    assert (checkout.run_folder("r") / "report.json").read_text().startswith("{")
+
+
+# --- what is in the way ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [REPORT, ("check",), ("lock",), ("score", "r")])
+@pytest.mark.parametrize("folder", ["runs", ".fairtrial", "locks", "scenarios"])
+def test_a_file_where_a_folder_is_expected_is_the_users(
+    checkout: Checkout, folder: str, arguments: tuple[str, ...]
+) -> None:
+    shutil.rmtree(checkout.root / folder)
+    (checkout.root / folder).write_text("x")
+    done = checkout.fairtrial(*arguments)
+    assert done.returncode in (0, 1), done.stderr
+    if done.returncode and "not measured" not in done.stderr:
+        assert "hint: " in done.stderr or "FAIL" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [REPORT, ("check",), ("lock",), ("server", "list"), ("verify-anchors",)]
+)
+@pytest.mark.parametrize("root", ["nowhere", "Dockerfile", "upstream"])
+def test_a_root_that_is_no_checkout_is_refused(
+    checkout: Checkout, root: str, arguments: tuple[str, ...]
+) -> None:
+    done = Checkout(checkout.root / root, checkout.commit).fairtrial(*arguments)
+    assert done.returncode in (1, 3), done.stderr
+    assert "hint: " in done.stderr
+
+
+@pytest.mark.parametrize("name", ["Big", "a b", "../x", "a/b", "x" * 65, "é", "-x", "."])
+def test_a_name_that_no_run_can_have_is_refused_before_anything_is_made(
+    template: Checkout, name: str
+) -> None:
+    done = template.fairtrial("run", f"--run={name}", "--scenario", "small", "--ungated")
+    assert "no run can be called that" in refusal(done)
+
+
+def test_copies_and_stray_files_in_a_runs_folders_are_no_attempts(checkout: Checkout) -> None:
+    before = checkout.fairtrial(*REPORT, "--json")
+    for cell in checkout.run_folder("r").glob("cells/*"):
+        shutil.copytree(cell / "attempt-1", cell / "attempt-1.bak")
+        (cell / "attempt-2").write_text("x")
+        (cell / "attempt-").mkdir()
+        (cell / "stray").write_text("x")
+    (checkout.run_folder("r") / "cells" / "stray").write_text("x")
+    after = checkout.fairtrial(*REPORT, "--json")
+    assert (after.returncode, after.stdout) == (before.returncode, before.stdout)
+
+
+def test_without_git_the_user_is_told_to_install_it(template: Checkout, tmp_path: Path) -> None:
+    ground = ("ground", "--repo", str(template.root / "upstream"), "--commit", template.commit)
+    for arguments in (("check",), ("lock",), (*ground, str(template.root / "Dockerfile"))):
+        # The command itself is a script for a shell, which would need more of PATH.
+        argv = [sys.executable, "-m", "runner.cli", *template.argv(*arguments)[1:]]
+        done = subprocess.run(
+            argv,
+            env={**os.environ, "PATH": str(tmp_path)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SEC,
+            check=False,
+        )
+        assert "git is not installed" in refusal(done)
+
+
+REFUSING = """\
+import builtins, io, os, pathlib, sys
+number, part = int(sys.argv.pop(1)), sys.argv.pop(1)
+def refuse(name):
+    real = getattr(os, name)
+    def refusing(path, *more, **options):
+        if part in str(path):
+            raise OSError(number, os.strerror(number), str(path))
+        return real(path, *more, **options)
+    setattr(os, name, refusing)
+for name in ("mkdir", "open", "rename", "replace", "scandir", "listdir"):
+    refuse(name)
+real_open = io.open
+def opened(file, *more, **options):
+    if part in str(file):
+        raise OSError(number, os.strerror(number), str(file))
+    return real_open(file, *more, **options)
+io.open = builtins.open = opened
+from runner.cli import main
+main(sys.argv[1:])
+"""
+"""The system, for a user who is root: it refuses what has `part` in its path."""
+
+
+@pytest.mark.parametrize("number", ["EROFS", "EACCES", "ENOSPC"])
+@pytest.mark.parametrize(
+    ("part", "arguments"),
+    [
+        ("/runs/", REPORT),
+        ("/runs/", ("score", "r")),
+        ("/runs", ("run", "--run", "n", "--scenario", "small", "--ungated")),
+        ("/.fairtrial", ("check",)),
+        ("/.fairtrial", ("lock",)),
+        ("/repos.lock", ("lock",)),
+        ("/scenarios/", ("check",)),
+        ("/server.yaml", ("server", "check", "good")),
+        ("/images.lock", ("lock", "--check")),
+    ],
+)
+def test_what_the_system_refuses_is_the_users_to_mend(
+    checkout: Checkout, part: str, arguments: tuple[str, ...], number: str
+) -> None:
+    import errno
+
+    shutil.rmtree(checkout.root / ".fairtrial", ignore_errors=True)
+    code = str(getattr(errno, number))
+    argv = [sys.executable, "-c", REFUSING, code, part, "--root", str(checkout.root), *arguments]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "our bug" not in done.stderr and "a bug of ours" not in done.stderr
+    assert "hint: " in done.stderr or "FAIL" in done.stdout
+
+
+# --- half-written folders -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [None, "", "name: [", "name: half\n", "\x00"])
+def test_a_half_written_server_stops_only_who_needs_it(
+    checkout: Checkout, text: str | None
+) -> None:
+    half = checkout.root / "images/servers/half"
+    half.mkdir()
+    if text is not None:
+        (half / "server.yaml").write_text(text)
+    done = checkout.fairtrial("server", "list")
+    assert (done.returncode, done.stdout.split()[0]) == (0, "good")
+    assert "broken: half: images/servers/half/server.yaml" in done.stderr
+    assert "half" not in checkout.fairtrial("check", "small").stdout
+    assert checkout.fairtrial("lock", "--check").returncode == 0
+    assert "cells are not measured" in checkout.fairtrial(*REPORT).stderr
+    checked = checkout.fairtrial("check")
+    assert checked.returncode == 1
+    assert "FAIL images/servers/half" in checked.stdout and " core/small" in checked.stdout
+    run = ("run", "--run", "n", "--scenario", "small", "--ungated", "--server", "half")
+    assert "images/servers/half/server.yaml" in refusal(checkout.fairtrial(*run))
+
+
+def test_a_half_written_scenario_stops_only_who_needs_it(checkout: Checkout) -> None:
+    (checkout.root / "scenarios/core/half").mkdir()
+    assert checkout.fairtrial("server", "list").returncode == 0
+    assert "half" not in checkout.fairtrial("check", "small").stdout
+    assert "cells are not measured" in checkout.fairtrial(*REPORT).stderr
+    checked = checkout.fairtrial("check")
+    assert checked.returncode == 1
+    assert "FAIL core/half" in checked.stdout and " core/small" in checked.stdout
+    assert "scenarios/core/half" in refusal(checkout.fairtrial("run", "--ungated"))
+
+
+# --- signals while images and volumes are made ready ------------------------------------------
+
+
+@pytest.fixture
+def installing(checkout: Checkout, engine: docker.DockerClient) -> Iterator[Checkout]:
+    """A checkout whose server takes its time to install."""
+    # Hashing that many bytes, in one file, is what the builder is killed in.
+    checkout.add_server("big", "good", files={"server.py": "x = 1\n" * 20_000})
+    yield checkout
+    for name in checkout.volumes():
+        # A preparation that was interrupted early has made none.
+        with suppress(docker.errors.NotFound):
+            engine.api.remove_volume(name, force=True)
+    checkout.remove_images(engine)
+
+
+def builders_of(engine: docker.DockerClient, process: int) -> list[str]:
+    found = engine.api.containers(all=True, filters={"label": "fairtrial=builder"})
+    mark = f":{process}:"
+    return [item["Id"] for item in found if mark in item["Labels"].get("fairtrial.owner", "")]
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("numbers", [("SIGTERM",), ("SIGHUP",), ("SIGINT", "SIGTERM", "SIGINT")])
+def test_a_signal_while_a_run_is_prepared_ends_in_130_with_nothing_left(
+    installing: Checkout, engine: docker.DockerClient, base_image: str, numbers: tuple[str, ...]
+) -> None:
+    run = ("run", "--run", "n", "--scenario", "small", "--server", "big", "--ungated")
+    heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
+    argv = [sys.executable, "-c", f"{heed} os.execv(sys.argv[1], sys.argv[1:])"]
+    with subprocess.Popen([*argv, *installing.argv(*run)], stderr=subprocess.PIPE) as process:
+        wait_until(
+            lambda: bool(builders_of(engine, process.pid)) or process.poll() is not None,
+            "a builder was made",
+        )
+        for number in numbers:
+            process.send_signal(getattr(signal, number))
+        _, errors = process.communicate(timeout=PATIENCE_SEC)
+        assert process.returncode == 130, errors
+        assert b"interrupted: " in errors and b"Traceback" not in errors
+        assert builders_of(engine, process.pid) == []
+    done = installing.fairtrial(*run)
+    assert done.returncode in (0, 1), done.stderr
+    assert "our bug" not in done.stderr
+
+
+@pytest.mark.docker
+def test_a_run_sweeps_the_builders_of_a_killed_preparation(
+    installing: Checkout, engine: docker.DockerClient, base_image: str
+) -> None:
+    run = ("run", "--run", "n", "--scenario", "small", "--server", "shell", "--ungated")
+    with subprocess.Popen(installing.argv(*run), stderr=subprocess.DEVNULL) as process:
+        wait_until(
+            lambda: bool(builders_of(engine, process.pid)) or process.poll() is not None,
+            "a builder was made",
+        )
+        process.kill()
+    assert installing.fairtrial(*run).returncode == 0
+    assert builders_of(engine, process.pid) == []
+    assert owner_is_gone({"fairtrial.owner": "elsewhere:1:1"}) is False
+
+
+@pytest.mark.docker
+def test_an_edited_server_is_told_how_a_new_run_begins(
+    installing: Checkout, engine: docker.DockerClient, base_image: str
+) -> None:
+    run = ("run", "--scenario", "small", "--server", "good", "--ungated")
+    assert installing.fairtrial(*run).returncode == 0
+    installing.edit("images/servers/good/server.yaml", "version: '1.0'", "version: '1.1'")
+    said = refusal(installing.fairtrial(*run))
+    (name,) = [word.strip("`") for word in said.split() if word.endswith("-2`")]
+    again = installing.fairtrial(*run, "--run", name)
+    assert again.returncode == 0, again.stderr
