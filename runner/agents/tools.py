@@ -8,11 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-import mcp_types
-
 from runner.protocols import Call, Sandbox, ShellResult, ToolSpec
 from runner.records import Limits
-from runner.sandbox.session import ServerSession
+from runner.sandbox.session import ServerSession, only_reads
 from runner.text import cut
 
 SHELL_SPEC = ToolSpec(
@@ -79,7 +77,7 @@ class Toolbox:
                 description=tool.description or "",
                 input_schema=tool.input_schema,
                 origin="server",
-                read_only=_is_read_only(tool),
+                read_only=only_reads(tool),
             )
             specs.append(spec)
         return specs
@@ -152,11 +150,6 @@ def _with_status(result: ShellResult, limit_sec: float) -> str:
     else:
         return result.output
     return f"{result.output.rstrip()}\n{status}".strip()
-
-
-def _is_read_only(tool: mcp_types.Tool) -> bool:
-    # Silence means no: a tool that writes must not run beside another.
-    return tool.annotations is not None and tool.annotations.read_only_hint is True
 
 
 def _model_name(server: str, tool: str) -> str:

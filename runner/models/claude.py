@@ -200,7 +200,9 @@ class _Reply:
                 self._count(event.usage)
 
     def _extend(self, index: int, delta: Any) -> None:
-        block = self._blocks[index]
+        block = self._blocks.get(index)
+        if block is None:
+            raise PassingFault("Anthropic: a part of the stream is missing")
         match delta.type:
             case "text_delta":
                 block.text += delta.text

@@ -123,6 +123,11 @@ class ServerSession:
 # --- a result -------------------------------------------------------------------------------
 
 
+def only_reads(tool: mcp_types.Tool) -> bool:
+    """Does the server say so? Silence means no: what may write must not run beside another."""
+    return tool.annotations is not None and tool.annotations.read_only_hint is True
+
+
 def as_text(result: Message) -> str:
     """A result as the model reads it: its text blocks, and a mark for each other block.
 

@@ -13,7 +13,7 @@ import pytest
 
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Conversation
-from runner.agents.tools import Toolbox, ToolOutcome, _is_read_only
+from runner.agents.tools import Toolbox, ToolOutcome
 from runner.agents.usage import UsageTotals
 from runner.errors import ProviderError, ServerError
 from runner.protocols import Call, ShellResult, Turn
@@ -29,6 +29,7 @@ from runner.records import (
     ToolResult,
     Usage,
 )
+from runner.sandbox.session import only_reads
 from runner.transcript import split
 from tests.helpers import PATIENCE_SEC, Asked, LocalSandbox, Scripted, calls, says, scenario
 
@@ -316,5 +317,5 @@ def test_only_a_server_that_says_so_has_tools_that_only_read() -> None:
         annotations = mcp_types.ToolAnnotations(read_only_hint=hint)
         return mcp_types.Tool(name="t", input_schema={}, annotations=annotations)
 
-    assert [_is_read_only(tool(hint)) for hint in (True, False, None)] == [True, False, False]
-    assert not _is_read_only(mcp_types.Tool(name="t", input_schema={}))
+    assert [only_reads(tool(hint)) for hint in (True, False, None)] == [True, False, False]
+    assert not only_reads(mcp_types.Tool(name="t", input_schema={}))

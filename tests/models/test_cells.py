@@ -117,7 +117,13 @@ def test_a_key_that_is_refused_ends_the_run_at_its_first_cell(
 
 def test_without_a_key_nothing_is_begun(checkout: Checkout) -> None:
     done = checkout.fairtrial(
-        "run", "--model", "claude-test", "--run", "keyless", ANTHROPIC_API_KEY=""
+        "run",
+        "--model",
+        "claude-test",
+        "--run",
+        "keyless",
+        ANTHROPIC_API_KEY="",
+        ANTHROPIC_BASE_URL="",
     )
     assert done.returncode == 1
     assert "ANTHROPIC_API_KEY is not set" in done.stderr

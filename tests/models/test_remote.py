@@ -242,6 +242,12 @@ def test_a_reply_past_the_deadline_is_the_agents_time_and_not_asked_again(
     assert len(provided.double.requests) == 1
 
 
+def test_a_slow_stream_that_goes_on_is_waited_for(provided: Provided) -> None:
+    provided.double.pace(100).reply("It takes its time, word by word, and comes to an end.")
+    turn = turn_of(provided.open(stall_sec=5))
+    assert (turn.text[-10:], turn.retries) == ("to an end.", 0)
+
+
 def test_nobody_listening_is_the_providers_failure(provided: Provided) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -557,6 +563,14 @@ def test_the_stable_beginning_is_marked_for_the_cache_and_the_counts_are_kept_ap
     assert (last.input_tokens, last.cache_read_tokens, last.cache_write_tokens) == (47, 500, 40)
     assert events.requests[0]["system"] == events.requests[-1]["system"]
     assert events.requests[0]["tools"] == events.requests[-1]["tools"]
+
+
+def test_a_stream_with_a_part_missing_is_asked_again() -> None:
+    whole = message(text("Whole."), stop="end_turn")
+    without_start = [event for event in whole if event["type"] != "content_block_start"]
+    with streaming(Events(without_start, whole)) as url:
+        turn = turn_of(claude_at(url))
+    assert (turn.text, turn.retries) == ("Whole.", 1)
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
