@@ -144,7 +144,9 @@ _PASSING_TYPES = frozenset({"overloaded_error", "api_error", "rate_limit_error",
 _OVERFLOW = re.compile(
     r"prompt is too long|context[ _](length|window|size)|maximum context|too many tokens", re.I
 )
-_NO_MONEY = re.compile(r"credit balance|insufficient[_ ](quota|balance|credits)|billing", re.I)
+_NO_MONEY = re.compile(
+    r"credit balance|insufficient[_ ](quota|balance|credits|funds)|billing_(error|hard_limit)", re.I
+)
 _LIMIT = re.compile(r"max_(completion_)?tokens")
 _NO_TOOLS = re.compile(r"(not|n't|no endpoints found that) support.{0,20}\btool", re.I)
 

@@ -167,6 +167,16 @@ def test_a_failure_that_passes_is_asked_again_and_is_no_work_of_the_agents(
     assert turn.backoff_sec > 0.03
 
 
+@pytest.mark.parametrize(
+    "message", ["exceeded your current quota per minute", "add a payment method under /billing"]
+)
+def test_a_rate_limit_that_speaks_of_money_is_a_rate_limit(
+    provided: Provided, message: str
+) -> None:
+    provided.double.fail(429, message=message).reply("Thank you.")
+    assert turn_of(provided.open()).text == "Thank you."
+
+
 @pytest.mark.parametrize("status", [429, 529])
 def test_a_failure_that_stays_is_the_providers(provided: Provided, status: int) -> None:
     provided.double.fail(status, times=None)
