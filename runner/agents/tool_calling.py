@@ -68,29 +68,39 @@ class Conversation:
             over = self._over(number)
             if over is not None:
                 if pressed == PRESSED_AT_MOST or not self._may_answer(over):
-                    self.record(StepEnd(step=step, stop="cut"))
-                    return over
-                self.record(Note(text=f"told to answer at step {step + 1}: {over.reason}"))
-                self.messages.append(UserMessage(text=FINAL, notice=True))
+                    return self._cut(step, over)
+                self._press(step, over)
                 pressed += 1
             try:
                 turn = await self._turn(step, number)
             except TimeoutError:
-                self.record(StepEnd(step=step, stop="cut"))
                 reason = f"the model's turn went past {self.scenario.budget.wall_sec} s"
-                return Outcome(kind="out_of_time", reason=reason)
+                return self._cut(step, Outcome(kind="out_of_time", reason=reason))
             if turn.stop in _ENDS_OF_A_CELL:
                 return self._ended_by_model(step, turn)
-            if turn.stop == "malformed":
-                self._answer_form(step, number, turn, turn.problem)
-            elif turn.calls and pressed:
-                self._answer_form(step, number, turn, NO_MORE_CALLS)
-            elif turn.calls:
-                await self._call_tools(step, number, turn.calls)
-            elif turn.stop != "pause":
+            if not turn.calls and turn.stop not in _GO_ON:
                 self.record(_own_end(step, turn))
                 return None
+            await self._answer_turn(step, number, turn, may_call=not pressed)
             number += 1
+
+    async def _answer_turn(self, step: int, number: int, turn: Turn, *, may_call: bool) -> None:
+        """Make its calls, or tell the model what is wrong; a pause needs no answer."""
+        if turn.stop == "malformed":
+            self._answer_form(step, number, turn, turn.problem)
+        elif turn.calls and not may_call:
+            self._answer_form(step, number, turn, NO_MORE_CALLS)
+        elif turn.calls:
+            await self._call_tools(step, number, turn.calls)
+
+    def _cut(self, step: int, outcome: Outcome) -> Outcome:
+        self.record(StepEnd(step=step, stop="cut"))
+        return outcome
+
+    def _press(self, step: int, over: Outcome) -> None:
+        """Tell the model that it is time to answer."""
+        self.record(Note(text=f"told to answer at step {step + 1}: {over.reason}"))
+        self.messages.append(UserMessage(text=FINAL, notice=True))
 
     def _over(self, turns: int) -> Outcome | None:
         over = self.totals.over(self.scenario.budget)
@@ -113,9 +123,8 @@ class Conversation:
         if turn.stop == "refusal":
             self.record(StepEnd(step=step, stop="refusal"))
             return Outcome(kind="refused", reason=f"the model refused at step {step + 1}")
-        self.record(StepEnd(step=step, stop="cut"))
         reason = f"the conversation no longer fits the model at step {step + 1}"
-        return Outcome(kind="out_of_context", reason=reason)
+        return self._cut(step, Outcome(kind="out_of_context", reason=reason))
 
     async def _turn(self, step: int, number: int) -> Turn:
         started = time.monotonic()
@@ -200,6 +209,8 @@ NO_MORE_CALLS = "it asks for calls, and none is made any more"
 PRESSED_AT_MOST = 2
 """Times a step's model is told to answer."""
 _ENDS_OF_A_CELL = ("refusal", "context_full")
+_GO_ON = ("pause", "malformed")
+"""Stops of a turn without calls that do not end its step."""
 
 
 async def _all_of(work: list[Coroutine[Any, Any, ToolOutcome]]) -> list[ToolOutcome]:

@@ -73,6 +73,8 @@ async def answered(ask: Callable[[], Awaitable[Turn]], first_wait_sec: float) ->
         raise ProviderError(f"{fault} ({1 + RETRIES} attempts)") from fault
     assert turn is not None  # noqa: S101 - the last attempt returns or raises
     retries = int(attempts.statistics["attempt_number"]) - 1
+    if not retries:
+        return turn
     return replace(turn, backoff_sec=began - started, retries=retries)
 
 
