@@ -58,10 +58,10 @@ bench *ARGS:
 fuzz *ARGS:
     @{{ python }} -m tests.fuzz "$@"
 
-# Remove our containers; with --all the volumes, images and caches too
-clean *ARGS:
-    @{{ fairtrial }} clean "$@"
-
 # Harm a run in every way at random, and count what must not come of it: --harms N --seed N
 campaign *ARGS:
     @{{ python }} -m tests.campaign "$@"
+
+# Remove our containers; with --all the volumes, images and caches too
+clean *ARGS:
+    @{{ fairtrial }} clean "$@"

@@ -31,6 +31,8 @@ RECIPES = [
     "verify-anchors",
     "report",
     "bench",
+    "fuzz",
+    "campaign",
     "clean",
 ]
 ENGINE_FREE = ["check", "score", "report", "verify-anchors", "lock", "clean", "--list", "--help"]

@@ -411,7 +411,9 @@ def growth(work: Callable[[str], object], beginning: str, unit: str, end: str) -
 def test_no_text_takes_time_that_grows_faster_than_its_length(
     beginning: str, unit: str, end: str
 ) -> None:
-    assert growth(lambda text: extract(text, INDEX), beginning, unit, end) < MOST_GROWTH
+    # Several tries: a busy machine can slow one text down and not the other, but seldom thrice.
+    tries = (growth(lambda text: extract(text, INDEX), beginning, unit, end) for _ in range(3))
+    assert any(found < MOST_GROWTH for found in tries)
 
 
 def test_a_quadratic_pattern_would_show() -> None:

@@ -24,6 +24,7 @@ print(json.dumps([name for name in sys.modules if name.split(".")[0] == "runner"
 """
 AT_THE_DOOR = {"runner", "runner.judges", "runner.grounding", "runner.protocols"}
 """Loaded with the judge's module; it uses nothing of theirs."""
+OTHER_JUDGES = {"runner.judges.stored"}
 
 
 def sources() -> set[str]:
@@ -47,7 +48,7 @@ def test_every_module_that_the_judge_loads_is_in_its_identity() -> None:
 def test_the_sources_are_the_room_s_own_and_the_reader_of_citations() -> None:
     judges = {f"runner.judges.{path.stem}" for path in (ROOT / "runner/judges").glob("*.py")}
     readers = {"runner.grounding.inline", "runner.grounding.patterns", "runner.grounding.pointing"}
-    assert judges - {"runner.judges.__init__"} <= sources()
+    assert judges - {"runner.judges.__init__"} - OTHER_JUDGES <= sources()
     assert {*readers, "runner.text"} <= sources()
 
 
