@@ -436,7 +436,7 @@ def test_a_server_is_examined_and_its_card_shown(template: Checkout) -> None:
     assert card["name"] == "good"
     assert card["canary_passed"] is True
     assert card["network_attempts"] == 0
-    assert len(card["tools"]) == 6
+    assert len(card["tools"]) == 8
     assert "good passes on git:" in template.fairtrial("server", "check", "good").stdout
 
 
