@@ -257,7 +257,9 @@ def _found(attempt: EndedAttempt, cell: Cell, plan: Plan) -> dict[str, tuple[str
     if result.fingerprint is not None:
         kind = kind_that_answered(result.fingerprint)
         found["fingerprint.model"] = (result.fingerprint.model, cell.model)
-        found["cell.model"] = (kind_name(cell.model), kind)
+        # A kind has many models, and a name that is of its kind contradicts nothing.
+        if kind_name(cell.model) != kind:
+            found["cell.model"] = (cell.model, kind)
     return found
 
 

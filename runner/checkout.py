@@ -28,7 +28,7 @@ from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
 from runner.protocols import Judge, Log
-from runner.records import Gate, Limits, ServerCard, digest_of
+from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository, fetch_source
@@ -48,7 +48,6 @@ from runner.volumes import ServerVolume, ensure_volume
 from runner.workspace import WorkspaceImage, ensure_workspace
 
 JUDGE = "checklist"
-AGENT = "tool_calling"
 BENCHMARK = "scenarios"
 CACHES = ("repositories", "grounding", "scores", "images.json")
 """Under .fairtrial: what can be made again."""
@@ -200,7 +199,7 @@ class Checkout:
             engine_version=facts.version,
             kernel=facts.kernel,
             harness=harness_digest(),
-            agent=AGENT,
+            agent=DEFAULT_AGENT,
             benchmark=BENCHMARK,
             limits=self.limits,
             scenarios=prepared_scenarios,

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from runner.agents import DEFAULT
 from runner.errors import FairtrialError
-from runner.records import Cell, Name, Plan, PriceList, digest_of
+from runner.records import DEFAULT_AGENT, Cell, Name, Plan, PriceList, digest_of
 from runner.store import LoadedRun, RunStore
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
@@ -105,11 +104,11 @@ def default_name(
     servers: Sequence[str],
     models: Sequence[str],
     trials: int,
-    agent: str = DEFAULT,
+    agent: str,
 ) -> str:
     """The same command gives the same name, so that saying it again resumes a killed run."""
     asked: list[object] = [sorted(scenarios), sorted(servers), sorted(models), trials]
-    if agent != DEFAULT:
+    if agent != DEFAULT_AGENT:
         asked.append(agent)
     digest = digest_of(asked)
     if len(scenarios) == 1:

@@ -228,7 +228,8 @@ class RunUnderFire:
             return None
         with suppress(docker.errors.APIError, ProcessLookupError):
             top = self.campaign.engine.api.top(cell["Id"])
-            for row in top["Processes"]:
+            # None of a container that is dying.
+            for row in top["Processes"] or []:
                 process = dict(zip(top["Titles"], row, strict=True))
                 # Not the shell that becomes the server a moment later, nor the helper of ours.
                 if process["CMD"].startswith("python3 /opt/server"):

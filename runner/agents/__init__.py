@@ -8,8 +8,8 @@ from runner.agents import json_actions, react
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Conversation
 from runner.protocols import Agent, AgentFactory, Model
+from runner.records import DEFAULT_AGENT
 
-DEFAULT = "tool_calling"
 FORMS = {"react": react.FORM, "json_actions": json_actions.FORM}
 """What an agent is told besides, where its replies have a form of their own."""
 
@@ -35,7 +35,7 @@ def _in_form(agent: str) -> dict[str, Any]:
 
 
 AGENTS: dict[str, AgentFactory] = {
-    DEFAULT: Conversation,
+    DEFAULT_AGENT: Conversation,
     "react": _react,
     "json_actions": _json_actions,
 }

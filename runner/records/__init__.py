@@ -31,6 +31,7 @@ from runner.records.base import (
     digest_of,
 )
 from runner.records.cells import (
+    DEFAULT_AGENT,
     MEASUREMENTS,
     Cell,
     CellResult,
@@ -93,6 +94,7 @@ from runner.records.transcript import (
 )
 
 __all__ = [
+    "DEFAULT_AGENT",
     "MEASUREMENTS",
     "Adoption",
     "AnchorScore",

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, digest_of
 
+DEFAULT_AGENT = "tool_calling"
+"""Converses by the model's native tool calls."""
+
 
 class Limits(Record):
     """What every cell's container gets; byte-identical in both arms."""
@@ -118,7 +121,7 @@ class Fingerprint(Record):
     model_kind: str
     """What answered, by its name in `MODELS`: a recording of a language model is a `replay`."""
     model_identity: Sha256
-    agent: str = "tool_calling"
+    agent: str = DEFAULT_AGENT
     """How it converses: a name in AGENTS."""
     server: Name
     server_version: str
