@@ -193,7 +193,6 @@ main(sys.argv[1:])
 """The system, for a user who is root: it refuses what has `part` in its path."""
 
 
-@pytest.mark.parametrize("number", ["EROFS", "EACCES", "ENOSPC"])
 @pytest.mark.parametrize(
     ("part", "arguments"),
     [
@@ -209,7 +208,7 @@ main(sys.argv[1:])
     ],
 )
 def test_what_the_system_refuses_is_the_users_to_mend(
-    checkout: Checkout, part: str, arguments: tuple[str, ...], number: str
+    checkout: Checkout, part: str, arguments: tuple[str, ...], number: str = "EROFS"
 ) -> None:
     import errno
 
@@ -222,20 +221,33 @@ def test_what_the_system_refuses_is_the_users_to_mend(
     assert "hint: " in done.stderr or "FAIL" in done.stdout
 
 
+@pytest.mark.parametrize("number", ["EACCES", "ENOSPC"])
+def test_another_refusal_of_the_system_is_the_users_too(checkout: Checkout, number: str) -> None:
+    test_what_the_system_refuses_is_the_users_to_mend(checkout, "/runs/", REPORT, number)
+
+
 # --- half-written folders -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [None, "", "name: [", "name: half\n", "\x00"])
-def test_a_half_written_server_stops_only_who_needs_it(
-    checkout: Checkout, text: str | None
-) -> None:
+def half_a_server(checkout: Checkout, text: str | None) -> None:
     half = checkout.root / "images/servers/half"
     half.mkdir()
     if text is not None:
         (half / "server.yaml").write_text(text)
+
+
+@pytest.mark.parametrize("text", [None, "", "name: [", "name: half\n", "\x00"])
+def test_a_half_written_server_is_named_beside_the_sound_ones(
+    checkout: Checkout, text: str | None
+) -> None:
+    half_a_server(checkout, text)
     done = checkout.fairtrial("server", "list")
     assert (done.returncode, done.stdout.split()[0]) == (0, "good")
     assert "broken: half: images/servers/half/server.yaml" in done.stderr
+
+
+def test_a_half_written_server_stops_only_who_needs_it(checkout: Checkout) -> None:
+    half_a_server(checkout, None)
     assert "half" not in checkout.fairtrial("check", "small").stdout
     assert checkout.fairtrial("lock", "--check").returncode == 0
     assert "cells are not measured" in checkout.fairtrial(*REPORT).stderr
