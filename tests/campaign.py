@@ -101,6 +101,7 @@ class Campaign:
     engine: Engine
     proxy: CutEngine
     dice: random.Random
+    log: Callable[[str], None]
     tally: Tally = field(default_factory=Tally)
     runners: set[int] = field(default_factory=set)
     """Process numbers of every runner so far."""
@@ -112,6 +113,9 @@ class Campaign:
             number += 1
             self._remove_preparation()
             RunUnderFire(campaign=self, name=f"run-{number}", wanted=harms).to_its_end()
+            self.log(
+                f"run {number} is whole after {sum(self.tally.harms.values())} of {harms} harms"
+            )
 
     def containers(self, purpose: str = "") -> list[Any]:
         """Those of its runners; living ones alone if a purpose is asked for."""
@@ -328,12 +332,14 @@ class RunUnderFire:
 # --- the command --------------------------------------------------------------------------------
 
 
-def campaign(folder: Path, engine: Engine, *, harms: int, seed: int) -> Tally:
+def campaign(
+    folder: Path, engine: Engine, *, harms: int, seed: int, log: Callable[[str], None]
+) -> Tally:
     """In a checkout of its own under `folder`; nothing of it is left on the engine."""
     checkout = make(folder / "checkout")
     with cut_engine(engine, folder) as (proxy, _):
         under_fire = Campaign(
-            checkout=checkout, engine=engine, proxy=proxy, dice=random.Random(seed)
+            checkout=checkout, engine=engine, proxy=proxy, dice=random.Random(seed), log=log
         )
         try:
             under_fire.run_until(harms)
@@ -349,13 +355,17 @@ def _clean(checkout: Checkout, engine: Engine) -> None:
     checkout.remove_images(engine)
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command of its own
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--harms", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        tally = campaign(Path(folder), connect(), harms=asked.harms, seed=asked.seed)
+        tally = campaign(Path(folder), connect(), harms=asked.harms, seed=asked.seed, log=_say)
     print(tally)  # noqa: T201 - a command of its own
     return 0 if tally.clean else 1
 

@@ -35,7 +35,7 @@ def test_random_harm_loses_nothing_repeats_nothing_and_blames_nobody_wrongly(
     engine: Engine, base_image: str, tmp_path: Path
 ) -> None:
     assert base_image
-    tally = campaign(tmp_path, engine, harms=HARMS, seed=7)
+    tally = campaign(tmp_path, engine, harms=HARMS, seed=7, log=print)
     assert sum(tally.harms.values()) == HARMS
     assert tally.outcomes["answered"]
     assert tally.clean, str(tally)
@@ -50,6 +50,7 @@ def under_fire(root: Path, *harms: Harm, engine: Any = None) -> RunUnderFire:
         engine=engine,
         proxy=cast("CutEngine", None),
         dice=random.Random(1),
+        log=print,
     )
     return RunUnderFire(campaign=of, name="r", wanted=0, harms=list(harms))
 
