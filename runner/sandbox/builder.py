@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from runner.errors import SandboxError
 from runner.interrupts import held
+from runner.sandbox.ending import HUNG_UP
 from runner.sandbox.engine import (
     DEADLINE_LABEL,
     LABEL,
@@ -216,10 +217,13 @@ class Builder:
         )
         stdout, stderr = api.exec_start(made["Id"], demux=True)
         self._stdout, self._stderr = stdout or b"", stderr or b""
-        exit_code = int(api.exec_inspect(made["Id"])["ExitCode"])
+        exit_code = api.exec_inspect(made["Id"])["ExitCode"]
+        # Taken for the command's own, half of its output would be read as all of it.
+        if exit_code is None or exit_code == HUNG_UP:
+            raise SandboxError("the engine dropped the connection to a builder's command")
         if exit_code in _TIMED_OUT and time.monotonic() - started >= deadline_sec:
             raise SandboxError(f"a builder's command did not end in {deadline_sec} s")
-        return exit_code
+        return int(exit_code)
 
     def output(self, *, last_lines: int | None = None, stderr: bool = True) -> str:
         """What its command printed: stdout, then stderr."""

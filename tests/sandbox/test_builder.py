@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from contextlib import suppress
+from pathlib import Path
 
 import docker
 import pytest
@@ -21,6 +23,7 @@ from runner.sandbox.engine import (
     sweep,
 )
 from tests.helpers import wait_until
+from tests.sandbox.cut_engine import cut_engine
 
 pytestmark = pytest.mark.docker
 
@@ -68,6 +71,31 @@ def test_it_is_removed_whatever_happens_inside(
         assert exists(engine, name)
         raise ZeroDivisionError
     assert not exists(engine, name)
+
+
+def test_an_engine_that_hangs_up_on_a_command_is_a_fault_and_no_end_of_it(
+    engine: docker.DockerClient, base_image: str, tmp_path: Path
+) -> None:
+    spec = BuilderSpec(image=base_image, command=["sh", "-c", "touch /tmp/begun; sleep 30"])
+    with cut_engine(engine, tmp_path) as (proxy, through), open_builder(through, spec) as builder:
+
+        def cut_once_begun() -> None:
+            wait_until(lambda: bool(begun(engine, builder.id)), "the command began")
+            proxy.cut()
+
+        cutting = threading.Thread(target=cut_once_begun)
+        cutting.start()
+        with pytest.raises((SandboxError, OSError)):
+            builder.run()
+        cutting.join()
+
+
+def begun(engine: docker.DockerClient, container: str) -> str:
+    """Empty until its command has begun."""
+    with suppress(docker.errors.APIError):  # it does not run yet
+        made = engine.api.exec_create(container, ["sh", "-c", "ls /tmp/begun 2>/dev/null"])
+        return str(engine.api.exec_start(made["Id"]).decode())
+    return ""
 
 
 def test_past_its_deadline_it_is_a_fault_and_gone(
