@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +25,16 @@ class Spending:
     """Prices, and what may be spent. Plain values, as all that cells stand on."""
 
     prices: PriceList | None = None
+    """Of the run's models alone."""
     cell_usd: float | None = None
     """Of one cell; its scenario's budget may be tighter."""
     run_usd: float | None = None
     """Of the run, every attempt counted."""
-    priced: dict[str, Price] = field(default_factory=dict)
-    """The run's models that have a price, by the names they were asked for."""
+
+    @property
+    def priced(self) -> dict[str, Price]:
+        """The run's models that have a price, by the names they were asked for."""
+        return self.prices.models if self.prices else {}
 
     def cell_limit_usd(self, budget_usd: float | None) -> float | None:
         limits = [limit for limit in (self.cell_usd, budget_usd) if limit is not None]
@@ -73,7 +77,6 @@ def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:
         prices=PriceList(date=listed.date, models=priced),
         cell_usd=request.cell_usd,
         run_usd=request.run_usd,
-        priced=priced,
     )
 
 

@@ -20,6 +20,7 @@ from tests.report.loaded import MODEL, cell, loaded, measured
 CATALOG = load_catalog(ROOT)
 SIX = [name for name, item in CATALOG.scenarios.items() if item.suite != "held-out"]
 PRICE = Price(input=10.0, cache_write=20.0, cache_read=1.0, output=100.0)
+PRICES = PriceList(date="2026-01-31", models={MODEL: PRICE})
 
 
 def asked(**changes: Any) -> Asked:
@@ -62,7 +63,7 @@ def test_a_model_nobody_has_measured_has_ceilings_and_no_likely_figures(tmp_path
 
 def test_earlier_cells_of_the_model_say_what_is_likely(tmp_path: Path) -> None:
     keep(tmp_path / "before", [measured(cell("alpha"), 0.5), measured(cell("beta"), 0.5)])
-    spending = Spending(priced={MODEL: PRICE})
+    spending = Spending(prices=PRICES)
     (model,) = estimate(asked(spending=spending, jobs=2), CATALOG, tmp_path).models
     assert model.earlier_cells == 2
     assert model.likely is not None
@@ -80,7 +81,7 @@ def test_a_run_of_another_version_is_no_reason_to_refuse(tmp_path: Path) -> None
 
 
 def test_caps_bound_the_ceiling(tmp_path: Path) -> None:
-    capped = Spending(priced={MODEL: PRICE}, cell_usd=0.5)
+    capped = Spending(prices=PRICES, cell_usd=0.5)
     (model,) = estimate(asked(spending=capped), CATALOG, tmp_path).models
     assert model.at_most.usd == pytest.approx(36 * 0.5)
     (model,) = estimate(asked(spending=replace(capped, run_usd=3.0)), CATALOG, tmp_path).models

@@ -12,7 +12,7 @@ from runner.agents.tools import SHELL_SPEC
 from runner.agents.usage import UsageTotals
 from runner.errors import CatalogError, FairtrialError, SpendingCap
 from runner.protocols import Call, Message, Result, ToolMessage, Turn, UserMessage
-from runner.records import Budget, Plan, Price, Usage
+from runner.records import Budget, Plan, Price, PriceList, Usage
 from runner.spending import Spending, left_usd, price_of, read_prices, spent_usd
 from runner.store import RunStore
 from runner.transcript import TranscriptWriter
@@ -125,11 +125,11 @@ def test_attempts_that_were_cut_have_been_paid_for(store: RunStore) -> None:
 
 def test_a_run_past_its_cap_begins_no_cell(store: RunStore) -> None:
     spend(store, 1, partial=True)
-    priced = {"offline": PRICE}
-    assert left_usd(store, Spending(priced=priced)) is None
-    assert left_usd(store, Spending(priced=priced, run_usd=0.05)) == pytest.approx(0.03)
+    prices = PriceList(date="2026-01-31", models={"offline": PRICE})
+    assert left_usd(store, Spending(prices=prices)) is None
+    assert left_usd(store, Spending(prices=prices, run_usd=0.05)) == pytest.approx(0.03)
     with pytest.raises(SpendingCap) as raised:
-        left_usd(store, Spending(priced=priced, run_usd=0.02))
+        left_usd(store, Spending(prices=prices, run_usd=0.02))
     assert "--max-dollars" in raised.value.hint
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import openai
 
 from runner.errors import ProviderError
-from runner.models.provider import PassingFault, Provider, before, time_limit, timeouts
-from runner.models.remote import NO_KEY, STREAM_ERRORS, RemoteModel
+from runner.models.provider import PassingFault, Provider, timeouts
+from runner.models.remote import STREAM_ERRORS, RemoteModel
 from runner.models.settings import ModelSettings
 from runner.models.wire import CHARS_PER_TOKEN, FittedTools, call_of, clean, written_arguments
 from runner.protocols import Call, Message, Stop, Turn, UserMessage
@@ -43,7 +43,6 @@ class ChatCompletions(RemoteModel):
             endpoint=settings.openai,
         )
         super().__init__(f"openai:{model}", provider, settings)
-        self._opened: openai.AsyncOpenAI | None = None
 
     def request(
         self, system: str, conversation: Sequence[Message], tools: FittedTools
@@ -63,38 +62,23 @@ class ChatCompletions(RemoteModel):
         named = {"name": "action", "schema": schema, "strict": False}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
 
-    async def stream(self, request: dict[str, Any], tools: FittedTools, timeout_sec: float) -> Turn:
-        reply = _Reply(self.provider.title)
-        create: Any = self._client().chat.completions.create
-        async with (
-            time_limit(timeout_sec, self.settings.stall_sec) as deadline,
-            await create(**request, stream=True) as stream,
-        ):
-            self.provider.require_stream(stream.response)
-            async for chunk in before(deadline, stream):
-                reply.take(chunk)
-        return reply.turn(tools, len(canonical_json(request)))
+    def open_client(self, key: str, url: str) -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(
+            api_key=key,
+            base_url=url or URL,
+            max_retries=0,
+            timeout=timeouts(self.settings.stall_sec),
+        )
 
-    async def close(self) -> None:
-        if self._opened is not None:
-            await self._opened.close()
-            self._opened = None
+    async def create(self, request: dict[str, Any]) -> Any:
+        return await self.client.chat.completions.create(**request, stream=True)
+
+    def begin_reply(self, request: dict[str, Any]) -> _Reply:
+        return _Reply(self.provider.title, request)
 
     def _limit_name(self) -> str:
         # OpenAI's newer models refuse the old name, and most other servers know no other.
         return "max_tokens" if self.provider.endpoint.url else "max_completion_tokens"
-
-    def _client(self) -> openai.AsyncOpenAI:
-        if self._opened is None:
-            endpoint = self.provider.endpoint
-            self._opened = openai.AsyncOpenAI(
-                # Given in any case: the SDK looks for what is missing in the environment.
-                api_key=endpoint.key or NO_KEY,
-                base_url=endpoint.url or URL,
-                max_retries=0,
-                timeout=timeouts(self.settings.stall_sec),
-            )
-        return self._opened
 
 
 # --- the request ----------------------------------------------------------------------------
@@ -148,8 +132,9 @@ class _WrittenCall:
 class _Reply:
     """A reply, as the chunks of its stream add up."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, request: dict[str, Any]) -> None:
         self._title = title
+        self._request = request
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._refusals: list[str] = []
@@ -176,7 +161,7 @@ class _Reply:
             place = call.index if call.index is not None else call.id
             self._calls.setdefault(place, _WrittenCall()).take(call)
 
-    def turn(self, tools: FittedTools, request_chars: int) -> Turn:
+    def turn(self, tools: FittedTools) -> Turn:
         """Raises PassingFault for a reply that is not whole, ProviderError for an unknown stop."""
         if self._stop is None:
             raise PassingFault(f"{self._title}: the stream ended without a finish reason")
@@ -192,7 +177,7 @@ class _Reply:
             stop="refusal" if refusal else STOPS[self._stop],
             served_by=self._served_by,
             raw=self._given_back(text or refusal, calls),
-            **self._counts(request_chars, len(text) + sum(map(_chars, calls))),
+            **self._counts(len(text) + sum(map(_chars, calls))),
         )
 
     def _made(self, tools: FittedTools) -> Iterator[Call]:
@@ -216,10 +201,10 @@ class _Reply:
             given["tool_calls"] = sent
         return given
 
-    def _counts(self, request_chars: int, written_chars: int) -> dict[str, Any]:
+    def _counts(self, written_chars: int) -> dict[str, Any]:
         if self._usage is None:
             return {
-                "input_tokens": request_chars // CHARS_PER_TOKEN,
+                "input_tokens": len(canonical_json(self._request)) // CHARS_PER_TOKEN,
                 "output_tokens": written_chars // CHARS_PER_TOKEN,
                 "estimated": True,
             }

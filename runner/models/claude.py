@@ -13,8 +13,8 @@ from typing import Any
 import anthropic
 
 from runner.errors import ProviderError
-from runner.models.provider import PassingFault, Provider, before, time_limit, timeouts
-from runner.models.remote import NO_KEY, STREAM_ERRORS, RemoteModel
+from runner.models.provider import PassingFault, Provider, timeouts
+from runner.models.remote import STREAM_ERRORS, RemoteModel
 from runner.models.settings import ModelSettings
 from runner.models.wire import FittedTools, call_of, clean
 from runner.protocols import Call, Message, Stop, ToolMessage, Turn, UserMessage
@@ -49,7 +49,6 @@ class Claude(RemoteModel):
         )
         super().__init__(f"anthropic:{model}", provider, settings)
         self._ways_to_think = list(WAYS_TO_THINK) if settings.thinking_tokens else ["none"]
-        self._opened: anthropic.AsyncAnthropic | None = None
 
     def request(
         self, system: str, conversation: Sequence[Message], tools: FittedTools
@@ -69,17 +68,19 @@ class Claude(RemoteModel):
     def constraint(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
-    async def stream(self, request: dict[str, Any], tools: FittedTools, timeout_sec: float) -> Turn:
-        reply = _Reply()
-        create: Any = self._client().messages.create
-        async with (
-            time_limit(timeout_sec, self.settings.stall_sec) as deadline,
-            await create(**request, **self._thinking(), stream=True) as stream,
-        ):
-            self.provider.require_stream(stream.response)
-            async for event in before(deadline, stream):
-                reply.take(event)
-        return reply.turn(tools)
+    def open_client(self, key: str, url: str) -> anthropic.AsyncAnthropic:
+        return anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=url or URL,
+            max_retries=0,
+            timeout=timeouts(self.settings.stall_sec),
+        )
+
+    async def create(self, request: dict[str, Any]) -> Any:
+        return await self.client.messages.create(**request, **self._thinking(), stream=True)
+
+    def begin_reply(self, request: dict[str, Any]) -> _Reply:  # noqa: ARG002 - it counts tokens
+        return _Reply()
 
     def meaning_of(self, error: Exception) -> Exception:
         message = str(getattr(error, "body", ""))
@@ -91,11 +92,6 @@ class Claude(RemoteModel):
             return PassingFault(note, retry_after_sec=0)
         return super().meaning_of(error)
 
-    async def close(self) -> None:
-        if self._opened is not None:
-            await self._opened.close()
-            self._opened = None
-
     def _thinking(self) -> dict[str, Any]:
         way = self._ways_to_think[0]
         if way == "none":
@@ -104,19 +100,6 @@ class Claude(RemoteModel):
         if way == "enabled":
             wish["budget_tokens"] = self.settings.thinking_tokens
         return {"thinking": wish}
-
-    def _client(self) -> anthropic.AsyncAnthropic:
-        if self._opened is None:
-            endpoint = self.provider.endpoint
-            self._opened = anthropic.AsyncAnthropic(
-                # Given in any case: the SDK looks for what is missing in the environment.
-                api_key=endpoint.key or NO_KEY,
-                base_url=endpoint.url or URL,
-                # Its own retries wait as long as a provider asks, and nobody learns of them.
-                max_retries=0,
-                timeout=timeouts(self.settings.stall_sec),
-            )
-        return self._opened
 
 
 # --- the request ----------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 
-from runner.models.provider import ContextOverflow, Provider, answered
+from runner.models.provider import ContextOverflow, Provider, answered, before, time_limit
 from runner.models.settings import ModelSettings
 from runner.models.wire import FittedTools, fit
 from runner.protocols import Message, ToolSpec, Turn
@@ -21,6 +21,16 @@ STREAM_ERRORS = (httpx2.TransportError, httpx2.DecodingError, JSONDecodeError)
 """What SDKs let through of a broken stream without making it their own error."""
 NO_KEY = "none"
 """For a server of the user's own that asks for no key."""
+
+
+class Reply(Protocol):
+    """A reply, as the events of its stream add up."""
+
+    def take(self, event: Any, /) -> None: ...
+
+    def turn(self, tools: FittedTools) -> Turn:
+        """Raises PassingFault for a reply that is not whole, ProviderError for an unknown stop."""
+        ...
 
 
 class RemoteModel(ABC):
@@ -51,6 +61,7 @@ class RemoteModel(ABC):
                 "output_tokens": settings.output_tokens,
             }
         )
+        self._opened: Any = None
         self._notes: dict[str, bool] = {}
         """Note -> has it been handed out with a turn?"""
 
@@ -97,12 +108,19 @@ class RemoteModel(ABC):
         """What a request says besides, to get JSON of a schema."""
 
     @abstractmethod
-    async def stream(self, request: dict[str, Any], tools: FittedTools, timeout_sec: float) -> Turn:
-        """One attempt. Raises the SDK's errors."""
+    def open_client(self, key: str, url: str) -> Any:
+        """The SDK's client, at its provider's own address if `url` is empty.
+
+        Without the SDK's retries, which wait as long as a provider asks, and nobody learns of them.
+        """
 
     @abstractmethod
-    async def close(self) -> None:
-        """Let go of connections."""
+    async def create(self, request: dict[str, Any]) -> Any:
+        """Send it with `client`; returns the SDK's stream. Raises the SDK's errors."""
+
+    @abstractmethod
+    def begin_reply(self, request: dict[str, Any]) -> Reply:
+        """What adds up the stream that answers the request."""
 
     def meaning_of(self, error: Exception) -> Exception:
         """What to raise for one of the SDK's errors."""
@@ -110,12 +128,40 @@ class RemoteModel(ABC):
 
     # --- asking ---------------------------------------------------------------------------------
 
+    @property
+    def client(self) -> Any:
+        if self._opened is None:
+            endpoint = self.provider.endpoint
+            # A key in any case: the SDKs look for what is missing in the environment.
+            self._opened = self.open_client(endpoint.key or NO_KEY, endpoint.url)
+        return self._opened
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._opened is not None:
+            await self._opened.close()
+            self._opened = None
+
+    async def _stream(
+        self, request: dict[str, Any], tools: FittedTools, timeout_sec: float
+    ) -> Turn:
+        """One attempt. Raises the SDK's errors."""
+        reply = self.begin_reply(request)
+        async with (
+            time_limit(timeout_sec, self.settings.stall_sec) as deadline,
+            await self.create(request) as stream,
+        ):
+            self.provider.require_stream(stream.response)
+            async for event in before(deadline, stream):
+                reply.take(event)
+        return reply.turn(tools)
+
     async def _answered(
         self, request: dict[str, Any], tools: FittedTools, timeout_sec: float
     ) -> Turn:
         async def ask() -> Turn:
             try:
-                return await self.stream(request, tools, timeout_sec)
+                return await self._stream(request, tools, timeout_sec)
             except self.errors as error:
                 raise self.meaning_of(error) from error
 
