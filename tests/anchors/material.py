@@ -14,6 +14,7 @@ from runner.anchors.examination import Examined
 from runner.errors import NoVerdict
 from runner.judges.checklist import Checklist
 from runner.judges.inputs import verdict_inputs
+from runner.protocols import Source
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -219,7 +220,11 @@ class Judging:
         self.deterministic = deterministic
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         steps = []
         for asked, answered in zip(rubric.steps, answer, strict=True):
@@ -256,7 +261,11 @@ class FarAway:
         """How often it was: the gate must not pay for what is stored."""
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         if not self.reachable:
             raise NoVerdict("no API key")
