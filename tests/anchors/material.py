@@ -14,6 +14,7 @@ from runner.anchors.examination import Examined
 from runner.errors import NoVerdict
 from runner.judges.checklist import Checklist
 from runner.judges.inputs import verdict_inputs
+from runner.protocols import Source
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -220,7 +221,11 @@ class Judging:
         self.deterministic = deterministic
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         steps = []
         for asked, answered in zip(rubric.steps, answer, strict=True):
@@ -257,7 +262,11 @@ class FarAway:
         """How often it was: the gate must not pay for what is stored."""
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         if not self.reachable:
             raise NoVerdict("no API key")
