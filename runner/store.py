@@ -31,7 +31,6 @@ from runner.records import (
     RecordedResult,
     Scorecard,
     Usage,
-    digest_of,
     parse_json,
 )
 from runner.transcript import extent_of, usage_in
@@ -181,7 +180,7 @@ class RunStore:
 
     def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
         """Write the result, then rename: the final name proves that everything in it is whole."""
-        recorded = RecordedResult(**dict(result), digest=digest_of(result))
+        recorded = RecordedResult(**dict(result), digest=result.digest_found)
         write_record(attempt.path / "result.json", recorded)
         final = attempt.path.with_suffix("")
         attempt.path.rename(final)
