@@ -7,6 +7,7 @@ two equal arms are found different far more often than once in twenty.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -126,16 +127,33 @@ def seed_of(name: str) -> int:
 
 
 def draw_blocks(cells: Sequence[Cell], seed: int) -> tuple[Block, ...]:
-    """The cells' blocks in the cells' order, and an order for each, drawn apart from the others.
+    """The cells' blocks in the cells' order, each with an order of its arms.
 
-    By digests: every Python draws the same. Were the shell always first, whatever changes while a
-    block goes on (a warm cache, a provider's load) would pass for the servers' doing.
+    Were the shell always first, whatever changes while a block goes on (a cache that warms up, a
+    provider's load) would pass for the servers' doing. Of as many blocks of a model as there are
+    arms, each arm comes first in one: the order is drawn for the first of them, and turned by one
+    for each further. By digests: every Python draws the same.
     """
+    servers = list(dict.fromkeys(cell.server for cell in cells))
+    seen: Counter[str] = Counter()
     blocks = []
-    for key, servers in _servers_by_block(cells).items():
-        lots = {digest_of([seed, *key, server]): server for server in servers}
-        blocks.append(_block(key, [lots[lot] for lot in sorted(lots)]))
+    for key, own in _servers_by_block(cells).items():
+        _, model, _ = key
+        turns, turn = divmod(seen[model], len(servers))
+        drawn = _shuffled(servers, [seed, model, turns])
+        turned = drawn[turn:] + drawn[:turn]
+        blocks.append(_block(key, [server for server in turned if server in own]))
+        seen[model] += 1
     return tuple(blocks)
+
+
+def _shuffled(servers: Sequence[str], by: Sequence[object]) -> list[str]:
+    lots = {digest_of([*by, server]): server for server in servers}
+    return [lots[lot] for lot in sorted(lots)]
+
+
+def pass_at_of(plan: Plan) -> float:
+    return PASS_AT if plan.study is None else plan.study.pass_at
 
 
 def blocks_of(plan: Plan) -> tuple[Block, ...]:

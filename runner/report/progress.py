@@ -99,6 +99,8 @@ def _duration(seconds: float) -> str:
     minutes = math.ceil(seconds / 60)
     if minutes < 60:
         return f"{minutes} min"
+    if minutes >= 600:
+        return f"{round(minutes / 60)} h"
     return f"{minutes // 60} h {minutes % 60} min"
 
 
@@ -156,7 +158,7 @@ def _bar(far: HowFar, stream: TextIO) -> Iterator[Progress]:
         SpinnerColumn(),
         # Without markup=False, a cell that says `[red]` would colour the line.
         TextColumn("{task.description}", markup=False),
-        BarColumn(10),
+        BarColumn(8),
         TimeElapsedColumn(),
     )
     with Bars(*columns, console=Console(file=stream), transient=True) as bars:
