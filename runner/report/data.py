@@ -12,7 +12,17 @@ from dataclasses import dataclass
 
 from runner.models import MODELS
 from runner.plan import pass_at_of
-from runner.records import Citation, Gate, OutcomeKind, Price, Scenario, Scored, ServerSpec, Verdict
+from runner.records import (
+    Citation,
+    Gate,
+    OutcomeKind,
+    Plan,
+    Price,
+    Scenario,
+    Scored,
+    ServerSpec,
+    Verdict,
+)
 from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
@@ -78,10 +88,7 @@ def build_report(
     there now.
     """
     view = view_of(run)
-    compared = Comparisons(view=view)
-    prices = run.plan.prices.models if run.plan.prices else {}
-    blocks = tuple(block_reports(view, run.plan))
-    made = _Made(compared=compared, blocks=blocks, pass_at=pass_at_of(run.plan), prices=prices)
+    made = _made_with(view, run.plan)
     report = Report(
         notices=tuple(_notices(view, run)),
         ungated=run.plan.ungated,
@@ -98,7 +105,7 @@ def build_report(
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         seed=run.plan.study.seed if run.plan.study else None,
         pass_at=made.pass_at,
-        lost=tuple(lost_turns(view, prices)),
+        lost=tuple(lost_turns(view, made.prices)),
         arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
         contradictions=run.contradictions,
         faults=tuple(_faults(view)),
@@ -153,6 +160,15 @@ class _Made:
     blocks: tuple[BlockReport, ...]
     pass_at: float
     prices: Mapping[str, Price]
+
+
+def _made_with(view: RunView, plan: Plan) -> _Made:
+    return _Made(
+        compared=Comparisons(view=view),
+        blocks=tuple(block_reports(view, plan)),
+        pass_at=pass_at_of(plan),
+        prices=plan.prices.models if plan.prices else {},
+    )
 
 
 def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
