@@ -46,6 +46,13 @@ class Unit:
     def words(self) -> int:
         return self.text.count(" ") + 1
 
+    @property
+    def said(self) -> str:
+        """Its text if it states something: a question does not."""
+        return "" if self.text.endswith(_QUESTION_ENDS) else self.text
+
+
+_QUESTION_ENDS = ("?", '?"', "?)", "?'")
 
 Block = list[Unit]
 """Units that are read together: a paragraph, an item with what is under it, a row, an object."""
