@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from runner.code_identity import code_digest, imported_sources
-from runner.grounding.pointing import points_at, same_file
+from runner.grounding.pointing import points_at
 from runner.judges.inputs import verdict_inputs
 from runner.judges.places import Place
 from runner.judges.reading import FactKey, Passage, Reading, facts_of
@@ -73,6 +73,8 @@ NO_PART_IN_VERDICTS = (
 CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
 CONTRADICTED = 0.4
 """Share that is left of a fact that the answer also denies."""
+DENIED = -0.5
+"""A fact that is denied and nowhere said: worse than one that is left out."""
 DISTRUST = 0.4
 """Share left of facts without places if an answer points wrong more often than right."""
 MAX_ROW_WORDS = 25
@@ -138,11 +140,12 @@ def _unanswered(step: RubricStep) -> StepVerdict:
 
 
 def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> StepVerdict:
-    credit_of = _Marking(step, Reading(step, answer, must_find)).credits()
+    reading = Reading(step, answer, must_find)
+    credit_of = _Marking(step, reading).credits()
     criteria: dict[str, CriterionVerdict] = {}
     parts: list[float] = []
     for name, criterion in step.criteria.items():
-        verdict = _judge_criterion(name, criterion, credit_of)
+        verdict = _judge_criterion(name, criterion, credit_of, reading.order)
         criteria[name] = verdict
         parts.append(criterion.weight * verdict.score)
     # fsum: plain sums round otherwise from one Python to the next, and the gate compares verdicts
@@ -151,7 +154,7 @@ def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCi
 
 
 def _judge_criterion(
-    name: str, criterion: Criterion, credit_of: dict[FactKey, _Credit]
+    name: str, criterion: Criterion, credit_of: dict[FactKey, _Credit], order: float
 ) -> CriterionVerdict:
     weights: list[float] = []
     earned: list[float] = []
@@ -159,10 +162,10 @@ def _judge_criterion(
     for index, fact in enumerate(criterion.facts):
         credit = credit_of[name, index]
         weights.append(fact.weight)
-        earned.append(fact.weight * credit.worth)
+        earned.append(fact.weight * credit.worth * order)
         if credit.worth < CITED:
             short.append(f"{credit.why}: {fact.says}")
-    score = math.fsum(earned) / math.fsum(weights)
+    score = max(0.0, math.fsum(earned) / math.fsum(weights))
     met = f"{len(weights) - len(short)} of {len(weights)} facts"
     return CriterionVerdict(score=min(1.0, score), reason="; ".join([met, *short]))
 
@@ -178,7 +181,7 @@ class _Credit:
 
     def times(self, share: float, why: str) -> _Credit:
         """What is left of it; nothing stays nothing, for its own reason."""
-        if not self.worth:
+        if self.worth <= 0:
             return self
         return _Credit(worth=self.worth * share, why=why)
 
@@ -196,7 +199,7 @@ class _Option:
         return (-self.credit.worth, len(self.units))
 
 
-_ELSEWHERE = "cited at another line"
+_ELSEWHERE = "cited at another place"
 
 
 class _Marking:
@@ -235,7 +238,9 @@ class _Marking:
                     return option.credit.times(CONTRADICTED, "said and denied")
                 return option.credit
         if not options:
-            return _Credit(worth=0.0, why="denied" if hits.denied else "missing")
+            if hits.wrong:
+                return _Credit(worth=DENIED, why="denied")
+            return _Credit(worth=0.0, why="missing")
         best = options[0].credit
         return _Credit(worth=0.0, why="said among too many" if best.worth else best.why)
 
@@ -259,6 +264,8 @@ class _Marking:
     def _credit_in(self, fact: Fact, passage: Passage) -> _Credit:
         """What one passage that says the fact would earn."""
         trust, is_spray = self.reading.trust, self.reading.is_spray
+        if not self.reading.is_in_order(passage):
+            return _Credit(worth=0.0, why="only its words, in no order")
         is_cited = _is_cited(fact, passage.places)
         if (is_spray or not is_cited) and not self._is_statement(passage):
             return _Credit(worth=0.0, why="only its words")
@@ -269,7 +276,7 @@ class _Marking:
         if _is_cited(fact, self.reading.places):
             why = "cited in a spray" if is_spray else "cited elsewhere"
             return _Credit(worth=APART * trust, why=why)
-        if _names_file_of(fact, passage.places):
+        if passage.places:
             return _Credit(worth=MISCITED, why=_ELSEWHERE)
         return _Credit(worth=UNCITED, why="uncited")
 
@@ -305,11 +312,6 @@ def _capacity(unit: Unit) -> int:
 def _is_cited(fact: Fact, places: Iterable[Place]) -> bool:
     pairs = itertools.product(places, fact.cites)
     return any(points_at(place.path, place.start, place.end, cite) for place, cite in pairs)
-
-
-def _names_file_of(fact: Fact, places: Iterable[Place]) -> bool:
-    pairs = itertools.product(places, fact.cites)
-    return any(same_file(place.path, cite.path) for place, cite in pairs)
 
 
 _FUNCTION_WORDS = frozenset(

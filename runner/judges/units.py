@@ -48,11 +48,26 @@ class Unit:
 
     @property
     def said(self) -> str:
-        """Its text if it states something: a question does not."""
-        return "" if self.text.endswith(_QUESTION_ENDS) else self.text
+        """Its text if it states something: a question, and what is called false, do not."""
+        is_question = self.text.endswith(_QUESTION_ENDS)
+        if is_question or _CALLED_FALSE.search(self.text) or _FALSE_LEAD.search(self.context.text):
+            return ""
+        return self.text
 
 
 _QUESTION_ENDS = ("?", '?"', "?)", "?'")
+_CALLED_FALSE = re.compile(
+    r"""
+    \b(?:false | untrue | not\ true | wrong | incorrect | not\ the\ case | not\ so | a\ myth | mistaken
+        | no\ evidence | i\ doubt | doubtful)
+    \ (?:that | to\ (?:say|think|claim|believe)) \b
+    """,
+    re.VERBOSE,
+)
+_FALSE_LEAD = re.compile(
+    r"\bnone\ of\ (?:this|these|the\ following)\b[^|]{0,40}\b(?:true|holds|correct)\b"
+    r"|\b(?:following|these|below)\b[^|]{0,40}\b(?:false|untrue|wrong|incorrect)\b"
+)
 
 Block = list[Unit]
 """Units that are read together: a paragraph, an item with what is under it, a row, an object."""
