@@ -60,11 +60,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_ASIDE = re.compile(
-    r"\((?=[^()]{0,400}[\d./_])[^()\s]{0,200}"
-    r"(?:[,;]?\s+(?:[^()\s]{0,200}[\d./_:][^()\s]{0,200}|and|lines?|to)){0,40}\)"
-)
-"""Places and names in brackets: they may stand anywhere, and say nothing of order."""
+_BRACKET = re.compile(r"\(([^()]{0,400})\)")
+_POINTING = re.compile(r"[\d./_:]")
+_BETWEEN_PLACES = frozenset({"and", "line", "lines", "to", "symbol"})
 
 _FOLLOWS = (
     # The columns are CLASSES without "," and ".", and so are the rows, and those two. Read: behind
@@ -117,11 +115,19 @@ def fluency_of(text: str) -> Fluency:
     """`text`: lower-case, without emphasis."""
     total = 0
     pairs = 0
-    for run in _runs(_ASIDE.sub(" ", text)):
+    for run in _runs(_BRACKET.sub(_without_places, text)):
         for before, word in itertools.pairwise(run):
             total += int(_FOLLOWS[before * _SIDE + word]) - _CHANCE
             pairs += 1
     return Fluency(total=total, pairs=pairs)
+
+
+def _without_places(bracket: re.Match[str]) -> str:
+    """Nothing of a bracket that only cites: it may stand anywhere, and says nothing of order."""
+    for word in bracket[1].split():
+        if word not in _BETWEEN_PLACES and not _POINTING.search(word):
+            return bracket[0]
+    return " "
 
 
 def _runs(text: str) -> Iterator[list[int]]:

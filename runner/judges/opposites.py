@@ -58,7 +58,7 @@ _OPPOSED = (
 )
 
 _WORD = re.compile(r"[\w.]*\w")
-_CLAUSE = re.compile(r"[;:|—–]|[.!?](?:\s|$)|,?\s\bbut\b")
+_CLAUSE = re.compile(r"[;:|—–]|[.!?](?:\s|$)|\sbut\s|,\s(?:and|or|so|which|while)\s")
 _SHORT = frozenset(
     "a an the this that these those it its they their is are was were be been being has have had do "
     "does did can could may might must will would should of to in on at by for from with as and or "
