@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -73,7 +73,10 @@ NO_PART_IN_VERDICTS = (
 )
 """Modules that are imported, and whose code is no part of the judge's identity."""
 
-CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
+CITED, APART, ASIDE, UNCITED, MISCITED = 1.0, 0.75, 0.45, 0.35, 0.10
+NARROW_LINES = 100
+"""Lines of a cited range that points. A wider one is worth as much less as it is wider, unless the
+place is as wide itself."""
 CONTRADICTED = 0.4
 """Share that is left of a fact that the answer also denies."""
 DENIED = -0.5
@@ -207,6 +210,7 @@ class _Option:
 
 
 _ELSEWHERE = "cited at another place"
+_WIDE = "cited by wide ranges"
 
 
 class _Marking:
@@ -273,16 +277,18 @@ class _Marking:
         trust, is_spray = self.reading.trust, self.reading.is_spray
         if not self.reading.is_in_order(passage):
             return _Credit(worth=0.0, why="only its words, in no order")
-        is_cited = _is_cited(fact, passage.places)
+        aim = _aim(fact, passage.places)
+        is_cited = aim > 0
         if (is_spray or not is_cited) and not self._is_statement(passage):
             return _Credit(worth=0.0, why="only its words")
         if is_cited:
-            return _Credit(worth=CITED * trust, why="cited in a spray")
+            return _cited(aim, trust)
         if not fact.cites:
             return _Credit(worth=CITED)
-        if _is_cited(fact, self.reading.places):
+        if _aim(fact, self.reading.places) == 1:
             why = "cited in a spray" if is_spray else "cited elsewhere"
-            return _Credit(worth=APART * trust, why=why)
+            worth = ASIDE if passage.places else APART
+            return _Credit(worth=worth * trust, why=why)
         if passage.places:
             return _Credit(worth=MISCITED, why=_ELSEWHERE)
         return _Credit(worth=UNCITED, why="uncited")
@@ -304,9 +310,9 @@ def _points_wrong(earned: Iterable[_Credit]) -> bool:
     """Do more facts cite another line of their file than the right one?"""
     balance = 0
     for credit in earned:
-        if credit.worth >= APART:
+        if credit.worth >= ASIDE:
             balance += 1
-        elif credit.why == _ELSEWHERE:
+        elif credit.why in (_ELSEWHERE, _WIDE):
             balance -= 1
     return balance < 0
 
@@ -316,9 +322,24 @@ def _capacity(unit: Unit) -> int:
     return 4 + unit.words // 15
 
 
-def _is_cited(fact: Fact, places: Iterable[Place]) -> bool:
-    pairs = itertools.product(places, fact.cites)
-    return any(points_at(place.path, place.start, place.end, cite) for place, cite in pairs)
+def _cited(aim: float, trust: float) -> _Credit:
+    """What a fact earns beside its place."""
+    worth = MISCITED + (CITED - MISCITED) * aim
+    return _Credit(worth=worth * trust, why="cited in a spray" if aim == 1 else _WIDE)
+
+
+def _aim(fact: Fact, places: Collection[Place]) -> float:
+    """Do places point at one of the fact's? 0 if none does, 1 if one does, less if they are wide.
+
+    Ranges that between them cover a file hit everything in it.
+    """
+    wide = sum(place.lines for place in places if place.lines > NARROW_LINES)
+    aims = [0.0]
+    for place, cite in itertools.product(places, fact.cites):
+        if points_at(place.path, place.start, place.end, cite):
+            allowed = NARROW_LINES + 2 * ((cite.end or cite.line) - cite.line)
+            aims.append(min(1.0, allowed / max(wide, place.lines)))
+    return max(aims)
 
 
 _FUNCTION_WORDS = frozenset(
