@@ -23,10 +23,19 @@ from typing import Any
 import scipy.stats
 import yaml
 
-from runner.anchors.material import Anchor, load_anchors, must_find
+from runner.anchors.material import (
+    GOLD,
+    TRANSCRIPTS,
+    gold_steps,
+    held_out,
+    must_find,
+    read_gold,
+    rubric_weights,
+)
 from runner.catalog import Catalog, LoadedScenario, load_catalog
 from runner.judges.checklist import Checklist
-from runner.records import AnswerStep, MustCite, Rubric
+from runner.records import AnswerStep, GoldTranscript, MustCite, Rubric
+from runner.transcript import iter_transcript, split
 
 ROOT = Path(__file__).resolve().parent.parent
 SECOND_GRADES = ROOT / "../../shared/data/second-grades/grades.json"
@@ -113,18 +122,22 @@ def _text(loaded: LoadedScenario, name: str, texts: Sequence[str], grade: float)
 
 
 def anchors(half: frozenset[str]) -> list[Text]:
-    return [_anchor(anchor) for anchor in load_anchors(catalog(), None) if anchor.scenario in half]
+    """Those that are graded."""
+    found = []
+    for loaded in held_out(catalog()):
+        if loaded.scenario.id in half:
+            where = loaded.folder / GOLD
+            for graded in read_gold(where, str(where)).transcripts:
+                found.append(_graded(loaded, graded))
+    return found
 
 
-def _anchor(anchor: Anchor) -> Text:
-    return Text(
-        scenario=anchor.scenario,
-        name=anchor.transcript,
-        rubric=anchor.rubric,
-        answer=anchor.answer,
-        must_find=anchor.must_find,
-        grade=anchor.gold,
-    )
+def _graded(loaded: LoadedScenario, graded: GoldTranscript) -> Text:
+    events = iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript)
+    answer, _, _ = split(events, loaded.scenario)
+    texts = [step.text for step in answer.steps]
+    grade = statistics.fmean(gold_steps(graded, rubric_weights(loaded.rubric)))
+    return _text(loaded, graded.transcript, texts, grade)
 
 
 def unseen() -> dict[str, dict[str, Text]]:
@@ -355,12 +368,14 @@ def second_figures(texts: Sequence[Text], judged: Sequence[float]) -> dict[str, 
     graded = {}
     for item in json.loads(SECOND_GRADES.read_text())["transcripts"]:
         graded[item["scenario"], item["transcript"]] = item["grade"]
-    gold = [graded[text.scenario, text.name] for text in texts]
-    pairs = list(zip(gold, judged, strict=True))
+    pairs = []
+    for text, quality_here in zip(texts, judged, strict=True):
+        if (text.scenario, text.name) in graded:
+            pairs.append((graded[text.scenario, text.name], quality_here))
     real = [pair for pair in pairs if pair[0] > JUNK]
     middle = [pair for pair in pairs if 0.3 < pair[0] < 0.9]  # noqa: PLR2004 - as the grades do
     return {
-        "second grading, rho": rho(gold, judged),
+        "second grading, rho": rho(*zip(*pairs, strict=True)),
         "second grading, non-junk rho": rho(*zip(*real, strict=True)),
         "second grading, .3 to .9 rho": rho(*zip(*middle, strict=True)),
         "second grading, non-junk pairwise": pairwise(*zip(*real, strict=True)),
