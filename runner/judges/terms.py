@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import chain
 
 from runner.judges.opposites import is_turned
+from runner.judges.synonyms import widened
 from runner.records import Fact
 from runner.text import at_word_edges, fold
 
@@ -53,9 +54,10 @@ class FactHits:
 
     def __init__(self, fact: Fact, own: Texts, above: Texts) -> None:
         """`own`: the sentences; `above`: what each of them stands under."""
-        spans = [own.spans(group) for group in fact.terms]
+        groups = list(map(widened, fact.terms))
+        spans = [own.spans(group) for group in groups]
         self._own = [set(group) for group in spans]
-        self._above = [set(above.spans(group)) for group in fact.terms]
+        self._above = [set(above.spans(group)) for group in groups]
         opposites = set(own.spans(fact.never)) & (self._own[0] | self._above[0])
         negated = _negated(fact, own, spans)
         self.denied = opposites
