@@ -6,6 +6,7 @@ names, numbers and terms of several words stand for themselves.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import lru_cache
 
@@ -68,7 +69,23 @@ def widened(terms: tuple[str, ...]) -> tuple[str, ...]:
     found = dict.fromkeys(terms)
     for term in terms:
         found.update(dict.fromkeys(_others(term.lower())))
+        found.update(dict.fromkeys(_spoken(term)))
     return tuple(found)
+
+
+def _spoken(term: str) -> list[str]:
+    """`lifecycleHooks` as a sentence without code has it: `lifecycle hooks*`."""
+    if not _IDENTIFIER.fullmatch(term):
+        return []
+    words = _HUMP.sub(" ", term).replace("_", " ").lower().split()
+    if len(words) < _MIN_WORDS:
+        return []
+    return [" ".join(words) + "*"]
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+){2,}")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MIN_WORDS = 2
 
 
 def _others(term: str) -> list[str]:
