@@ -117,8 +117,10 @@ def fluency_of(text: str) -> Fluency:
     pairs = 0
     for run in _runs(_BRACKET.sub(_without_places, text)):
         for before, word in itertools.pairwise(run):
-            total += int(_FOLLOWS[before * _SIDE + word]) - _CHANCE
-            pairs += 1
+            # Cells of a table and lists of names have no order to be wrong.
+            if min(before, word) < len(_WORDS):
+                total += int(_FOLLOWS[before * _SIDE + word]) - _CHANCE
+                pairs += 1
     return Fluency(total=total, pairs=pairs)
 
 
@@ -132,7 +134,7 @@ def _without_places(bracket: re.Match[str]) -> str:
 
 def _runs(text: str) -> Iterator[list[int]]:
     """The classes of words that stand together. A mark begins the next run, or only ends one."""
-    run = [_INDEX["."]]
+    run: list[int] = []
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "mark":
             yield run
@@ -161,7 +163,7 @@ _START = {mark: [_INDEX["."]] for mark in ".!?"} | {",": [_INDEX[","]]}
 
 # --- is it in order? ----------------------------------------------------------------------------
 
-SOUND, NO_ORDER = 0.05, -0.10
+SOUND, NO_ORDER = 0.10, -0.05
 """Means, in nats: from the first on, all that is said counts; from the second down, nothing."""
 _USUAL, _USUAL_PAIRS = 0.3, 15
 """What an answer's words usually score, and how many pairs of words outweigh that: a short row of a

@@ -64,9 +64,9 @@ _GROUPS = (
 
 
 @lru_cache(maxsize=8192)
-def widened(terms: tuple[str, ...]) -> tuple[str, ...]:
-    """A group of alternatives, and other words for each of them."""
-    found = dict.fromkeys(terms)
+def other_words(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Other words for any of a group of alternatives."""
+    found: dict[str, None] = {}
     for term in terms:
         found.update(dict.fromkeys(_others(term.lower())))
         found.update(dict.fromkeys(_spoken(term)))

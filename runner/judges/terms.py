@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 
 from runner.judges.opposites import is_turned
-from runner.judges.synonyms import widened
+from runner.judges.synonyms import other_words
 from runner.records import Fact
 from runner.text import at_word_edges, fold
 
@@ -54,10 +54,10 @@ class FactHits:
 
     def __init__(self, fact: Fact, own: Texts, above: Texts) -> None:
         """`own`: the sentences; `above`: what each of them stands under."""
-        groups = list(map(widened, fact.terms))
-        spans = [own.spans(group) for group in groups]
+        # A denial has to be in the author's words: other words may be of another fact.
+        spans = [own.spans(group) for group in fact.terms]
         self._own = [set(group) for group in spans]
-        self._above = [set(above.spans(group)) for group in groups]
+        self._above = [set(above.spans(group)) for group in fact.terms]
         opposites = set(own.spans(fact.never)) & (self._own[0] | self._above[0])
         negated = _negated(fact, own, spans)
         self.denied = opposites
@@ -66,6 +66,10 @@ class FactHits:
             self.denied = opposites | negated
         self.wrong = self.denied | negated | self._turned(fact, own)
         """Positions of the sentences that name all of the fact, and do not say it."""
+        for at, group in enumerate(fact.terms):
+            others = other_words(group)
+            self._own[at].update(own.spans(others))
+            self._above[at].update(above.spans(others))
 
     def _turned(self, fact: Fact, own: Texts) -> set[int]:
         says = affirmed(plain_term(fact.says))
