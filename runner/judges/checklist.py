@@ -32,11 +32,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from runner.code_identity import code_digest, imported_sources
-from runner.grounding.pointing import points_at
+from runner.grounding.pointing import points_at, same_file
 from runner.judges.inputs import verdict_inputs
 from runner.judges.places import Place
 from runner.judges.reading import FactKey, Passage, Reading, facts_of
@@ -48,7 +48,10 @@ from runner.records import (
     Criterion,
     CriterionVerdict,
     Fact,
+    FactStatus,
+    FactVerdict,
     MustCite,
+    Placing,
     Rubric,
     RubricStep,
     StepVerdict,
@@ -107,13 +110,15 @@ class Checklist:
 
         A step of the rubric without an answer scores 0.
         """
-        steps = tuple(_judge_steps(rubric, answer, must_find))
+        judged = list(_judge_steps(rubric, answer, must_find))
+        steps = tuple(verdict for verdict, _ in judged)
         return Verdict(
             judge=self.name,
             identity=self.identity,
             inputs=verdict_inputs(rubric, answer, must_find),
             quality=math.fsum(step.quality for step in steps) / len(steps),
             steps=steps,
+            facts=tuple(itertools.chain.from_iterable(facts for _, facts in judged)),
         )
 
 
@@ -132,7 +137,7 @@ def _identity() -> str:
 
 def _judge_steps(
     rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
-) -> Iterator[StepVerdict]:
+) -> Iterator[_Judged]:
     answered: dict[str, tuple[AnswerStep, Sequence[MustCite]]] = {}
     for step_answer, places in zip(answer, must_find, strict=True):
         if step_answer.text.strip():
@@ -144,27 +149,53 @@ def _judge_steps(
             yield _unanswered(step)
 
 
-def _unanswered(step: RubricStep) -> StepVerdict:
-    nothing = CriterionVerdict(score=0.0, reason="the step has no answer")
-    return StepVerdict(name=step.name, quality=0.0, criteria=dict.fromkeys(step.criteria, nothing))
+_Judged = tuple[StepVerdict, list[FactVerdict]]
 
 
-def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> StepVerdict:
+def _unanswered(step: RubricStep) -> _Judged:
+    reason = "the step has no answer"
+    nothing = CriterionVerdict(score=0.0, reason=reason)
+    criteria = dict.fromkeys(step.criteria, nothing)
+    credit_of = dict.fromkeys(facts_of(step), _Credit(worth=0.0, why=reason))
+    verdict = StepVerdict(name=step.name, quality=0.0, criteria=criteria)
+    return verdict, list(_fact_verdicts(step, credit_of))
+
+
+def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> _Judged:
     reading = Reading(step, answer, must_find)
     credit_of = _Marking(step, reading).credits()
+    for key, credit in credit_of.items():
+        credit_of[key] = credit.times(reading.order, _NO_ORDER)
     criteria: dict[str, CriterionVerdict] = {}
     parts: list[float] = []
     for name, criterion in step.criteria.items():
-        verdict = _judge_criterion(name, criterion, credit_of, reading.order)
+        verdict = _judge_criterion(name, criterion, credit_of)
         criteria[name] = verdict
         parts.append(criterion.weight * verdict.score)
     # fsum: plain sums round otherwise from one Python to the next, and the gate compares verdicts
     # by their bytes.
-    return StepVerdict(name=step.name, quality=min(1.0, math.fsum(parts)), criteria=criteria)
+    quality = min(1.0, math.fsum(parts))
+    verdict = StepVerdict(name=step.name, quality=quality, criteria=criteria)
+    return verdict, list(_fact_verdicts(step, credit_of))
+
+
+def _fact_verdicts(step: RubricStep, credit_of: dict[FactKey, _Credit]) -> Iterator[FactVerdict]:
+    for (criterion, index), fact in facts_of(step).items():
+        credit = credit_of[criterion, index]
+        yield FactVerdict(
+            step=step.name,
+            criterion=criterion,
+            says=fact.says,
+            verdict=credit.status,
+            quote=credit.quote,
+            place=credit.place,
+            credit=credit.worth,
+            reason=credit.why if credit.worth < CITED else "",
+        )
 
 
 def _judge_criterion(
-    name: str, criterion: Criterion, credit_of: dict[FactKey, _Credit], order: float
+    name: str, criterion: Criterion, credit_of: dict[FactKey, _Credit]
 ) -> CriterionVerdict:
     weights: list[float] = []
     earned: list[float] = []
@@ -172,7 +203,7 @@ def _judge_criterion(
     for index, fact in enumerate(criterion.facts):
         credit = credit_of[name, index]
         weights.append(fact.weight)
-        earned.append(fact.weight * credit.worth * order)
+        earned.append(fact.weight * credit.worth)
         if credit.worth < CITED:
             short.append(f"{credit.why}: {fact.says}")
     score = max(0.0, math.fsum(earned) / math.fsum(weights))
@@ -188,12 +219,28 @@ class _Credit:
     worth: float
     why: str = ""
     """Why it is not whole."""
+    place: Placing = "none"
+    quote: str = ""
+    """The passage that says the fact, or that contradicts it."""
+
+    @property
+    def status(self) -> FactStatus:
+        """`partial`: something contradicts it too, or the words are in no order."""
+        if self.worth < 0:
+            return "contradicted"
+        if not self.worth:
+            return "absent"
+        return "partial" if self.why in _IN_PART else "stated"
 
     def times(self, share: float, why: str) -> _Credit:
         """What is left of it; nothing stays nothing, for its own reason."""
-        if self.worth <= 0:
+        if self.worth <= 0 or share == 1:
             return self
-        return _Credit(worth=self.worth * share, why=why)
+        return replace(self, worth=self.worth * share, why=why)
+
+    def said_in(self, quote: str) -> _Credit:
+        """What earns nothing quotes nothing."""
+        return replace(self, quote=quote) if self.worth else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +258,8 @@ class _Option:
 
 _ELSEWHERE = "cited at another place"
 _WIDE = "cited by wide ranges"
+_DENIED, _NO_ORDER = "said and denied", "its words are in no order"
+_IN_PART = frozenset({_DENIED, _NO_ORDER})
 
 
 class _Marking:
@@ -245,12 +294,16 @@ class _Marking:
         options = self._options(fact, hits)
         for option in options:
             if option.credit.worth and self._take_capacity(option.units):
+                credit = option.credit.said_in(self.reading.quote(option.units))
                 if hits.denied:
-                    return option.credit.times(CONTRADICTED, "said and denied")
-                return option.credit
+                    return credit.times(CONTRADICTED, _DENIED)
+                return credit
         if not options:
             if hits.wrong:
-                return _Credit(worth=DENIED, why="denied")
+                first = min(hits.wrong)
+                return _Credit(worth=DENIED, why="denied").said_in(
+                    self.reading.quote(range(first, first + 1))
+                )
             return _Credit(worth=0.0, why="missing")
         best = options[0].credit
         return _Credit(worth=0.0, why="said among too many" if best.worth else best.why)
@@ -288,9 +341,9 @@ class _Marking:
         if _aim(fact, self.reading.places) == 1:
             why = "cited in a spray" if is_spray else "cited elsewhere"
             worth = ASIDE if passage.places else APART
-            return _Credit(worth=worth * trust, why=why)
+            return _Credit(worth=worth * trust, why=why, place="right")
         if passage.places:
-            return _Credit(worth=MISCITED, why=_ELSEWHERE)
+            return _Credit(worth=MISCITED, why=_ELSEWHERE, place=_misplaced(fact, passage.places))
         return _Credit(worth=UNCITED, why="uncited")
 
     def _is_statement(self, passage: Passage) -> bool:
@@ -325,7 +378,15 @@ def _capacity(unit: Unit) -> int:
 def _cited(aim: float, trust: float) -> _Credit:
     """What a fact earns beside its place."""
     worth = MISCITED + (CITED - MISCITED) * aim
-    return _Credit(worth=worth * trust, why="cited in a spray" if aim == 1 else _WIDE)
+    why = "cited in a spray" if aim == 1 else _WIDE
+    return _Credit(worth=worth * trust, why=why, place="right")
+
+
+def _misplaced(fact: Fact, places: Iterable[Place]) -> Placing:
+    for place, cite in itertools.product(places, fact.cites):
+        if same_file(place.path, cite.path):
+            return "wrong_line"
+    return "wrong_file"
 
 
 def _aim(fact: Fact, places: Collection[Place]) -> float:

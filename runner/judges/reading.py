@@ -72,6 +72,10 @@ class Reading:
     def is_spray(self) -> bool:
         return self.trust < 1
 
+    def quote(self, units: range) -> str:
+        """Some neighbouring sentences as they are written."""
+        return " ".join(self.units[unit].written for unit in units)
+
     def length(self, passage: Passage) -> int:
         """Words of a passage."""
         return sum(self.units[unit].words for unit in passage.units)

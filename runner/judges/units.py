@@ -41,6 +41,8 @@ class Unit:
     """Lower-case, folded, without Markdown emphasis."""
     context: Context
     places: tuple[Place, ...]
+    written: str = ""
+    """With its case and its marks."""
 
     @property
     def words(self) -> int:
@@ -112,7 +114,7 @@ def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
             # With its code marks and case: they tell `f` (42) from a number in a bracket.
             pointing = places_in(piece, path)
             path = pointing.last_path
-            units.append(Unit(_without_emphasis(piece).lower(), context, pointing.places))
+            units.append(Unit(_without_emphasis(piece).lower(), context, pointing.places, piece))
     return units
 
 
