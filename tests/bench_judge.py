@@ -14,6 +14,7 @@ import json
 import random
 import re
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -109,7 +110,8 @@ def _reference(loaded: LoadedScenario) -> Text:
 
 def _text(loaded: LoadedScenario, name: str, texts: Sequence[str], grade: float) -> Text:
     steps = []
-    for step, text in itertools.zip_longest(loaded.scenario.steps, texts, fillvalue=""):
+    missing = len(loaded.scenario.steps) - len(texts)
+    for step, text in zip(loaded.scenario.steps, [*texts, *[""] * missing], strict=True):
         steps.append(AnswerStep(name=step.name, prompt=step.prompt, text=text, completed=True))
     return Text(
         scenario=loaded.scenario.id,
@@ -320,7 +322,7 @@ SPOILS: dict[str, Spoil] = {
 
 
 def rho(gold: Sequence[float], judged: Sequence[float]) -> float:
-    if len(set(judged)) < 2:  # noqa: PLR2004 - two values make an order
+    if len(set(judged)) < 2:
         return 0.0
     return float(scipy.stats.spearmanr(gold, judged).statistic)
 
@@ -373,12 +375,12 @@ def second_figures(texts: Sequence[Text], judged: Sequence[float]) -> dict[str, 
         if (text.scenario, text.name) in graded:
             pairs.append((graded[text.scenario, text.name], quality_here))
     real = [pair for pair in pairs if pair[0] > JUNK]
-    middle = [pair for pair in pairs if 0.3 < pair[0] < 0.9]  # noqa: PLR2004 - as the grades do
+    middle = [pair for pair in pairs if 0.3 < pair[0] < 0.9]
     return {
         "second grading, rho": rho(*zip(*pairs, strict=True)),
         "second grading, non-junk rho": rho(*zip(*real, strict=True)),
         "second grading, .3 to .9 rho": rho(*zip(*middle, strict=True)),
-        "second grading, non-junk pairwise": pairwise(*zip(*real, strict=True)),
+        "second grading, non-junk pairwise": pairwise([a for a, _ in real], [b for _, b in real]),
     }
 
 
@@ -469,7 +471,7 @@ def main() -> None:
         figures[f"{name}: turned"] = turned_figures(members)
     if chosen.unseen:
         figures["unseen"] = unseen_figures()
-    print(json.dumps(figures, indent=1, ensure_ascii=False))
+    sys.stdout.write(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -169,9 +169,8 @@ def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCi
     criteria: dict[str, CriterionVerdict] = {}
     parts: list[float] = []
     for name, criterion in step.criteria.items():
-        verdict = _judge_criterion(name, criterion, credit_of)
-        criteria[name] = verdict
-        parts.append(criterion.weight * verdict.score)
+        criteria[name] = _judge_criterion(name, criterion, credit_of)
+        parts.append(criterion.weight * criteria[name].score)
     # fsum: plain sums round otherwise from one Python to the next, and the gate compares verdicts
     # by their bytes.
     quality = min(1.0, math.fsum(parts))
@@ -327,21 +326,22 @@ class _Marking:
 
     def _credit_in(self, fact: Fact, passage: Passage) -> _Credit:
         """What one passage that says the fact would earn."""
-        trust, is_spray = self.reading.trust, self.reading.is_spray
+        aim = _aim(fact, passage.places)
         if not self.reading.is_in_order(passage):
             return _Credit(worth=0.0, why="only its words, in no order")
-        aim = _aim(fact, passage.places)
-        is_cited = aim > 0
-        if (is_spray or not is_cited) and not self._is_statement(passage):
+        if (self.reading.is_spray or not aim) and not self._is_statement(passage):
             return _Credit(worth=0.0, why="only its words")
-        if is_cited:
-            return _cited(aim, trust)
+        if aim:
+            return _cited(aim, self.reading.trust)
+        return self._credit_without_its_place(fact, passage)
+
+    def _credit_without_its_place(self, fact: Fact, passage: Passage) -> _Credit:
         if not fact.cites:
             return _Credit(worth=CITED)
-        if _aim(fact, self.reading.places) == 1:
-            why = "cited in a spray" if is_spray else "cited elsewhere"
+        if any(_aim(fact, [place]) == 1 for place in self.reading.places):
+            why = "cited in a spray" if self.reading.is_spray else "cited elsewhere"
             worth = ASIDE if passage.places else APART
-            return _Credit(worth=worth * trust, why=why, place="right")
+            return _Credit(worth=worth * self.reading.trust, why=why, place="right")
         if passage.places:
             return _Credit(worth=MISCITED, why=_ELSEWHERE, place=_misplaced(fact, passage.places))
         return _Credit(worth=UNCITED, why="uncited")

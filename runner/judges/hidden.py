@@ -6,7 +6,10 @@ import re
 
 _SHOWN_OR_HIDDEN = re.compile(
     r"""
-    (?P<code> ^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z) | (?P<ticks>`{1,4})[^`\n]*(?P=ticks) )
+    (?P<code>
+        ^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)
+        | (?P<ticks>`{1,4})[^`\n]*(?P=ticks)
+    )
     | <!--                                                  # a comment
     | ^[ ]{0,3}\[//\]:                                      # [//]: # (a comment as well)
     | <(?P<tag>details|template|script|style|\w+)\b(?P<how>[^<>]{0,400})>

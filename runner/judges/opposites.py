@@ -1,4 +1,4 @@
-"""Does a sentence turn round what a fact says? Opposite words, and the sides of a word that has two.
+"""Does a sentence turn round what a fact says? Opposite words, and who stands on their sides.
 
 Two words are opposites only where the fact has one of them alone and the sentence the other alone.
 `a before b` is what `b after a` says: of words with two sides, those who stand there decide, and a
@@ -60,9 +60,12 @@ _OPPOSED = (
 _WORD = re.compile(r"[\w.]*\w")
 _CLAUSE = re.compile(r"[;:|—–]|[.!?](?:\s|$)|\sbut\s|,\s(?:and|or|so|which|while)\s")
 _SHORT = frozenset(
-    "a an the this that these those it its they their is are was were be been being has have had do "
-    "does did can could may might must will would should of to in on at by for from with as and or "
-    "not no so if when while which who what where how only also then than each every all any".split()
+    (
+        "a an the this that these those it its they their is are was were be been being has have "
+        "had do does did can could may might must will would should of to in on at by for from "
+        "with as and or not no so if when while which who what where how only also then than each "
+        "every all any"
+    ).split()
 )
 _STEM = 5
 

@@ -1,7 +1,7 @@
-"""Other words for a term: what the field says in several ways, whichever one a rubric's author took.
+"""Other words for a term: what the field says in several ways, whichever an author took.
 
-A term of one plain word stands for its whole group. Groups are of words that say the same of code;
-names, numbers and terms of several words stand for themselves.
+A term of one plain word stands for its whole group, if it has a star or stands there itself. Groups
+are of words that say the same of code; names, numbers and other terms stand for themselves.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def _others(term: str) -> list[str]:
     """Of `raises`, the group of `rais*`."""
     if term in _MEMBERS:
         return _MEMBERS[term]
+    if not term.endswith("*"):
+        return []
     stem = term.removesuffix("*")
     for cut in range(len(stem), _MIN_STEM - 1, -1):
         if len(stem) - cut <= _MAX_ENDING and f"{stem[:cut]}*" in _MEMBERS:

@@ -74,7 +74,7 @@ class FactHits:
     def _turned(self, fact: Fact, own: Texts) -> set[int]:
         says = affirmed(plain_term(fact.says))
         everywhere = [mine | above for mine, above in zip(self._own, self._above, strict=True)]
-        named = set.union(*self._own) & set.intersection(*everywhere)
+        named = set[int]().union(*self._own).intersection(*everywhere)
         return {unit for unit in named if is_turned(says, affirmed(own.texts[unit]))}
 
     def are_in(self, units: Collection[int]) -> bool:

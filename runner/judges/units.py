@@ -60,8 +60,8 @@ class Unit:
 _QUESTION_ENDS = ("?", '?"', "?)", "?'")
 _CALLED_FALSE = re.compile(
     r"""
-    \b(?:false | untrue | not\ true | wrong | incorrect | not\ the\ case | not\ so | a\ myth | mistaken
-        | no\ evidence | i\ doubt | doubtful)
+    \b(?:false | untrue | not\ true | wrong | incorrect | not\ the\ case | not\ so | a\ myth
+        | mistaken | no\ evidence | i\ doubt | doubtful)
     \ (?:that | to\ (?:say|think|claim|believe)) \b
     """,
     re.VERBOSE,
