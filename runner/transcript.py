@@ -159,6 +159,15 @@ def extent_of(path: Path) -> Extent:
     return Extent(digest=digest.hexdigest(), events=events)
 
 
+def extent_of_events(events: Iterable[Event]) -> Extent:
+    """What a transcript of them would hold, without writing one."""
+    digest, count = hashlib.sha256(), 0
+    for event in events:
+        digest.update(_line(event))
+        count += 1
+    return Extent(digest=digest.hexdigest(), events=count)
+
+
 def _unreadable(path: Path, error: OSError) -> FairtrialError:
     return FairtrialError(
         f"the transcript cannot be read: {error.strerror or error}", where=str(path)

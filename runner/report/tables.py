@@ -34,6 +34,7 @@ from runner.report.records import (
     Commentary,
     Fault,
     HalfFigures,
+    ImportedCell,
     Incomparable,
     NoiseLayer,
     Report,
@@ -48,7 +49,7 @@ A = TypeVar("A", bound=Arm | ScenarioArm | Beside)
 
 def of_run(report: Report) -> tuple[Table, ...]:
     """The run's tables in a report's order; those about trouble only if there is some."""
-    found = (contradictions(report), faults(report), incomparable(report))
+    found = (contradictions(report), imported(report), faults(report), incomparable(report))
     troubles = [trouble for trouble in found if trouble.rows]
     return (
         tally(report),
@@ -96,7 +97,7 @@ def _outcomes(arm: Arm) -> str:
     return ", ".join(f"{kind} {times}" for kind, times in arm.tally.outcomes.items()) or DASH
 
 
-def _place(cell: Fault | Incomparable) -> str:
+def _place(cell: Fault | ImportedCell | Incomparable) -> str:
     return f"{clean(cell.scenario)}, {clean(cell.arm)}, trial {cell.trial}"
 
 
@@ -123,10 +124,26 @@ FAULTS: tuple[Column[Fault], ...] = (
     number("tries", lambda fault: count(fault.attempts), full="attempts"),
     words("reason", lambda fault: clean(fault.reason)),
 )
+IMPORTED: tuple[Column[ImportedCell], ...] = (
+    words("cell", _place),
+    words("file", lambda cell: f"{clean(cell.file)} (sha256 {cell.source[:12]})"),
+    words("harness", lambda cell: clean(cell.harness)),
+    words("model", lambda cell: clean(cell.model)),
+    number("usd", lambda cell: hundredth(cell.usd), full="dollars, as it says"),
+    words("not carried over", lambda cell: "; ".join(map(clean, cell.degraded)) or DASH),
+)
 INCOMPARABLE: tuple[Column[Incomparable], ...] = (
     words("cell", _place),
     words("what differs", lambda cell: "; ".join(map(clean, cell.differs))),
 )
+
+
+def imported(report: Report) -> Table:
+    notes = [
+        "Seconds are the other harness's own, of a machine nobody here knows: model, tools, "
+        "retries and waits together. There is no figure of a sandbox.",
+    ]
+    return table("Imported: where the cells come from", IMPORTED, report.imported, notes=notes)
 
 
 def tally(report: Report) -> Table:
@@ -660,6 +677,8 @@ def answer(report: Report) -> str:
     """What the question got, per server, in the words of the comparison."""
     compared = [arm for arm in report.arms if arm.server != "shell"]
     if compared and all(arm.delta.judgement == "not_ranked" for arm in compared):
+        if any(arm.imported for arm in compared):
+            return "nobody is ranked: these cells were imported"
         return "nobody is ranked: no language model answered"
     return "; ".join(f"{_arm(arm)}: {arm.delta.says}" for arm in compared) or DASH
 
