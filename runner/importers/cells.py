@@ -312,7 +312,7 @@ class _Placed:
         if self.is_one_for_all:
             yield (
                 f"one prompt asked for all {len(self.scenario.steps)} steps: the whole answer "
-                "stands in each, and all calls in the first"
+                "stands in each, and all calls in the first, so that discoverability says little"
             )
         if not self.prompts:
             yield "it holds no prompt: that this scenario was asked is the importer's word"

@@ -382,10 +382,10 @@ class Reader:
         if isinstance(usage, dict) and usage:
             missing, even = self._tokens.missing(self._usage(usage))
             self.counts.update([] if even else [_UNEVEN])
+            self._tokens.settle(missing)
             if any(missing.values()):
                 place = {"step": self.step, "turn": max(0, self.turn)}
                 yield Usage.model_validate({**place, **missing, "wall_sec": None})
-        self._tokens.begin_again()
 
     def _repeats(self, final: str) -> bool:
         """Is the result the last message's prose again? In some transcripts it is all there is."""
@@ -400,11 +400,8 @@ class _Ledgers:
 
     def __init__(self) -> None:
         self._totals = (Counter[str](), Counter[str]())
-        self.begin_again()
-
-    def begin_again(self) -> None:
-        """Since the latest result."""
         self._since = (Counter[str](), Counter[str]())
+        """Since the latest result."""
 
     def add(self, usage: Usage, *, of_subagent: bool) -> None:
         spent = {name: getattr(usage, name) for name in _COUNTS}
@@ -419,6 +416,12 @@ class _Ledgers:
         counted = self._since[1] if found is None else found
         missing = {name: max(0, getattr(said, name) - counted[name]) for name in _COUNTS}
         return missing, found is not None or not counted
+
+    def settle(self, missing: Mapping[str, int]) -> None:
+        """A result has been corrected for; a later one may count all of it again."""
+        for ledger in self._totals:
+            ledger.update(missing)
+        self._since = (Counter[str](), Counter[str]())
 
     def _ledgers(self) -> Iterator[Counter[str]]:
         yield from self._since

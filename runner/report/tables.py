@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -41,6 +42,7 @@ from runner.report.records import (
     ScenarioArm,
     ScenarioReport,
 )
+from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.weights import Parts, formula
 
@@ -126,11 +128,10 @@ FAULTS: tuple[Column[Fault], ...] = (
 )
 IMPORTED: tuple[Column[ImportedCell], ...] = (
     words("cell", _place),
-    words("file", lambda cell: f"{clean(cell.file)} (sha256 {cell.source[:12]})"),
+    words("file", lambda cell: clean(cell.file)),
+    words("sha256", lambda cell: cell.source[:12]),
     words("harness", lambda cell: clean(cell.harness)),
-    words("model", lambda cell: clean(cell.model)),
     number("usd", lambda cell: hundredth(cell.usd), full="dollars, as it says"),
-    words("not carried over", lambda cell: "; ".join(map(clean, cell.degraded)) or DASH),
 )
 INCOMPARABLE: tuple[Column[Incomparable], ...] = (
     words("cell", _place),
@@ -143,6 +144,8 @@ def imported(report: Report) -> Table:
         "Seconds are the other harness's own, of a machine nobody here knows: model, tools, "
         "retries and waits together. There is no figure of a sandbox.",
     ]
+    losses = Counter(text for cell in report.imported for text in cell.degraded)
+    notes += [f"Of {count} of them: {clean(text)}." for text, count in losses.items()]
     return table("Imported: where the cells come from", IMPORTED, report.imported, notes=notes)
 
 
@@ -528,7 +531,8 @@ def tokens(report: Report) -> Table:
     if report.prices is not None and report.prices.models:
         notes.append(f"Dollars at prices of {report.prices.date}.")
     notes += _lost(report)
-    unpriced = [model for model in report.models if not _has_price(report, model)]
+    asked = unique(arm.model for arm in report.arms if not arm.imported)
+    unpriced = [model for model in asked if not _has_price(report, model)]
     if unpriced:
         listed = ", ".join(map(clean, unpriced))
         notes.append(f"No price is known for {listed}; `run --prices FILE` gives one.")
