@@ -370,7 +370,7 @@ def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
         tell(f"  … and {len(found) - CONTRADICTIONS_TOLD} more, in report.json")
     tell(
         f"hint: `fairtrial score {store.folder.name}` writes scorecards again; any other file: "
-        "take it from a copy, or measure again under another name with --run"
+        "take it from a copy, or measure (or import) again under another name with --run"
     )
     return FAILED
 

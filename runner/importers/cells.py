@@ -10,7 +10,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+from runner.code_identity import code_digest, module_files
 from runner.errors import FairtrialError
 from runner.importers.claude_code import Line, Reader, is_claude_code, json_objects, roots_of
 from runner.records import (
@@ -89,9 +91,15 @@ def read_session(recording: Recording, scenario: Scenario) -> Session:
             file=recording.file,
             source=source_digest(recording.data),
             usd=facts.usd,
+            importer=importer_digest(),
             degraded=tuple(degraded),
         ),
     )
+
+
+@cache
+def importer_digest() -> str:
+    return code_digest(module_files("runner.importers", "cells", "claude_code"))
 
 
 def source_digest(data: bytes) -> str:

@@ -24,6 +24,7 @@ from runner.importers.cells import (
     SHELL,
     Recording,
     Session,
+    importer_digest,
     is_imported,
     model_name,
     read_session,
@@ -294,7 +295,9 @@ def _from_source(
     data = _read(path) if path.is_file() else b""
     found = source_digest(data) if data else _GONE
     yield "cell.inputs.source", (cell.inputs["source"], found)
-    if found != cell.inputs["source"]:
+    yield "imported.importer", (result.imported.importer, importer_digest())
+    if found != cell.inputs["source"] or result.imported.importer != importer_digest():
+        # Read by other code, every field would differ: that the code does says it all.
         return
     file, mounted = result.imported.file, cell.inputs.get("mounted", SHELL)
     recording = Recording(data=data, file=file, server=cell.server, mounted=mounted)

@@ -171,6 +171,8 @@ class Imported(Record):
     """Of the file's bytes, which lie beside the transcript."""
     usd: Annotated[float, Field(ge=0)] | None
     """What the other harness says it cost; None if it says nothing."""
+    importer: Sha256
+    """Of the code that read it: another may read it otherwise."""
     degraded: tuple[str, ...]
     """What could not be carried over, each in words."""
 

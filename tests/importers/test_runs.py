@@ -306,6 +306,12 @@ def memory_that_was_never_measured(attempt: Path) -> None:
     reseal(attempt, peak_memory_mb=12.5)
 
 
+def another_importer(attempt: Path) -> None:
+    found = RecordedResult.model_validate_json((attempt / "result.json").read_text())
+    assert found.imported is not None
+    reseal(attempt, imported=found.imported.model_copy(update={"importer": "0" * 64}))
+
+
 def losses_left_unsaid(attempt: Path) -> None:
     found = RecordedResult.model_validate_json((attempt / "result.json").read_text())
     assert found.imported is not None
@@ -322,6 +328,7 @@ def losses_left_unsaid(attempt: Path) -> None:
         an_outcome_that_is_no_measurement,
         memory_that_was_never_measured,
         losses_left_unsaid,
+        another_importer,
     ],
 )
 def test_a_forged_import_is_in_no_figure_and_is_named(
