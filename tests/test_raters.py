@@ -70,7 +70,8 @@ def _sd_of_kappa() -> float:
     rows, columns = {"y": 0.5, "n": 0.5}, {"y": 0.6, "n": 0.4}
     observed, expected, kappa = 0.7, 0.5, 0.4
     alike = apart = 0.0
-    for (a, b), share in shares.items():
+    for pair, share in shares.items():
+        a, b = pair[0], pair[1]
         if a == b:
             alike += share * ((1 - expected) - (rows[a] + columns[a]) * (1 - observed)) ** 2
         else:
