@@ -511,7 +511,8 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
     from runner.report.gate import gate_text
 
     try:
-        verdict = gate.verify(request.root, _judge(request.judge))
+        sources = _checkout(request).source
+        verdict = gate.verify(request.root, _judge(request.judge), sources=sources)
     except GateError as error:
         if request.json:
             show_json(_refusal_json(error))
@@ -547,7 +548,8 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.anchors import gate
     from runner.report.gate import proposal_text
 
-    proposal = gate.propose(request.root, _judge(request.judge))
+    sources = _checkout(request).source
+    proposal = gate.propose(request.root, _judge(request.judge), sources=sources)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -563,7 +565,11 @@ def _write_generation(request: AnchorsRequest) -> int:
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
     examined = moves[request.action](
-        request.root, _judge(request.judge), reason=request.reason, date=today
+        request.root,
+        _judge(request.judge),
+        reason=request.reason,
+        date=today,
+        sources=_checkout(request).source,
     )
     show(gate_text(examined.verdict))
     generation = chain.read_chain(request.root)[-1]
@@ -591,7 +597,9 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
     if policy == "skip":
         return None
     try:
-        verdict = gate.verify(checkout.root, checkout.judge, scenarios=scenarios)
+        verdict = gate.verify(
+            checkout.root, checkout.judge, scenarios=scenarios, sources=checkout.source
+        )
         gate.require(verdict)
         return gate.gate_record(checkout.root, verdict)
     except GateError as error:

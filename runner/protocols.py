@@ -266,6 +266,18 @@ class AdoptionScorer(Protocol):
     def __call__(self, trace: ToolTrace) -> Score: ...
 
 
+class Source(Protocol):
+    """What a judge may read of a scenario's repository, at its commit."""
+
+    def lines(self, path: str, line: int, end: int) -> str:
+        """Lines `line` to `end`, the first of a file being 1. Raises NoVerdict if it has none."""
+        ...
+
+
+Sources = Callable[[str], Source]
+"""A scenario's id -> its source. Nothing is fetched until lines are asked for."""
+
+
 class Judge(Protocol):
     """A name, an identity, and a function from rubric, answer and must-find set to a verdict.
 
@@ -283,8 +295,12 @@ class Judge(Protocol):
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
-        """Raises NoVerdict if the judge cannot be reached."""
+        """`source`: the lines that facts cite; a judge that does without them ignores it.
+
+        Raises NoVerdict if the judge cannot be reached, or needs a source and has none.
+        """
         ...
 
 

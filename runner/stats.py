@@ -6,6 +6,7 @@ them otherwise.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +158,30 @@ def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
     if criterion is None or step is None or scenario is None:
         return None
     return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
+
+
+def alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Krippendorff's alpha for interval data: 1 is perfect agreement, 0 is chance.
+
+    `units`: the ratings that each thing got; one with a single rating says nothing and is left out.
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. None if nothing was rated
+    twice, or if all ratings are the same: without any spread there is nothing to agree on.
+    """
+    rated = [ratings for ratings in map(_finite, units) if len(ratings) > 1]
+    every = list(itertools.chain.from_iterable(rated))
+    # Compared, not subtracted: the mean of equal figures can lie beside them by a rounding.
+    if len(set(every)) < 2:
+        return None
+    expected = _squared_differences(every) / (len(every) - 1)
+    shares = [_squared_differences(ratings) / (len(ratings) - 1) for ratings in rated]
+    return 1 - math.fsum(shares) / expected
+
+
+def _squared_differences(figures: Sequence[float]) -> float:
+    """Over all ordered pairs: Σ (a - b)²."""
+    centre = mean(figures)
+    squares = [(figure - centre) ** 2 for figure in figures]
+    return 2 * len(figures) * math.fsum(squares)
 
 
 def smallest_difference(sd: float, scenarios: int) -> float | None:
