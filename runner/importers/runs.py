@@ -263,7 +263,7 @@ def _stamp(store: RunStore, cells: Iterable[Cell], plan: Plan) -> None:
         fields = {**dict(attempt.result), "plan": plan.digest, "ungated": plan.ungated}
         fields.pop("digest")
         result = CellResult(**fields)
-        recorded = RecordedResult(**dict(result), digest=digest_of(result))
+        recorded = RecordedResult(**dict(result), digest=result.digest_found)
         write_record(attempt.path / "result.json", recorded)
 
 

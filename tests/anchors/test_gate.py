@@ -298,7 +298,7 @@ def test_one_inverted_criterion_is_refused_by_its_own_reference_answer(tree: Tre
 
 def test_a_scenario_that_nobody_has_reviewed_enters_no_generation(tree: Tree) -> None:
     tree.write_scenario("imported/new")
-    tree.edit("scenarios/imported/new/scenario.yaml", "slant:", "unreviewed: no facts\nslant:")
+    tree.edit("scenarios/imported/new/scenario.yaml", "unreviewed: ''", "unreviewed: no facts")
     shutil.rmtree(tree.root / "scenarios/imported/new/reference")
     with pytest.raises(AnchorsDisagree, match=r"new: its reference answer .*nobody has reviewed"):
         accept(tree, reason="another scenario")

@@ -16,7 +16,7 @@ from runner import cli
 from runner.audit import Audit
 from runner.checkout import Checkout
 from runner.locks import write_repos_lock
-from runner.records import CellResult, Imported, RecordedResult, Scored, digest_of
+from runner.records import CellResult, Imported, RecordedResult, Scored
 from runner.report.data import build_report
 from runner.repository import fetch_source
 from runner.store import LoadedRun, RunStore
@@ -301,7 +301,7 @@ def reseal(attempt: Path, **changes: Any) -> None:
     fields = dict(RecordedResult.model_validate_json(path.read_text()))
     fields.pop("digest")
     forged = CellResult(**{**fields, **changes})
-    record = RecordedResult(**dict(forged), digest=digest_of(forged))
+    record = RecordedResult(**dict(forged), digest=forged.digest_found)
     path.write_text(record.model_dump_json())
 
 
