@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from runner.records import (
+    DEFAULT_AGENT,
     AnswerStep,
     Cell,
     CellResult,
@@ -171,6 +172,10 @@ class ModelKind:
     open: Callable[[str, ModelSettings], Model]
     """Makes the model of one cell from what stands behind the colon of its name."""
     language_model: bool
+    agent: str = DEFAULT_AGENT
+    """A name in AGENTS: how it is asked unless the user says otherwise."""
+    free: bool = False
+    """A language model whose tokens cost no dollars."""
     argument: str = ""
     """What has to stand behind the colon, as help shows it; empty if nothing may."""
     notice: str = ""

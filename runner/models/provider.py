@@ -162,6 +162,11 @@ class Provider:
     url_variable: str
     endpoint: Endpoint
 
+    @property
+    def place(self) -> str:
+        """Digest of where it answers, for the identity of what does."""
+        return self.endpoint.digest
+
     def require_key(self) -> None:
         """Raises FairtrialError without a key, except for a server of the user's own."""
         if not self.endpoint.key and not self.endpoint.url:

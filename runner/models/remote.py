@@ -56,7 +56,7 @@ class RemoteModel(ABC):
             {
                 "model": name,
                 "version": self.version,
-                "endpoint": provider.endpoint.digest,
+                "endpoint": provider.place,
                 "thinking_tokens": settings.thinking_tokens,
                 "output_tokens": settings.output_tokens,
             }

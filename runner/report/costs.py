@@ -10,9 +10,9 @@ from runner.records import Effort, Phases, Price, Usage
 from runner.report.records import Costs
 from runner.report.view import ArmView, fairness_halves, fairness_of, fingerprints, trial_of
 from runner.store import LoadedCell
+from runner.tokens import estimated_tokens
 
 T = TypeVar("T")
-CHARS_PER_TOKEN = 4
 
 
 def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Costs:
@@ -151,4 +151,4 @@ def _largest_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | No
 def _estimated_tokens(chars: int | None) -> int | None:
     if chars is None:
         return None
-    return round(chars / CHARS_PER_TOKEN)
+    return estimated_tokens(chars)
