@@ -21,13 +21,18 @@ def main() -> None:
     answer = os.dup(1)
     os.dup2(2, 1)
     threading.Thread(target=_end_with_runner, daemon=True).start()
-    server = _serve(start)
+    try:
+        server = _serve(start)
+    except RuntimeError:
+        sys.exit(1)  # why is told before, in the server's own words
     os.write(answer, f"{server.listening_address}\n".encode())
     threading.Event().wait()
 
 
 def _end_with_runner() -> None:
-    sys.stdin.buffer.read()
+    # Not by sys.stdin: Python would not come to its end while a thread waits there.
+    while os.read(0, 1024):
+        pass
     os._exit(0)
 
 
