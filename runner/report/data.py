@@ -45,6 +45,7 @@ from runner.report.view import (
     verdicts,
     view_of,
 )
+from runner.stats import MIN_SCENARIOS
 from runner.store import LoadedCell, LoadedRun
 
 FAILED_SHOWN = 10
@@ -52,7 +53,7 @@ FAILED_SHOWN = 10
 UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
-
+FEW = "Of {count} scenarios, where {least} are the least: it ranks nobody."
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -111,6 +112,8 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
     for name, kind in MODELS.items():
         if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
+    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
+        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
         yield UNGATED
     if run.contradictions:

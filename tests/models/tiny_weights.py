@@ -1,5 +1,7 @@
-"""Weights that a test writes: a GGUF file of a few hundred kilobytes whose next letter hangs on the
-last one alone, so that what llama.cpp's server answers from it is known beforehand."""
+"""Weights that a test writes: a GGUF file of two megabytes, known beforehand by heart.
+
+Its next letter hangs on the last one alone.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ def _one_hot(count: int) -> list[list[float]]:
 def _wanted(wishes: Sequence[str], end_after: str, count: int) -> list[list[float]]:
     """[token][the token before it] -> how much it is wanted."""
     wanted = [[0.0] * WIDTH for _ in range(count)]
-    for rank, (before, after) in enumerate(wishes):
+    for rank, wish in enumerate(wishes):
+        before, after = wish[0], wish[1]
         wanted[FIRST_BYTE + ord(after)][FIRST_BYTE + ord(before)] = float(len(wishes) - rank)
     wanted[END][FIRST_BYTE + ord(end_after)] = 100.0
     return wanted
