@@ -19,6 +19,7 @@ from runner.records import (
     Event,
     MustCite,
     Outcome,
+    Phases,
     Rubric,
     Scenario,
     Score,
@@ -125,6 +126,8 @@ class Turn:
     """What had to be done differently from what was asked, for the record."""
     estimated: bool = False
     """True if the model counts no tokens and they are estimated from characters."""
+    phases: Phases | None = None
+    """What its tokens were of, where that is known already."""
     raw: Any = field(default=None, compare=False)
     """The provider's own content blocks, given back to it unchanged on the next turn."""
 
@@ -172,8 +175,8 @@ class ModelKind:
     open: Callable[[str, ModelSettings], Model]
     """Makes the model of one cell from what stands behind the colon of its name."""
     language_model: bool
-    agent: str = DEFAULT_AGENT
-    """A name in AGENTS: how it is asked unless the user says otherwise."""
+    agent: Callable[[str], str] = lambda _: DEFAULT_AGENT
+    """A name in AGENTS, of what stands behind the colon: how it is asked unless the user says."""
     free: bool = False
     """A language model whose tokens cost no dollars."""
     argument: str = ""

@@ -33,6 +33,14 @@ class ConstrainedModel(Protocol):
         ...
 
 
+@runtime_checkable
+class RecordedModel(Protocol):
+    """A model whose turns have been read, by the agent that it was recorded with."""
+
+    recorded_system: str
+    """What that agent was told, without a server's instructions."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """What a reply says, once it has been read."""

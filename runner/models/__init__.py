@@ -41,6 +41,13 @@ def _require_openai(model: str, *, extra: str) -> None:
         )
 
 
+def _recorded_agent(path: str) -> str:
+    """The agent of the recording: another one would be told other things."""
+    from runner.agents import agent_told  # noqa: PLC0415 - agents are built on models
+
+    return agent_told(Replay(path).recorded_system)
+
+
 MODELS: dict[str, ModelKind] = {
     "offline": ModelKind(
         open=lambda _, __: Offline(),
@@ -55,6 +62,7 @@ MODELS: dict[str, ModelKind] = {
             "Made from a replayed recording: it shows where tools answer differently now, "
             "and ranks nobody."
         ),
+        agent=_recorded_agent,
         remarks=remarks,
     ),
     "anthropic": ModelKind(open=_open_claude, language_model=True, argument="<id>"),
@@ -63,7 +71,7 @@ MODELS: dict[str, ModelKind] = {
         open=_open_local,
         language_model=True,
         # Small models fail at native calls, and hold to a schema.
-        agent="json_actions",
+        agent=lambda _: "json_actions",
         free=True,
         argument="<path.gguf>",
     ),
@@ -105,12 +113,16 @@ def agent_for(models: Iterable[str]) -> str:
 
     Raises FairtrialError if they differ in it: a run has one agent.
     """
-    kinds = [MODELS[kind_name(model)] for model in models]
-    agents = sorted({kind.agent for kind in kinds})
+    agents = sorted({_own_agent(model) for model in models})
     if len(agents) > 1:
         hint = f"choose one for all with --agent, or run them apart: {', '.join(agents)}"
         raise FairtrialError("these models are asked in different ways", hint=hint)
     return agents[0]
+
+
+def _own_agent(model: str) -> str:
+    kind, argument = _kind_and_argument(model)
+    return MODELS[kind].agent(argument)
 
 
 def spellings() -> list[str]:

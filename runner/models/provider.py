@@ -241,7 +241,8 @@ class Provider:
         return f"check {self.key_variable}"
 
     def _said(self, status: int | str, kind: str, message: str) -> str:
-        name = f"{status} {kind}".strip()
+        # Some servers send the status as the error's code, too.
+        name = f"{status} {kind}".strip() if kind != str(status) else kind
         return f"{self.title}: {name}{_colon(self._shown(message))}"
 
     def _shown(self, message: str) -> str:
