@@ -23,11 +23,12 @@ from runner.catalog import (
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
 from runner.judges import JUDGES
+from runner.judges.sources import CommitLines
 from runner.kept import KeptScores, kept_scores
 from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
-from runner.protocols import Judge, Log
+from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
@@ -171,6 +172,10 @@ class Checkout:
             self._files[loaded.scenario.id] = GitFiles(repository.path, repository.commit)
         return self._files[loaded.scenario.id]
 
+    def source(self, scenario: str) -> Source:
+        """protocols.Sources: the lines of a scenario's commit, fetched when one is asked for."""
+        return CommitLines(lambda: self.files(self.scenario(scenario)))
+
     @cached_property
     def _files(self) -> dict[str, GitFiles]:
         return {}
@@ -198,6 +203,7 @@ class Checkout:
             engine_url=self.engine_url,
             engine_version=facts.version,
             kernel=facts.kernel,
+            machine=facts.machine,
             harness=harness_digest(),
             agent=DEFAULT_AGENT,
             benchmark=BENCHMARK,

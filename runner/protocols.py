@@ -117,6 +117,8 @@ class Turn:
     """Of output_tokens; None if the provider does not say."""
     backoff_sec: float = 0.0
     """Waits and failed attempts: no work of the agent's."""
+    queued_sec: float = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     retries: int = 0
     problem: str = ""
     """What is wrong with its form, if `stop` is `malformed`; the model is told."""
@@ -274,6 +276,18 @@ class AdoptionScorer(Protocol):
     def __call__(self, trace: ToolTrace) -> Score: ...
 
 
+class Source(Protocol):
+    """What a judge may read of a scenario's repository, at its commit."""
+
+    def lines(self, path: str, line: int, end: int) -> str:
+        """Lines `line` to `end`, the first of a file being 1. Raises NoVerdict if it has none."""
+        ...
+
+
+Sources = Callable[[str], Source]
+"""A scenario's id -> its source. Nothing is fetched until lines are asked for."""
+
+
 class Judge(Protocol):
     """A name, an identity, and a function from rubric, answer and must-find set to a verdict.
 
@@ -291,8 +305,12 @@ class Judge(Protocol):
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
-        """Raises NoVerdict if the judge cannot be reached."""
+        """`source`: the lines that facts cite; a judge that does without them ignores it.
+
+        Raises NoVerdict if the judge cannot be reached, or needs a source and has none.
+        """
         ...
 
 
@@ -344,15 +362,24 @@ class Progress:
     started: Callable[[Cell], None]
     says: Callable[[Cell, str], None]
     ended: Callable[[CellResult], None]
+    spent: Callable[[int, float], None]
+    """Tokens and dollars of a turn: uncached input and output; 0 without a price."""
 
 
 class Executor(Protocol):
-    """Where cells run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
+    """Where blocks run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
 
     async def run(
-        self, cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress
+        self,
+        blocks: Sequence[Sequence[Cell]],
+        prepared: PreparedRun,
+        store: RunStore,
+        progress: Progress,
     ) -> None:
-        """Every cell once, in the plan's order. Cancelled, it records the cells under way so."""
+        """Every cell once, a block's one after another and on one machine, all in the order given.
+
+        Cancelled, it records the cells under way so.
+        """
         ...
 
 
@@ -360,5 +387,5 @@ class ExecutorFactory(Protocol):
     """What `EXECUTORS` holds."""
 
     def __call__(self, *, jobs: int) -> Executor:
-        """`jobs`: cells at a time."""
+        """`jobs`: blocks at a time."""
         ...

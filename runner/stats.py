@@ -6,6 +6,7 @@ them otherwise.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +158,54 @@ def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
     if criterion is None or step is None or scenario is None:
         return None
     return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
+
+
+def all_pass(trials: int, passed: int, k: int) -> float:
+    """pass^k: the chance that k of k trials pass, C(passed, k) / C(trials, k).
+
+    Unbiased, as (passed / trials)^k is not. Source: Yao et al. 2024, arXiv:2406.12045. Raises
+    ValueError unless 1 ≤ k ≤ trials.
+    """
+    _check_k(trials, k)
+    return math.comb(passed, k) / math.comb(trials, k)
+
+
+def any_passes(trials: int, passed: int, k: int) -> float:
+    """pass@k: the chance that one of k trials passes, 1 - C(trials - passed, k) / C(trials, k).
+
+    Source: Chen et al. 2021, arXiv:2107.03374. Raises as `all_pass`.
+    """
+    _check_k(trials, k)
+    return 1 - math.comb(trials - passed, k) / math.comb(trials, k)
+
+
+def _check_k(trials: int, k: int) -> None:
+    if not 1 <= k <= trials:
+        raise ValueError(f"{trials} trials say nothing of {k} of them")
+
+
+def alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Krippendorff's alpha for interval data: 1 is perfect agreement, 0 is chance.
+
+    `units`: the ratings that each thing got; one with a single rating says nothing and is left out.
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. None if nothing was rated
+    twice, or if all ratings are the same: without any spread there is nothing to agree on.
+    """
+    rated = [ratings for ratings in map(_finite, units) if len(ratings) > 1]
+    every = list(itertools.chain.from_iterable(rated))
+    # Compared, not subtracted: the mean of equal figures can lie beside them by a rounding.
+    if len(set(every)) < 2:
+        return None
+    expected = _squared_differences(every) / (len(every) - 1)
+    shares = [_squared_differences(ratings) / (len(ratings) - 1) for ratings in rated]
+    return 1 - math.fsum(shares) / expected
+
+
+def _squared_differences(figures: Sequence[float]) -> float:
+    """Over all ordered pairs: Σ (a - b)²."""
+    centre = mean(figures)
+    squares = [(figure - centre) ** 2 for figure in figures]
+    return 2 * len(figures) * math.fsum(squares)
 
 
 def smallest_difference(sd: float, scenarios: int) -> float | None:

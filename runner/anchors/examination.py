@@ -9,7 +9,7 @@ from pathlib import Path
 from runner.anchors import agreement, material, verdicts
 from runner.anchors.material import Anchor
 from runner.catalog import load_catalog
-from runner.protocols import Judge
+from runner.protocols import Judge, Sources
 from runner.records import AnchorScore, AnchorsLock, Correlation, GateVerdict, Verdict
 
 MIN_RHO = 0.85
@@ -28,7 +28,9 @@ class Examined:
     verdict: GateVerdict
 
 
-def examine(root: Path, judge: Judge, lock: AnchorsLock | None) -> Examined:
+def examine(
+    root: Path, judge: Judge, lock: AnchorsLock | None, sources: Sources | None = None
+) -> Examined:
     """Judge every anchor under the rubrics as they are.
 
     `lock` gives the gold's weights and the verdicts to believe; None takes the rubrics' weights and
@@ -42,7 +44,7 @@ def examine(root: Path, judge: Judge, lock: AnchorsLock | None) -> Examined:
         generation = lock.generation
         if judge.name in lock.judges:
             accepted = lock.judges[judge.name].verdicts
-    anchors = material.load_anchors(load_catalog(root), gold_weights)
+    anchors = material.load_anchors(load_catalog(root), gold_weights, sources)
     judged = verdicts.verdicts_of(root, judge, anchors, accepted)
     verdict = _gate_verdict(judge, anchors, judged, generation)
     return Examined(anchors=tuple(anchors), judged=tuple(judged), verdict=verdict)

@@ -38,7 +38,7 @@ from runner.errors import (
     NoVerdict,
 )
 from runner.proofs import REFERENCE_FLOOR, answer_steps
-from runner.protocols import Judge
+from runner.protocols import Judge, Sources
 from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock
 
 MIN_REFERENCE_CRITERION = 0.5
@@ -56,12 +56,18 @@ REGRADE = (
 # --- verify ---------------------------------------------------------------------------------
 
 
-def verify(root: Path, judge: Judge, *, scenarios: Collection[str] | None = None) -> GateVerdict:
+def verify(
+    root: Path,
+    judge: Judge,
+    *,
+    scenarios: Collection[str] | None = None,
+    sources: Sources | None = None,
+) -> GateVerdict:
     """The gate's verdict; its `refusal` says why the gate is closed if the anchors disagree.
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
-    checked. Raises AnchorsDrifted with every drift, NoVerdict if a verdict is missing and the judge
-    is out of reach.
+    checked. `sources`: for a judge that reads the cited lines. Raises AnchorsDrifted with every
+    drift, NoVerdict if a verdict is missing and the judge is out of reach.
     """
     lock = chain.read_chain(root)[-1]
     drifts = file_drifts(root, lock, scenarios)
@@ -78,7 +84,7 @@ def verify(root: Path, judge: Judge, *, scenarios: Collection[str] | None = None
                 "has it judge the anchors"
             ),
         )
-    examined = examine(root, judge, lock)
+    examined = examine(root, judge, lock, sources)
     return examined.verdict.model_copy(update={"unlocked": unlocked(root, lock)})
 
 
@@ -150,7 +156,7 @@ class Proposal:
     """Why `accept` would refuse, the first of them as its exit code; empty if it would not."""
 
 
-def propose(root: Path, judge: Judge) -> Proposal:
+def propose(root: Path, judge: Judge, *, sources: Sources | None = None) -> Proposal:
     """What `accept` would do, and which transcripts would move. Changes nothing.
 
     Raises AnchorsDrifted if the chain itself is broken, CatalogError if a file cannot be read,
@@ -158,14 +164,14 @@ def propose(root: Path, judge: Judge) -> Proposal:
     """
     lock = _in_force(root)
     changes = changes_since(root, lock, judge)
-    verdict = examine(root, judge, lock).verdict
+    verdict = examine(root, judge, lock, sources).verdict
     rho_before: float | None = None
     moves: Sequence[Move] = ()
     if lock and judge.name in lock.judges:
         before = lock.judges[judge.name]
         rho_before = before.rho
         moves = _moves(before.scores, verdict.scores)
-    refusals = _refusals(root, judge, changes, verdict, everything=lock is None)
+    refusals = _refusals(root, judge, changes, verdict, sources, everything=lock is None)
     return Proposal(
         changes=changes.every,
         rho_before=rho_before,
@@ -207,7 +213,9 @@ def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
 # --- accept ---------------------------------------------------------------------------------
 
 
-def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
+def accept(
+    root: Path, judge: Judge, *, reason: str, date: str, sources: Sources | None = None
+) -> Examined:
     """Write the next generation with rubrics, references, judge and scoring as they are.
 
     It is the first if there is no lock. Raises AnchorsDrifted if gold, transcripts or a held-out
@@ -225,8 +233,9 @@ def accept(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
         )
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
-    examined = examine(root, judge, lock)
-    for refusal in _refusals(root, judge, changes, examined.verdict, everything=lock is None):
+    examined = examine(root, judge, lock, sources)
+    refusals = _refusals(root, judge, changes, examined.verdict, sources, everything=lock is None)
+    for refusal in refusals:
         raise refusal
     if lock is None:
         new = _first_lock(root, reason=reason, date=date)
@@ -276,8 +285,14 @@ def _other_judges(lock: AnchorsLock, judge: Judge, changes: Changes) -> dict[str
     return {name: other for name, other in lock.judges.items() if name != judge.name}
 
 
-def _refusals(
-    root: Path, judge: Judge, changes: Changes, verdict: GateVerdict, *, everything: bool
+def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its name
+    root: Path,
+    judge: Judge,
+    changes: Changes,
+    verdict: GateVerdict,
+    sources: Sources | None,
+    *,
+    everything: bool,
 ) -> Iterator[GateError]:
     """Why `accept` would not write.
 
@@ -295,7 +310,7 @@ def _refusals(
     if not everything:
         names &= {id_of(drift.where) for drift in changes.every}
     for name in sorted(names):
-        shortfalls = list(_shortfalls(catalog.scenarios[name], judge))
+        shortfalls = list(_shortfalls(catalog.scenarios[name], judge, sources))
         if shortfalls:
             what = "its reference answer no longer earns what a right answer earns: "
             yield AnchorsDisagree(
@@ -308,11 +323,12 @@ def _refusals(
             )
 
 
-def _shortfalls(loaded: LoadedScenario, judge: Judge) -> Iterator[str]:
+def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -> Iterator[str]:
     """What the reference answer does not earn."""
     # Most scenarios have no anchors: this alone vouches for their rubrics.
     steps = answer_steps(loaded.scenario, loaded.reference)
-    verdict = judge.judge(loaded.rubric, steps, material.must_find(loaded.scenario))
+    source = sources(loaded.scenario.id) if sources else None
+    verdict = judge.judge(loaded.rubric, steps, material.must_find(loaded.scenario), source)
     if verdict.quality < REFERENCE_FLOOR - ROUNDING:
         yield f"quality {verdict.quality:.2f}, below {REFERENCE_FLOOR}"
     for step in verdict.steps:
@@ -327,7 +343,9 @@ def _shortfalls(loaded: LoadedScenario, judge: Judge) -> Iterator[str]:
 # --- regrade --------------------------------------------------------------------------------
 
 
-def regrade(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
+def regrade(
+    root: Path, judge: Judge, *, reason: str, date: str, sources: Sources | None = None
+) -> Examined:
     """Write a generation with gold, transcripts and held-out scenarios as they are: a new chain.
 
     It is written even if rho falls below the gate's, which then stays closed until a rubric is
@@ -350,7 +368,8 @@ def regrade(root: Path, judge: Judge, *, reason: str, date: str) -> Examined:
         )
     new = _regraded_lock(root, lock, reason=reason, date=date)
     # Stored verdicts still count: only the gold is weighed anew, with today's rubrics.
-    examined = examine(root, judge, lock.model_copy(update={"gold_weights": new.gold_weights}))
+    weighed_anew = lock.model_copy(update={"gold_weights": new.gold_weights})
+    examined = examine(root, judge, weighed_anew, sources)
     overall = examined.verdict.transcripts
     if overall.rho is None or overall.n < MIN_TRANSCRIPTS:
         require(examined.verdict)

@@ -10,6 +10,7 @@ from pathlib import Path
 from runner.anchors.frozen import MAX_FILE_BYTES
 from runner.catalog import HELD_OUT, Catalog, LoadedScenario
 from runner.errors import CatalogError, Problem
+from runner.protocols import Source, Sources
 from runner.records import (
     AnswerStep,
     GoldScores,
@@ -42,6 +43,7 @@ class Anchor:
     must_find: tuple[tuple[MustCite, ...], ...]
     gold_steps: tuple[float, ...]
     """In the scenario's order."""
+    source: Source | None = None
 
     @property
     def name(self) -> str:
@@ -83,7 +85,11 @@ def held_out(catalog: Catalog) -> list[LoadedScenario]:
 # --- anchors --------------------------------------------------------------------------------
 
 
-def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -> list[Anchor]:
+def load_anchors(
+    catalog: Catalog,
+    gold_weights: Mapping[str, Weights] | None,
+    sources: Sources | None = None,
+) -> list[Anchor]:
     """Every anchor, sorted. Raises CatalogError with every problem of every gold file.
 
     `gold_weights`: as the lock holds them. None takes today's rubrics', which only new grades may:
@@ -96,7 +102,7 @@ def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -
         if gold_weights is not None:
             weights = gold_weights.get(loaded.scenario.id, {})
         try:
-            anchors += _anchors_of(loaded, weights)
+            anchors += _anchors_of(loaded, weights, sources)
         except CatalogError as error:
             problems += error.problems
     if problems:
@@ -107,16 +113,20 @@ def load_anchors(catalog: Catalog, gold_weights: Mapping[str, Weights] | None) -
     return anchors
 
 
-def _anchors_of(loaded: LoadedScenario, weights: Weights) -> Iterator[Anchor]:
+def _anchors_of(
+    loaded: LoadedScenario, weights: Weights, sources: Sources | None
+) -> Iterator[Anchor]:
     where = f"scenarios/{HELD_OUT}/{loaded.scenario.id}/{GOLD}"
     gold = read_gold(loaded.folder / GOLD, where)
     if messages := list(_misfits(gold, loaded, weights)):
         raise CatalogError([Problem(where=where, message=message) for message in messages])
     for graded in sorted(gold.transcripts, key=lambda graded: graded.transcript):
-        yield _anchor(loaded, graded, weights)
+        yield _anchor(loaded, graded, weights, sources)
 
 
-def _anchor(loaded: LoadedScenario, graded: GoldTranscript, weights: Weights) -> Anchor:
+def _anchor(
+    loaded: LoadedScenario, graded: GoldTranscript, weights: Weights, sources: Sources | None
+) -> Anchor:
     events = iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript)
     answer, _, _ = split(events, loaded.scenario)
     return Anchor(
@@ -126,6 +136,7 @@ def _anchor(loaded: LoadedScenario, graded: GoldTranscript, weights: Weights) ->
         answer=answer.steps,
         must_find=must_find(loaded.scenario),
         gold_steps=gold_steps(graded, weights),
+        source=sources(loaded.scenario.id) if sources else None,
     )
 
 

@@ -109,7 +109,8 @@ def _edited(anchor: Anchor, entry: _Entry) -> Iterator[Drift]:
 def _verdict(judge: Judge, anchor: Anchor, entry: _Entry) -> Verdict:
     if entry.accepted is not None and entry.path.is_file() and not judge.deterministic:
         return _checked(_stored(entry), judge, anchor)
-    verdict = _checked(judge.judge(anchor.rubric, anchor.answer, anchor.must_find), judge, anchor)
+    found = judge.judge(anchor.rubric, anchor.answer, anchor.must_find, anchor.source)
+    verdict = _checked(found, judge, anchor)
     if judge.deterministic and entry.accepted is not None:
         _refuse_another(verdict, judge, anchor, entry.accepted)
     return verdict

@@ -42,6 +42,7 @@ from runner.judges.places import Place
 from runner.judges.reading import FactKey, Passage, Reading, facts_of
 from runner.judges.terms import FactHits
 from runner.judges.units import Unit
+from runner.protocols import Source
 from runner.records import (
     AnswerStep,
     Criterion,
@@ -63,6 +64,8 @@ NO_PART_IN_VERDICTS = (
     # What records read is digested with the inputs of each verdict. A new field of a cell's record
     # must not ask for every anchor to be accepted again.
     "runner.records",
+    # Shapes alone.
+    "runner.protocols",
     "runner.code_identity",
     "runner.errors",
     # Reads commits: a judge has none.
@@ -89,7 +92,11 @@ class Checklist:
         self.identity = _identity()
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,  # noqa: ARG002 - it knows the facts by their words
     ) -> Verdict:
         """`answer` and `must_find`: one per step of the scenario, in its order.
 

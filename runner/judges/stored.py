@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from runner.anchors.verdicts import adds_up
 from runner.errors import NoVerdict
 from runner.judges.inputs import verdict_inputs
-from runner.protocols import Judge
+from runner.protocols import Judge, Source
 from runner.records import AnswerStep, MustCite, Rubric, Verdict
 
 
@@ -21,7 +21,11 @@ class Stored:
         self._verdict = verdict
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,  # noqa: ARG002 - it has read it before
     ) -> Verdict:
         """Raises NoVerdict if there is none, or it was given on something else."""
         verdict = self._verdict

@@ -37,6 +37,52 @@ class StepVerdict(Record):
     criteria: dict[str, CriterionVerdict]
 
 
+FactStatus = Literal["stated", "partial", "absent", "contradicted"]
+Placing = Literal["right", "wrong_line", "wrong_file", "none"]
+"""What the answer cites for a fact. `none`: no place, or the fact asks for none."""
+Credit = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
+
+
+class FactVerdict(Record):
+    """What an answer says of one fact of the rubric."""
+
+    step: str
+    criterion: str
+    says: str
+    """The fact, as the rubric has it."""
+    verdict: FactStatus
+    quote: str = ""
+    """Of the answer: where it says or contradicts the fact; empty if it is absent."""
+    place: Placing = "none"
+    credit: Credit
+    """Of one: what it earned of its weight, or took."""
+    reason: str = ""
+    """Why it earned no more; empty if it earned all."""
+
+
+class FalseClaim(Record):
+    """Something an answer says that the source it was judged by contradicts."""
+
+    step: str
+    criterion: str
+    """That it is charged to."""
+    quote: str
+    """Of the answer."""
+    path: str
+    line: Annotated[int, Field(ge=1)]
+    """Of the source that contradicts it."""
+    credit: Credit
+
+
+class Rating(Record):
+    """One of several readings that a verdict is made of: a judge of a panel, or a duplicate."""
+
+    judge: str
+    duplicate: Annotated[int, Field(ge=1)]
+    quality: Unit
+    steps: tuple[StepVerdict, ...]
+
+
 class Verdict(Record):
     """What a judge says of one answer. `quality` is the mean of the steps."""
 
@@ -47,6 +93,11 @@ class Verdict(Record):
     """Rubric, prompts, answer and must-find set."""
     quality: Unit
     steps: tuple[StepVerdict, ...]
+    facts: tuple[FactVerdict, ...] = ()
+    """In the rubric's order; empty if the judge does not say."""
+    false_claims: tuple[FalseClaim, ...] = ()
+    ratings: tuple[Rating, ...] = ()
+    """What it was made of; empty if it is one reading of one judge."""
 
 
 class Fairness(Record):

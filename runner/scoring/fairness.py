@@ -24,6 +24,7 @@ from runner.errors import NoVerdict
 from runner.grounding.pointing import spray_share
 from runner.grounding.verify import cited_files, ground
 from runner.grounding.verify import must_cite_recall as recalled
+from runner.judges.sources import CommitLines
 from runner.protocols import Files, Judge
 from runner.records import (
     Answer,
@@ -171,7 +172,7 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         citations=tuple(_citations(text, files, cache_dir) for text in texts),
         grounding=whole.summary,
         files_cited=cited_files(whole),
-        verdict=_judged(judge, scenario, rubric, answer),
+        verdict=_judged(judge, scenario, rubric, answer, files),
     )
     parts = {name: part.score(evidence) for name, part in FAIRNESS.items()}
     return Fairness(
@@ -193,12 +194,13 @@ def _citations(text: str, files: Files, cache_dir: Path | None) -> tuple[Citatio
 
 
 def _judged(
-    judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Answer
+    judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Answer, files: Files
 ) -> Verdict | Unscored:
     if judge is None:
         return Unscored(reason="not judged yet")
     try:
-        return judge.judge(rubric, answer.steps, [step.must_cite for step in scenario.steps])
+        must_find = [step.must_cite for step in scenario.steps]
+        return judge.judge(rubric, answer.steps, must_find, CommitLines(lambda: files))
     except NoVerdict as error:
         # Raised on, a judge out of reach would cost the cell its other scores as well.
         return Unscored(reason=f"no verdict: {error.what}")

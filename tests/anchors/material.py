@@ -14,6 +14,7 @@ from runner.anchors.examination import Examined
 from runner.errors import NoVerdict
 from runner.judges.checklist import Checklist
 from runner.judges.inputs import verdict_inputs
+from runner.protocols import Source
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -110,6 +111,7 @@ def _graded(name: str, scores: Grades) -> dict[str, Any]:
         "transcript": name,
         "graded_by": "a reader",
         "graded_at": DATE,
+        "how": "by hand",
         "steps": _grades(scores),
     }
 
@@ -219,7 +221,11 @@ class Judging:
         self.deterministic = deterministic
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         steps = []
         for asked, answered in zip(rubric.steps, answer, strict=True):
@@ -256,7 +262,11 @@ class FarAway:
         """How often it was: the gate must not pay for what is stored."""
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         if not self.reachable:
             raise NoVerdict("no API key")

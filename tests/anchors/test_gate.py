@@ -21,6 +21,7 @@ from runner.errors import (
     NoVerdict,
 )
 from runner.judges.checklist import Checklist
+from runner.protocols import Source
 from runner.records import (
     AnchorsLock,
     AnswerStep,
@@ -52,9 +53,9 @@ def tree(tmp_path: Path) -> Tree:
     return locked(tmp_path)
 
 
-def drifts(tree: Tree, **more: list[str]) -> tuple[Drift, ...]:
+def drifts(tree: Tree, scenarios: list[str] | None = None) -> tuple[Drift, ...]:
     with pytest.raises(AnchorsDrifted) as caught:
-        gate.verify(tree.root, Checklist(), **more)
+        gate.verify(tree.root, Checklist(), scenarios=scenarios)
     return caught.value.drifts
 
 
@@ -205,8 +206,9 @@ def test_a_judge_whose_sums_do_not_hold_is_not_believed(tree: Tree) -> None:
             rubric: Rubric,
             answer: Sequence[AnswerStep],
             must_find: Sequence[Sequence[MustCite]],
+            source: Source | None = None,
         ) -> Verdict:
-            verdict = super().judge(rubric, answer, must_find)
+            verdict = super().judge(rubric, answer, must_find, source)
             return verdict.model_copy(update={"quality": 1.0})
 
     with pytest.raises(NoVerdict, match="do not follow from its criteria"):

@@ -7,6 +7,7 @@ import pytest
 from runner.errors import NoVerdict
 from runner.grounding.verify import ground
 from runner.judges.checklist import Checklist
+from runner.protocols import Source
 from runner.records import (
     Answer,
     AnswerStep,
@@ -176,7 +177,11 @@ class Unreachable:
     deterministic = False
 
     def judge(
-        self, rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
     ) -> Verdict:
         raise NoVerdict("no API key")
 
