@@ -26,7 +26,7 @@ from tests.helpers import converse_here, scenario
 CASSETTE = Path(__file__).parent / "cassettes" / "qwen2.5-coder-1.5b.jsonl"
 RECORDED = read_transcript(CASSETTE)
 (QUESTION,) = [event.text for event in RECORDED if isinstance(event, Prompt)]
-SECONDS = {"wall_sec", "waited_sec", "backoff_sec"}
+SECONDS = {"wall_sec", "waited_sec", "backoff_sec", "queued_sec"}
 
 
 def played(events: Sequence[Event]) -> list[dict[str, Any]]:
