@@ -63,6 +63,7 @@ from runner.report.view import (
     verdicts,
     view_of,
 )
+from runner.stats import MIN_SCENARIOS
 from runner.store import LoadedCell, LoadedRun
 
 FAILED_SHOWN = 10
@@ -75,6 +76,7 @@ IMPORTED = (
     "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
     "their seconds; scores are made here from its transcripts, and rank nobody."
 )
+FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -138,6 +140,8 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
     if any(map(is_import, view.models)):
         yield IMPORTED
+    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
+        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
         yield UNGATED
     if run.contradictions:
