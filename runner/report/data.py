@@ -10,7 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.models import MODELS
-from runner.records import Citation, Gate, OutcomeKind, Price, Scenario, Scored, ServerSpec, Verdict
+from runner.records import (
+    Citation,
+    Gate,
+    OutcomeKind,
+    Price,
+    Scenario,
+    Scored,
+    ServerSpec,
+    Standing,
+    Verdict,
+)
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
 from runner.report.costs import costs
@@ -80,14 +90,18 @@ def build_report(
     there now.
     """
     view = view_of(run)
-    compared = Comparisons(view=view)
+    # A run that began without a gate has no judge that anybody vouches for.
+    shown = None if run.plan.ungated else gate
+    standing: Standing = shown.standing if shown else "screens"
+    compared = Comparisons(view=view, standing=standing)
     prices = run.plan.prices.models if run.plan.prices else {}
     report = Report(
-        notices=tuple(_notices(view, run)),
+        notices=(*_notices(view, run), *_screening(standing, shown)),
         ungated=run.plan.ungated,
-        gate=None if run.plan.ungated else gate,
+        gate=shown,
+        standing=standing,
         language_model=view.models == view.language_models,
-        question=_question([server for server in view.servers if server != SHELL]),
+        question=_question([server for server in view.servers if server != SHELL], standing),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
@@ -127,11 +141,23 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
         yield CONTRADICTED.format(count=len(run.contradictions))
 
 
-def _question(servers: Sequence[str]) -> str:
+def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
+    if standing == "ranks":
+        return
+    if gate is None:
+        why = "no gate vouches for its judge"
+    else:
+        why = f"the judge {gate.judge} screens (requirements not met: {len(gate.unmet)})"
+    yield f"SCREENING: {why}. Figures say where to look closer; no arm is ranked."
+
+
+def _question(servers: Sequence[str], standing: Standing) -> str:
     if not servers:
         return "How well does the agent answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
+    if standing == "screens":
+        return f"What does the agent answer with {listed} attached, and what does it cost?"
     return (
         f"Does attaching {listed} make the agent's answers better than a shell alone does, "
         "or does it only burn tokens?"
