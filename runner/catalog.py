@@ -41,10 +41,10 @@ from runner.server_spec import problems as launch_problems
 SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
 HELD_OUT = "held-out"
-TURNED = "turned.yaml"
 IMPORTED = "imported"
 APART = frozenset({HELD_OUT, IMPORTED})
 """Suites that no run takes unasked."""
+TURNED = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
 _ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes"})
@@ -320,12 +320,12 @@ def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterat
     if scenario.unreviewed:
         return
     for step in rubric.steps:
-        for name in unanswerable(step):
+        for name in _without_facts(step):
             where = f"{_where(folder / 'rubric.yaml')} {step.name}.{name}.facts"
             yield Problem(where=where, message="is empty: no answer could meet it")
 
 
-def unanswerable(step: RubricStep) -> list[str]:
+def _without_facts(step: RubricStep) -> list[str]:
     """Criteria without a fact."""
     return [name for name, criterion in step.criteria.items() if not criterion.facts]
 

@@ -10,7 +10,10 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
 
+from runner.code_identity import code_digest, module_files
 from runner.errors import FairtrialError
 from runner.importers.claude_code import Line, Reader, is_claude_code, json_objects, roots_of
 from runner.records import (
@@ -64,34 +67,54 @@ class Session:
 
 def read_session(recording: Recording, scenario: Scenario) -> Session:
     """Raises FairtrialError if it is no transcript of Claude Code, or not of this arm."""
-    lines, unreadable = _lines(recording)
-    facts = _Facts(lines=tuple(lines))
+    facts = _facts(recording)
     _require_arm(recording, facts)
-    reader = Reader()
-    events = list(_read(reader, facts.lines))
-    arm = _Arm(mounted=recording.mounted if recording.server != SHELL else "")
-    placed = _Placed(events=tuple(map(arm.event, events)), scenario=scenario)
-    shown = _Relative(roots=roots_of(facts.lines))
-    final = tuple(map(shown.event, placed.over_steps()))
-    degraded = [*reader.remarks(), *placed.remarks(), *facts.remarks(recording), *arm.remarks()]
-    if unreadable:
-        degraded.append(f"{unreadable} lines were no JSON objects and were passed over")
-    notes = [Note(text=text) for text in [*degraded, *shown.remarks()]]
+    events, degraded, notes = _events(recording, facts, scenario)
+    said = [Note(text=text) for text in (*degraded, *notes)]
     return Session(
-        events=(*final, *notes),
+        events=(*events, *said),
         outcome=facts.outcome(recording),
         imported=Imported(
             harness=HARNESS,
             harness_version=facts.said("claude_code_version", "version"),
             model=facts.model,
             permissions=facts.said("permissionMode"),
-            prompts=digest_of(placed.prompts) if placed.prompts else None,
+            prompts=_prompts_digest(events),
             file=recording.file,
             source=source_digest(recording.data),
             usd=facts.usd,
-            degraded=tuple(degraded),
+            importer=importer_digest(),
+            degraded=degraded,
         ),
     )
+
+
+Texts = tuple[str, ...]
+
+
+def _events(
+    recording: Recording, facts: _Facts, scenario: Scenario
+) -> tuple[tuple[Event, ...], Texts, Texts]:
+    """The events; what is lost or otherwise than it was; and what was only written otherwise."""
+    reader, arm = Reader(), _arm(recording)
+    shown = _Relative(roots=roots_of(facts.lines))
+    events = map(shown.event, map(arm.event, _read(reader, facts.lines)))
+    placed = _Placed(events=tuple(events), scenario=scenario)
+    over_steps = tuple(placed.over_steps())
+    remarks = (reader.remarks(), placed.remarks(), facts.remarks(recording), arm.remarks())
+    return over_steps, tuple(chain.from_iterable(remarks)), tuple(shown.remarks())
+
+
+def _prompts_digest(events: Iterable[Event]) -> str | None:
+    prompts = [event.text for event in events if isinstance(event, Prompt)]
+    if not prompts:
+        return None
+    return digest_of(prompts)
+
+
+@cache
+def importer_digest() -> str:
+    return code_digest(module_files("runner.importers", "cells", "claude_code"))
 
 
 def source_digest(data: bytes) -> str:
@@ -111,20 +134,24 @@ def is_imported(cell: Cell) -> bool:
 # --- the file -------------------------------------------------------------------------------
 
 
-def _lines(recording: Recording) -> tuple[list[Line], int]:
-    """Its objects, and how many lines hold none."""
+def _facts(recording: Recording) -> _Facts:
     hint = "record one with `claude -p … --output-format stream-json --verbose`"
     if not recording.data.strip():
         raise FairtrialError("the file is empty", where=recording.file, hint=hint)
     if b"\0" in recording.data:
         raise FairtrialError("a binary file, not a transcript", where=recording.file, hint=hint)
     text = recording.data.decode("utf-8-sig", "replace")
-    lines = list(json_objects(text))
+    lines = tuple(json_objects(text))
     if not lines or not is_claude_code(lines[0]):
         raise FairtrialError("not a transcript of Claude Code", where=recording.file, hint=hint)
-    written = sum(bool(line.strip()) for line in text.split("\n"))
-    is_array = text.lstrip().startswith("[")
-    return lines, 0 if is_array else written - len(lines)
+    return _Facts(lines=lines, unreadable=_unreadable(text, len(lines)))
+
+
+def _unreadable(text: str, read: int) -> int:
+    """Lines that hold no object; an array has objects, not lines."""
+    if text.lstrip().startswith("["):
+        return 0
+    return sum(bool(line.strip()) for line in text.split("\n")) - read
 
 
 def _read(reader: Reader, lines: Iterable[Line]) -> Iterator[Event]:
@@ -139,6 +166,8 @@ def _read(reader: Reader, lines: Iterable[Line]) -> Iterator[Event]:
 @dataclass(frozen=True, kw_only=True)
 class _Facts:
     lines: tuple[Line, ...]
+    unreadable: int
+    """Lines of the file that are none."""
 
     def said(self, *keys: str) -> str:
         """The first text under one of the keys; empty if there is none."""
@@ -164,12 +193,17 @@ class _Facts:
     @property
     def result(self) -> Line | None:
         """The last one."""
-        results = [line for line in self.lines if line.get("type") == "result"]
-        return results[-1] if results else None
+        return self._last("result")
+
+    def _last(self, kind: str) -> Line | None:
+        for line in reversed(self.lines):
+            if line.get("type") == kind:
+                return line
+        return None
 
     @property
     def usd(self) -> float | None:
-        cost = self.result.get("total_cost_usd") if self.result else None
+        cost = (self.result or {}).get("total_cost_usd")
         if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < 1e9:
             return None
         return float(cost)
@@ -190,6 +224,8 @@ class _Facts:
             yield f"other MCP servers were mounted too: {', '.join(others)}"
         if self.result is not None and not self.result.get("duration_ms"):
             yield "it does not say how long it took"
+        if self.unreadable:
+            yield f"{self.unreadable} lines were no JSON objects and were passed over"
 
     def outcome(self, recording: Recording) -> Outcome:
         status = (self.mounted or {}).get(recording.mounted, "")
@@ -201,8 +237,7 @@ class _Facts:
         return _outcome_of(self.result)
 
     def _without_result(self) -> Outcome:
-        spoken = [line.get("message") for line in self.lines if line.get("type") == "assistant"]
-        last = spoken[-1] if spoken else None
+        last = (self._last("assistant") or {}).get("message")
         if isinstance(last, dict) and last.get("stop_reason") == "end_turn":
             return Outcome(kind="answered", reason="its last turn ended; the file has no result")
         reason = "the file ends without a result: nobody knows what it would still have said"
@@ -263,6 +298,12 @@ class _Arm:
     def remarks(self) -> Iterator[str]:
         if self.foreign:
             yield f"{len(self.foreign)} calls were of other MCP servers, and count as the shell's"
+
+
+def _arm(recording: Recording) -> _Arm:
+    if recording.server == SHELL:
+        return _Arm(mounted="")
+    return _Arm(mounted=recording.mounted)
 
 
 def _as_mounted(name: str) -> str:

@@ -381,7 +381,8 @@ class Reader:
         """What a result counts and its messages do not: they tell how a turn's output began."""
         if isinstance(usage, dict) and usage:
             missing, even = self._tokens.missing(self._usage(usage))
-            self.counts.update([] if even else [_UNEVEN])
+            if not even:
+                self.counts[_UNEVEN] += 1
             self._tokens.settle(missing)
             if any(missing.values()):
                 place = {"step": self.step, "turn": max(0, self.turn)}
@@ -436,7 +437,9 @@ def _same_input(counted: Counter[str], said: Usage) -> bool:
 def _seconds(line: Line) -> float | None:
     """A result's own duration: model, tools and waits together."""
     duration_ms = _count(line, "duration_ms")
-    return duration_ms / 1000 if duration_ms else None
+    if not duration_ms:
+        return None
+    return duration_ms / 1000
 
 
 def _can_be_held(value: object) -> bool:
@@ -458,7 +461,9 @@ def _can_be_held(value: object) -> bool:
 def _inside(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return value.values()
-    return value if isinstance(value, list) else ()
+    if isinstance(value, list):
+        return value
+    return ()
 
 
 def _is_reminder(line: Line) -> bool:

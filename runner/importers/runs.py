@@ -24,6 +24,7 @@ from runner.importers.cells import (
     SHELL,
     Recording,
     Session,
+    importer_digest,
     is_imported,
     model_name,
     read_session,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from runner.checkout import Checkout
 
 SOURCE = "source"
-_GONE = "nothing"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +57,20 @@ def arrivals(files: Sequence[str], server: str, mounted: str) -> list[Arrival]:
         # `a=b.json` may be a file's name.
         if not own or Path(written).exists():
             own, path = server, written
-        if not _is_name(own):
-            raise FairtrialError(
-                f"no server can be called {own!r}" if own else "whose transcript is it?",
-                where=written,
-                hint="name the arm with --server X or write X=FILE; `shell` is the baseline",
-            )
+        _require_name(own, written)
         found.append(Arrival(path=Path(path), server=own, mounted=mounted or own))
     return found
 
 
-def _is_name(text: str) -> bool:
+def _require_name(server: str, written: str) -> None:
+    hint = "name the arm with --server X or write X=FILE; `shell` is the baseline"
+    if not server:
+        raise FairtrialError("whose transcript is it?", where=written, hint=hint)
     try:
-        TypeAdapter(Name).validate_python(text)
-    except ValidationError:
-        return False
-    return True
+        TypeAdapter(Name).validate_python(server)
+    except ValidationError as error:
+        message = f"no server can be called {server!r}"
+        raise FairtrialError(message, where=written, hint=hint) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +95,18 @@ def import_cells(
     """
     planned = _planned(store)
     _require_believed(store, checkout, planned)
+    made = _made(checkout, scenario, arrivals, planned)
+    plan = _write_plan(store, [*planned, *(one.cell for one in made)], ungated=ungated)
+    _stamp(store, planned, plan)
+    for one in made:
+        _write(store, one, plan)
+    return plan
+
+
+def _made(
+    checkout: Checkout, scenario: str, arrivals: Sequence[Arrival], planned: Sequence[Cell]
+) -> list[_Made]:
+    """Every file read before any is written: one that is refused must leave no half of a run."""
     asked = checkout.scenario(scenario)
     inputs = {
         "imported": HARNESS,
@@ -113,11 +123,7 @@ def import_cells(
         session = _session(data, arrival, asked.scenario)
         cell = _cell(session, arrival, scenario, inputs, taken)
         made.append(_Made(cell=cell, data=data, session=session))
-    plan = _write_plan(store, [*planned, *(one.cell for one in made)], ungated=ungated)
-    _stamp(store, planned, plan)
-    for one in made:
-        _write(store, one, plan)
-    return plan
+    return made
 
 
 def _planned(store: RunStore) -> tuple[Cell, ...]:
@@ -257,7 +263,7 @@ def _stamp(store: RunStore, cells: Iterable[Cell], plan: Plan) -> None:
         fields = {**dict(attempt.result), "plan": plan.digest, "ungated": plan.ungated}
         fields.pop("digest")
         result = CellResult(**fields)
-        recorded = RecordedResult(**dict(result), digest=digest_of(result))
+        recorded = RecordedResult(**dict(result), digest=result.digest_found)
         write_record(attempt.path / "result.json", recorded)
 
 
@@ -273,15 +279,25 @@ def _differing(
     cell: Cell, attempt: EndedAttempt, scenario: Scenario
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     result = attempt.result
-    imported = "imported" if result.imported else "measured here"
-    yield "imported", (imported, "imported" if is_imported(cell) else "measured here")
+    yield "imported", (_kind(result.imported is not None), _kind(is_imported(cell)))
     if result.imported is None or not is_imported(cell):
         return
-    yield "fingerprint", ("one" if result.fingerprint else _GONE, _GONE)
-    yield "timings", ("some" if result.timings else _GONE, _GONE)
-    yield "peak_memory_mb", (str(result.peak_memory_mb), str(None))
-    yield "state_mb", (str(result.state_mb), str(None))
+    # What only a sandbox of ours could know.
+    for name in ("fingerprint", "timings", "peak_memory_mb", "state_mb"):
+        yield name, (str(getattr(result, name))[:40], str(None))
     yield from _from_source(cell, attempt, scenario)
+
+
+def _kind(imported: bool) -> str:
+    return "imported" if imported else "measured here"
+
+
+def _source(attempt: EndedAttempt) -> bytes:
+    """Empty if it is gone."""
+    path = attempt.path / SOURCE
+    if not path.is_file():
+        return b""
+    return _read(path)
 
 
 def _from_source(
@@ -290,11 +306,12 @@ def _from_source(
     result = attempt.result
     if result.imported is None:
         return
-    path = attempt.path / SOURCE
-    data = _read(path) if path.is_file() else b""
-    found = source_digest(data) if data else _GONE
+    data = _source(attempt)
+    found = source_digest(data)
     yield "cell.inputs.source", (cell.inputs["source"], found)
-    if found != cell.inputs["source"]:
+    yield "imported.importer", (result.imported.importer, importer_digest())
+    if found != cell.inputs["source"] or result.imported.importer != importer_digest():
+        # Read by other code, every field would differ: that the code does says it all.
         return
     file, mounted = result.imported.file, cell.inputs.get("mounted", SHELL)
     recording = Recording(data=data, file=file, server=cell.server, mounted=mounted)

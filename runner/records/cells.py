@@ -13,10 +13,13 @@ from runner.records.base import (
     Record,
     Seconds,
     Sha256,
+    Unit,
     digest_of,
     unless_none,
 )
 
+BlockKey = tuple[str, str, int]
+"""Scenario, model and trial."""
 DEFAULT_AGENT = "tool_calling"
 """Converses by the model's native tool calls."""
 
@@ -44,6 +47,10 @@ class Cell(Record):
     trial: Annotated[int, Field(ge=1)]
     inputs: dict[str, str]
     """Input name -> digest. Of a scenario: prompts, source, budget; of a server: spec and lock."""
+
+    @property
+    def block(self) -> BlockKey:
+        return self.scenario, self.model, self.trial
 
     @property
     def id(self) -> str:
@@ -171,8 +178,26 @@ class Imported(Record):
     """Of the file's bytes, which lie beside the transcript."""
     usd: Annotated[float, Field(ge=0)] | None
     """What the other harness says it cost; None if it says nothing."""
+    importer: Sha256
+    """Of the code that read it: another may read it otherwise."""
     degraded: tuple[str, ...]
     """What could not be carried over, each in words."""
+
+
+class Placement(Record):
+    """When and where an attempt stood in its block."""
+
+    place: Annotated[int, Field(ge=1)]
+    """In the block's order, from 1."""
+    of: Annotated[int, Field(ge=1)]
+    """Cells of the block."""
+    seed: Count
+    """That the order was drawn by."""
+    taken_up_at: str
+    """UTC, ISO 8601: when a runner began with the block. Cells of one block that say otherwise were
+    run later."""
+    machine: str
+    """The engine's own id for itself, digested."""
 
 
 class CellResult(Record):
@@ -201,6 +226,15 @@ class CellResult(Record):
     """Lines of transcript.jsonl."""
     imported: Imported | None = unless_none()
     """None if it was measured here."""
+    block: Placement | None = None
+    """None in runs of a version that drew no order."""
+
+    @property
+    def digest_found(self) -> str:
+        """Of all fields but a recorded digest."""
+        # A field of a later version would make every earlier result look edited.
+        added = _unset(self, "block")
+        return digest_of(self.model_dump(mode="json", exclude={"digest", *added}))
 
 
 class RecordedResult(CellResult):
@@ -209,10 +243,9 @@ class RecordedResult(CellResult):
     digest: Sha256
     """Of all other fields. It shows an accident or a careless edit, and is no signature."""
 
-    @property
-    def digest_found(self) -> str:
-        """What `digest` has to be."""
-        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+
+def _unset(record: Record, *names: str) -> set[str]:
+    return {name for name in names if getattr(record, name) is None}
 
 
 class Spent(Protocol):
@@ -257,8 +290,33 @@ class PriceList(Record):
     """Name of a model, as `--model` takes it with its kind -> price."""
 
 
+class Block(Record):
+    """The cells of one scenario, model and trial: run one after another, on one machine."""
+
+    scenario: Name
+    model: str
+    trial: Annotated[int, Field(ge=1)]
+    order: tuple[Name, ...]
+    """Their servers, first the one that is run first."""
+
+    @property
+    def key(self) -> BlockKey:
+        return self.scenario, self.model, self.trial
+
+
+class Study(Record):
+    """What was fixed before the first cell, so that no result could move it."""
+
+    seed: Count
+    """That the order of each block was drawn by."""
+    pass_at: Unit
+    """The fairness from which on a trial passes."""
+    blocks: tuple[Block, ...]
+    """In the order in which they are taken up."""
+
+
 class Plan(Record):
-    """runs/<run>/plan.json: every cell that was asked for, in the order in which they are run.
+    """runs/<run>/plan.json: every cell that was asked for.
 
     The denominator that a report prints.
     """
@@ -271,11 +329,14 @@ class Plan(Record):
     cells: tuple[Cell, ...]
     prices: PriceList | None = None
     """Of the run's models, by the names they were asked for, as they were when it began."""
+    study: Study | None = None
+    """None in runs of a version that drew no order: their cells are run as they are planned."""
 
     @property
     def digest(self) -> str:
         """Of all but `ungated`, which a run that goes on without its gate turns on."""
-        return digest_of(self.model_dump(mode="json", exclude={"ungated"}))
+        # A field of a later version would make every result of an earlier run another plan's.
+        return digest_of(self.model_dump(mode="json", exclude={"ungated", *_unset(self, "study")}))
 
 
 class Contradiction(Record):

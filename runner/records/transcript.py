@@ -105,6 +105,8 @@ class Usage(Record):
     """The whole model turn, back-off included; None if another harness had it and does not say."""
     backoff_sec: Seconds = 0.0
     """Waits and failed attempts."""
+    queued_sec: Seconds = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     retries: Count = 0
     served_by: str = ""
     """The model that the provider says answered."""
@@ -201,6 +203,8 @@ class Effort(Record):
     agent_sec: Seconds | None
     """None if the transcript does not say."""
     backoff_sec: Seconds
+    queued_sec: Seconds = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     actions: Count
     steps_completed: Count
     steps: Count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,14 @@ from runner import cli
 from runner.audit import Audit
 from runner.checkout import Checkout
 from runner.locks import write_repos_lock
-from runner.records import CellResult, RecordedResult, Scored, digest_of
+from runner.records import CellResult, Imported, RecordedResult, Scored
+from runner.report.data import build_report
 from runner.repository import fetch_source
 from runner.store import LoadedRun, RunStore
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
 from tests.importers.test_claude_code import INIT, result, said
+from tests.report import loaded
+from tests.report.loaded import MODEL, cell, measured
 
 WITH_SERVER = {**INIT, "mcp_servers": [{"name": "good", "status": "connected"}]}
 WORSE = "It is somewhere in `app.py:1`."
@@ -202,6 +205,33 @@ def test_arms_of_another_version_or_model_are_compared_with_nobody(here: Here) -
     assert here.reported()["arms"][1]["delta"]["judgement"] == "not_compared"
 
 
+def test_beside_measured_cells_in_a_plan_made_by_hand_nothing_compares_them() -> None:
+    found = Imported(
+        harness="claude-code",
+        harness_version="2.1",
+        model="m",
+        permissions="",
+        prompts=None,
+        file="t.json",
+        source="a" * 64,
+        usd=None,
+        importer="b" * 64,
+        degraded=(),
+    )
+    theirs = cell("a", "good", model="imported:m")
+    ended = loaded.result(theirs, imported=found, fingerprint=None, timings=None)
+    elsewhere = replace(measured(theirs, 0.9), result=ended)
+    here_measured = [measured(cell("a"), 0.4), measured(cell("a", "good"), 0.5)]
+    report = build_report(loaded.loaded([*here_measured, elsewhere]), {}, {})
+    deltas = {arm.label: (arm.delta.judgement, arm.imported) for arm in report.arms}
+    assert deltas == {
+        f"shell ({MODEL})": ("baseline", False),
+        f"good ({MODEL})": ("too_few", False),
+        "good (imported:m)": ("not_compared", True),
+    }
+    assert report.mark == "IMPORTED · "
+
+
 # --- what is refused ------------------------------------------------------------------------
 
 
@@ -271,7 +301,7 @@ def reseal(attempt: Path, **changes: Any) -> None:
     fields = dict(RecordedResult.model_validate_json(path.read_text()))
     fields.pop("digest")
     forged = CellResult(**{**fields, **changes})
-    record = RecordedResult(**dict(forged), digest=digest_of(forged))
+    record = RecordedResult(**dict(forged), digest=forged.digest_found)
     path.write_text(record.model_dump_json())
 
 
@@ -306,6 +336,12 @@ def memory_that_was_never_measured(attempt: Path) -> None:
     reseal(attempt, peak_memory_mb=12.5)
 
 
+def another_importer(attempt: Path) -> None:
+    found = RecordedResult.model_validate_json((attempt / "result.json").read_text())
+    assert found.imported is not None
+    reseal(attempt, imported=found.imported.model_copy(update={"importer": "0" * 64}))
+
+
 def losses_left_unsaid(attempt: Path) -> None:
     found = RecordedResult.model_validate_json((attempt / "result.json").read_text())
     assert found.imported is not None
@@ -322,6 +358,7 @@ def losses_left_unsaid(attempt: Path) -> None:
         an_outcome_that_is_no_measurement,
         memory_that_was_never_measured,
         losses_left_unsaid,
+        another_importer,
     ],
 )
 def test_a_forged_import_is_in_no_figure_and_is_named(

@@ -863,7 +863,7 @@ def test_six_cells_of_the_shell_are_not_set_beside_one_of_a_server() -> None:
 def test_costs_are_of_pairs() -> None:
     cells = [*shells()[:1], measured(cell(NAMES[0], "codegraph"), 0.45)]
     alone = measured(cell(NAMES[1]), 0.5)
-    assert alone.result is not None
+    assert alone.result is not None and alone.result.timings is not None
     timings = alone.result.timings.model_copy(update={"agent_sec": 3000.0})
     slow = replace(alone, result=alone.result.model_copy(update={"timings": timings}))
     with_it, without = report_of(loaded([*cells, slow])), report_of(loaded(cells))
