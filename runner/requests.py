@@ -131,6 +131,7 @@ class ServerRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class VerifyAnchorsRequest(Request):
     judge: str
+    require: Literal["screens", "ranks"]
     json: bool
 
 

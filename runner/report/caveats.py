@@ -64,6 +64,19 @@ def _gate(report: Report) -> Iterator[str]:
         )
 
 
+def _screening(report: Report) -> Iterator[str]:
+    if report.standing == "ranks":
+        return
+    yield (
+        "SCREENING: that any arm's answers are better than another's. The judge has not shown that "
+        "it tells right from wrong; a difference is a reason to read the answers."
+    )
+    if report.gate is None:
+        return
+    for unmet in report.gate.unmet:
+        yield f"What the judge was asked for and did not reach: {unmet}."
+
+
 def _contradictions(report: Report) -> Iterator[str]:
     if report.contradictions:
         yield (
@@ -258,6 +271,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _imported,
     _unreviewed,
     _gate,
+    _screening,
     _contradictions,
     _broken,
     _unscored,
