@@ -41,6 +41,21 @@ def _model(report: Report) -> Iterator[str]:
         yield f"That another model would gain or lose alike: only {answering[0]} answered."
 
 
+def _imported(report: Report) -> Iterator[str]:
+    if report.imported:
+        yield (
+            f"IMPORTED: anything from {len(report.imported)} cells as if they were measured here. "
+            "Nothing shows that their arms differed in the server alone, that the shell's arm "
+            "could not reach it, or that the commit was the scenario's."
+        )
+
+
+def _unreviewed(report: Report) -> Iterator[str]:
+    for section in report.sections:
+        if section.unreviewed:
+            yield f"That {section.id} asks for the right things. Unreviewed: {section.unreviewed}."
+
+
 def _gate(report: Report) -> Iterator[str]:
     if report.ungated:
         yield (
@@ -240,6 +255,8 @@ def _always(report: Report) -> Iterator[str]:
 
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _model,
+    _imported,
+    _unreviewed,
     _gate,
     _contradictions,
     _broken,

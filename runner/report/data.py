@@ -42,6 +42,7 @@ from runner.report.records import (
     CellReport,
     Commentary,
     Fault,
+    ImportedCell,
     Incomparable,
     Report,
     ScenarioArm,
@@ -56,6 +57,8 @@ from runner.report.view import (
     RunView,
     fairness_of,
     fingerprints,
+    imported_of,
+    is_import,
     unique,
     verdicts,
     view_of,
@@ -68,6 +71,10 @@ UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
 
+IMPORTED = (
+    "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
+    "their seconds; scores are made here from its transcripts, and rank nobody."
+)
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -108,6 +115,7 @@ def build_report(
         lost=tuple(lost_turns(view, made.prices)),
         arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
         contradictions=run.contradictions,
+        imported=tuple(_imported(view)),
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
         noise=tuple(noise_layers(view)),
@@ -128,6 +136,8 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
     for name, kind in MODELS.items():
         if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
+    if any(map(is_import, view.models)):
+        yield IMPORTED
     if run.plan.ungated:
         yield UNGATED
     if run.contradictions:
@@ -178,6 +188,7 @@ def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
         label=arm.label,
         model=arm.model,
         server=arm.server,
+        imported=is_import(arm.model),
         title=_title(arm, spec),
         version=_version(arm, spec),
         tally=_tally(arm),
@@ -260,6 +271,24 @@ def _faults(view: RunView) -> Iterator[Fault]:
             )
 
 
+def _imported(view: RunView) -> Iterator[ImportedCell]:
+    for cell in view.cells:
+        found = imported_of(cell)
+        if found is not None:
+            yield ImportedCell(
+                cell_id=cell.cell.id,
+                scenario=cell.cell.scenario,
+                arm=view.label(cell.cell),
+                trial=cell.cell.trial,
+                harness=f"{found.harness} {found.harness_version}".strip(),
+                model=found.model,
+                file=found.file,
+                source=found.source,
+                usd=found.usd,
+                degraded=found.degraded,
+            )
+
+
 def _incomparable(view: RunView) -> Iterator[Incomparable]:
     for cell in view.cells:
         if cell.cell.id in view.differs:
@@ -295,6 +324,7 @@ def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioRepor
         title=scenario.title,
         description=scenario.description,
         slant=scenario.slant,
+        unreviewed=scenario.unreviewed,
         repository=scenario.repository.label,
         language=scenario.language,
         steps=len(scenario.steps),
