@@ -175,8 +175,8 @@ def _noise(report: Report) -> Iterator[str]:
 def _blocks(report: Report) -> Iterator[str]:
     if report.seed is None:
         yield (
-            "That the order of the arms did not matter: it was not drawn, and the same arm came "
-            "first each time."
+            "That the order of the arms did not matter: it was not drawn, and the same arm may "
+            "have come first each time."
         )
     later = sum(bool(block.later) for section in report.sections for block in section.blocks)
     if later:

@@ -338,7 +338,7 @@ def test_a_stream_that_always_breaks_and_a_refusal_end_their_own_cells_alone(
     checkout: Checkout, llmock: LLMock
 ) -> None:
     llmock.disconnect(after_chunks=2, times=4)
-    llmock.add(Reply(text="I would rather not.", finish_reason="refusal"))
+    llmock.add(Reply(text="I would rather not.", finish_reason="content_filter", times=None))
     done = run(checkout, llmock, "broken")
     assert done.returncode == 1
     assert "1 of 2 cells are not measured" in done.stderr
