@@ -53,7 +53,10 @@ WIDEST_COLUMNS = 120
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 TURN_TOKENS = 8192
 AGENT = "tool_calling"
-MODEL_HELP = "offline, claude-ID, anthropic:ID, openai:ID or replay:PATH (default: offline)"
+MODEL_HELP = (
+    "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
+)
+CONTEXT_TOKENS = 16_384
 CONTRADICTIONS_TOLD = 20
 DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
@@ -156,26 +159,29 @@ def _run_cells(request: RunRequest) -> int:
     from runner.agents import AGENTS
     from runner.catalog import pick
     from runner.executors import EXECUTORS
+    from runner.models import agent_for
+    from runner.models.weights import served
     from runner.store import RunStore
 
     checkout = _checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
-    pick(AGENTS, request.agent, "agent")
+    agent = request.agent or agent_for(models)
+    pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
-    name = request.name or plan.default_name(
-        scenarios, servers, models, request.trials, request.agent
-    )
+    name = request.name or plan.default_name(scenarios, servers, models, request.trials, agent)
     plan.check_name(name)
     gate = _pass_gate(request.gate, checkout, scenarios)
     store = RunStore(_runs(request) / name)
     made_ready = checkout.prepare(scenarios, servers)
-    prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
+    prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
         planned = _plan(request, checkout, store, prepared, models, ungated=gate is None)
         _tell_finished(planned)
-        _execute(executor, planned, prepared, store)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, checkout.environ, tell) as answering:
+            _execute(executor, planned, replace(prepared, models=answering), store)
         loaded = _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -183,11 +189,15 @@ def _run_cells(request: RunRequest) -> int:
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
     """The models asked for, each known to open, how, and what they may cost."""
+    from dataclasses import replace
+
     from runner.models import open_model
+    from runner.models.weights import located
     from runner.spending import spending_for
 
-    models = list(dict.fromkeys(request.models))
+    models, files = located(request.models, tell)
     settings = _model_settings(request)
+    settings = replace(settings, local=replace(settings.local, files=files))
     for model in models:
         # A wrong name or no key must not cost the minutes that images and volumes take.
         open_model(model, settings)
@@ -239,10 +249,11 @@ def _execute(
 def _show_estimate(request: RunRequest) -> int:
     from runner.estimate import Asked, estimate
     from runner.models import require_known
+    from runner.models.weights import short_name
     from runner.spending import spending_for
 
     checkout = _checkout(request)
-    models = list(dict.fromkeys(request.models))
+    models = list(dict.fromkeys(map(short_name, request.models)))
     for model in models:
         require_known(model)
     asked = Asked(
@@ -634,12 +645,17 @@ def _checkout(request: Request) -> Checkout:
 
 def _model_settings(request: RunRequest) -> ModelSettings:
     """The only place that knows a key; it is handed on in memory, and nothing writes it."""
-    from runner.models.settings import ApiSlots, Endpoint, ModelSettings
+    from runner.models.settings import ApiSlots, Endpoint, LocalSettings, ModelSettings
 
     anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
     return ModelSettings(
         anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
         openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
+        local=LocalSettings(
+            threads=request.threads,
+            context_tokens=request.context_tokens,
+            one_at_a_time=request.jobs == 1,
+        ),
         thinking_tokens=request.thinking_tokens,
         output_tokens=request.output_tokens,
         slots=ApiSlots(request.api_jobs),
@@ -768,6 +784,8 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         servers=DEMO_SERVERS,
         models=("offline",),
         agent=AGENT,
+        threads=1,
+        context_tokens=CONTEXT_TOKENS,
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
         prices=None,
@@ -805,6 +823,8 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         servers=(arguments.server,),
         models=(arguments.model,),
         agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         prices=_optional_path(arguments.prices),
@@ -858,6 +878,8 @@ def _start_run(arguments: argparse.Namespace) -> int:
         servers=tuple(arguments.server),
         models=tuple(arguments.model) or ("offline",),
         agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         prices=_optional_path(arguments.prices),
@@ -1168,9 +1190,24 @@ def _add_run_name(parser: argparse.ArgumentParser) -> None:
 def _add_model_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent",
-        default=AGENT,
+        default="",
         metavar="NAME",
-        help=f"how it calls tools: tool_calling, react or json_actions (default: {AGENT})",
+        help="how it calls tools: tool_calling, react or json_actions "
+        f"(default: {AGENT}, and json_actions for local weights)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=_at_least_one,
+        default=_half_of_the_processors(),
+        metavar="N",
+        help="for local weights (default: half of this machine's)",
+    )
+    parser.add_argument(
+        "--context-tokens",
+        type=_at_least_one,
+        default=CONTEXT_TOKENS,
+        metavar="N",
+        help=f"room for a conversation with local weights (default: {CONTEXT_TOKENS})",
     )
     parser.add_argument(
         "--thinking-tokens",
@@ -1265,6 +1302,11 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 
 def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> None:
     parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
+
+
+def _half_of_the_processors() -> int:
+    # The other half is the container's, where commands and the server run.
+    return max(1, (os.cpu_count() or 1) // 2)
 
 
 def _at_least_one(text: str) -> int:

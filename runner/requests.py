@@ -29,7 +29,11 @@ class RunRequest(Request):
     """Empty for all."""
     models: tuple[str, ...]
     agent: str
-    """How it converses: a name in AGENTS."""
+    """How it converses: a name in AGENTS; empty for the models' own."""
+    threads: int
+    """Of the server of local weights."""
+    context_tokens: int
+    """That local weights are given room for."""
     thinking_tokens: int
     """Of one turn, at most; 0 for none."""
     output_tokens: int

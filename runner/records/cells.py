@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from runner.records.base import (
     CommitSha,
@@ -331,6 +331,16 @@ class Plan(Record):
     """Of the run's models, by the names they were asked for, as they were when it began."""
     study: Study | None = None
     """None in runs of a version that drew no order: their cells are run as they are planned."""
+
+    @model_validator(mode="after")
+    def _blocks_hold_its_cells(self) -> Self:
+        """Raises ValueError for blocks of other cells: those left out would never be run."""
+        if self.study is not None:
+            placed = [(block.key, server) for block in self.study.blocks for server in block.order]
+            planned = [(cell.block, cell.server) for cell in self.cells]
+            if sorted(placed) != sorted(planned):
+                raise ValueError("the blocks hold other cells than the plan")
+        return self
 
     @property
     def digest(self) -> str:

@@ -17,9 +17,9 @@ from runner.report.view import (
     trial_of,
 )
 from runner.store import LoadedCell, LostAttempt
+from runner.tokens import estimated_tokens
 
 T = TypeVar("T")
-CHARS_PER_TOKEN = 4
 
 
 def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Costs:
@@ -196,4 +196,4 @@ def _largest_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | No
 def _estimated_tokens(chars: int | None) -> int | None:
     if chars is None:
         return None
-    return round(chars / CHARS_PER_TOKEN)
+    return estimated_tokens(chars)

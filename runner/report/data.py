@@ -16,6 +16,7 @@ from runner.records import (
     Citation,
     Gate,
     OutcomeKind,
+    Plan,
     Price,
     Scenario,
     Scored,
@@ -63,6 +64,7 @@ from runner.report.view import (
     verdicts,
     view_of,
 )
+from runner.stats import MIN_SCENARIOS
 from runner.store import LoadedCell, LoadedRun
 
 FAILED_SHOWN = 10
@@ -75,6 +77,7 @@ IMPORTED = (
     "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
     "their seconds; scores are made here from its transcripts, and rank nobody."
 )
+FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -98,10 +101,7 @@ def build_report(
     # A run that began without a gate has no judge that anybody vouches for.
     shown = None if run.plan.ungated else gate
     standing: Standing = shown.standing if shown else "screens"
-    compared = Comparisons(view=view, standing=standing)
-    prices = run.plan.prices.models if run.plan.prices else {}
-    blocks = tuple(block_reports(view, run.plan))
-    made = _Made(compared=compared, blocks=blocks, pass_at=pass_at_of(run.plan), prices=prices)
+    made = _made_with(view, run.plan, standing)
     report = Report(
         notices=(*_notices(view, run), *_screening(standing, shown)),
         ungated=run.plan.ungated,
@@ -119,7 +119,7 @@ def build_report(
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         seed=run.plan.study.seed if run.plan.study else None,
         pass_at=made.pass_at,
-        lost=tuple(lost_turns(view, prices)),
+        lost=tuple(lost_turns(view, made.prices)),
         arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
         contradictions=run.contradictions,
         imported=tuple(_imported(view)),
@@ -145,6 +145,8 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
     if any(map(is_import, view.models)):
         yield IMPORTED
+    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
+        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
         yield UNGATED
     if run.contradictions:
@@ -189,6 +191,15 @@ class _Made:
     blocks: tuple[BlockReport, ...]
     pass_at: float
     prices: Mapping[str, Price]
+
+
+def _made_with(view: RunView, plan: Plan, standing: Standing) -> _Made:
+    return _Made(
+        compared=Comparisons(view=view, standing=standing),
+        blocks=tuple(block_reports(view, plan)),
+        pass_at=pass_at_of(plan),
+        prices=plan.prices.models if plan.prices else {},
+    )
 
 
 def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
