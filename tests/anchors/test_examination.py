@@ -201,7 +201,7 @@ def test_to_know_what_is_junk_is_not_enough_though_rho_over_all_is_high(
     assert {"rho among anchors that are no junk", TURNED} <= unmet(examined)
     flag = next(rater for rater in examined.trivial if rater.name == "is it junk?")
     assert flag.rho is None and flag.concordance == 0.5
-    assert flag.rho_all is not None and flag.rho_all > 0.75
+    assert flag.rho_all is not None and flag.rho_all > 0.65
 
 
 def test_a_perfect_judge_that_is_fed_shuffled_words_may_not_rank(
