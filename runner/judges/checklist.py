@@ -86,6 +86,8 @@ DENIED = -0.5
 """A fact that is denied and nowhere said: worse than one that is left out."""
 DISTRUST = 0.4
 """Share left of facts without places if an answer points wrong more often than right."""
+CHARGE = 2
+"""Statements that one which turns a fact round costs: who reads it cannot tell which one it is."""
 MAX_ROW_WORDS = 25
 """A table row or item of up to as many words needs no function word."""
 
@@ -258,6 +260,7 @@ class _Option:
 _ELSEWHERE = "cited at another place"
 _WIDE = "cited by wide ranges"
 _DENIED, _NO_ORDER = "said and denied", "its words are in no order"
+_UNTRUE = "said beside what is not true"
 _IN_PART = frozenset({_DENIED, _NO_ORDER})
 
 
@@ -285,7 +288,8 @@ class _Marking:
                 credit_of[key] = self._credit(fact)
                 if is_doubted:
                     credit_of[key] = credit_of[key].times(DISTRUST, "said beside wrong places")
-        return credit_of
+        share = _truth(credit_of.values())
+        return {key: credit.times(share, _UNTRUE) for key, credit in credit_of.items()}
 
     def _credit(self, fact: Fact) -> _Credit:
         """The best passage's credit. Takes from the capacity of the sentences that say it."""
@@ -368,6 +372,13 @@ def _points_wrong(earned: Iterable[_Credit]) -> bool:
         elif credit.why in (_ELSEWHERE, _WIDE):
             balance -= 1
     return balance < 0
+
+
+def _truth(earned: Collection[_Credit]) -> float:
+    """What is left of an answer's statements, in (0, 1], beside those that turn facts round."""
+    said = sum(credit.worth > 0 for credit in earned)
+    turned = sum(credit.worth < 0 for credit in earned)
+    return said / (said + CHARGE * turned) if turned else 1.0
 
 
 def _capacity(unit: Unit) -> int:
