@@ -3,14 +3,17 @@
 It says the same of the same answer every time. A passage is one to three neighbouring sentences
 (at most 70 words) with the headings, items or JSON fields they stand under. A fact is said if a
 passage matches one alternative of every group of its `terms`, at least one of them in its own
-words. What that earns:
+words. Other words of the field stand for a term too (`synonyms.py`).
+What that earns:
 
     1.00  the passage, or what it stands under, cites one of the fact's places (±5 lines);
           or the fact asks for none
     0.75  the fact is said here and its place is cited elsewhere in the step's answer
+    0.45  the same, and another place is cited here
     0.35  said, and its place is cited nowhere
-    0.10  said with another line of the right file: an invented line is worse than none, and if a
-          step has more of them than right ones, its facts without places are worth 0.4
+    0.10  said with another place, be it a line or a file: an invented one is worse than none, and
+          if a step has more of them than right ones, its facts without places are worth 0.4
+   -0.50  turned round, and nowhere said; each such fact takes from all others of its step as well
 
 A criterion scores the weighted mean of its facts, a step Σ weight × criterion, a scenario the mean
 of its steps; a step without prose is 0.
@@ -23,8 +26,15 @@ Each rule below turns away one way of gaming this; tests/judges/test_checklist.p
 - the same sentence at every line: repeated wordings share one allowance of places
 - a spray: past an allowance, places in a step lose their worth (`spray_share`)
 - the prompt or the rubric's questions, pasted: what was given to the agent is not its answer
-- a wide range (`app.py:1-2000`): it points at nothing
+- a wide range (`app.py:1-2000`): it points at nothing, and many that between them cover a file are
+  charged by their lines
+- the words of an answer in no order: they are in the order of English, or earn nothing
+  (`fluency.py`); and what is hidden, asked or called false is not said (`hidden.py`, `units.py`)
 - both the fact and its opposite: a fact that is negated, or denied by a `never`, loses its credit
+
+What words cannot do (measured by `python -m tests.bench_judge`):
+
+@@GAPS@@
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 
@@ -12,6 +13,7 @@ from runner.judges.fluency import fluency_of, order_share
 from runner.judges.hidden import visible
 from runner.judges.opposites import is_turned
 from runner.judges.synonyms import other_words
+from runner.records import AnswerStep, Rubric
 from tests.judges.test_checklist import DELIVER, KEEPS, MUST_FIND, one, quality
 from tests.scoring.material import GOOD, RUBRIC, answer
 
@@ -141,6 +143,24 @@ def test_a_fact_turned_round_costs_more_than_one_left_out() -> None:
     )
     assert verdict.quality <= quality(GOOD[0], "")
     assert one(right.replace("before", "after"), **facts) == 0.0  # type: ignore[arg-type]
+
+
+def test_who_turns_facts_round_is_believed_less_in_the_rest() -> None:
+    honest = "Here `deliver` appends the message. "
+    wrong = "`retry_failed` is never called."
+    facts = [
+        {"says": "deliver appends", "terms": KEEPS},
+        {"says": "retry_failed is always called", "terms": [["retry_failed"], ["called"]]},
+    ]
+    assert _of_two(honest + wrong, facts) < _of_two(honest, facts) == 0.5
+
+
+def _of_two(text: str, facts: list[dict[str, object]]) -> float:
+    criterion = {"weight": 1.0, "question": "What is it?", "facts": facts}
+    step = {"name": "trace", "criteria": {"map": criterion}}
+    rubric = Rubric.model_validate_json(json.dumps({"audience": "an agent", "steps": [step]}))
+    said = AnswerStep(name="trace", prompt="Which?", text=text, completed=True)
+    return Checklist().judge(rubric, [said], [()]).quality
 
 
 def test_a_negation_counts_although_the_fact_has_one_elsewhere() -> None:
