@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         CleanRequest,
         GatePolicy,
         GroundRequest,
+        ImportRequest,
+        ImportScenarioRequest,
         LockRequest,
         ReportRequest,
         Request,
@@ -347,6 +349,39 @@ def _show_report(
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
 
 
+# --- what was run elsewhere ---------------------------------------------------------------------
+
+
+def import_cells(request: ImportRequest) -> int:
+    from runner import plan
+    from runner.importers.runs import arrivals, import_cells
+    from runner.store import RunStore
+
+    checkout = _checkout(request)
+    name = request.name or f"{request.scenario[:55]}-imported"
+    plan.check_name(name)
+    files = arrivals(request.files, request.server, request.mounted)
+    checkout.scenario(request.scenario)
+    gate = _pass_gate(request.gate, checkout, [request.scenario])
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        made = import_cells(store, checkout, request.scenario, files, ungated=gate is None)
+        tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
+        loaded = _score(store, checkout)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+
+
+def import_scenario(request: ImportScenarioRequest) -> int:
+    from runner.importers.scenarios import import_scenario
+
+    imported = import_scenario(request)
+    if request.json:
+        show_json(imported.as_json())
+    else:
+        show(imported.as_text())
+    return OK
+
+
 def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
     found = loaded.contradictions
     if not found:
@@ -358,7 +393,7 @@ def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
         tell(f"  … and {len(found) - CONTRADICTIONS_TOLD} more, in report.json")
     tell(
         f"hint: `fairtrial score {store.folder.name}` writes scorecards again; any other file: "
-        "take it from a copy, or measure again under another name with --run"
+        "take it from a copy, or measure (or import) again under another name with --run"
     )
     return FAILED
 
@@ -368,6 +403,9 @@ def _code_for_broken_cells(loaded: LoadedRun) -> int:
     if not broken:
         return OK
     tell(f"error: {len(broken)} of {len(loaded.cells)} cells are not measured")
+    if any(item.result is not None and item.result.imported for item in broken):
+        tell("hint: an imported cell is not run again: import a whole transcript of it")
+        return FAILED
     tell("hint: the same `fairtrial run` tries them again")
     for server in sorted(_servers_not_ready(broken)):
         tell(f"hint: `fairtrial server check {server}` shows why it was not ready")
@@ -487,11 +525,13 @@ def clean(request: CleanRequest) -> int:
 def verify_anchors(request: VerifyAnchorsRequest) -> int:
     from runner.anchors import gate
     from runner.errors import GateError
-    from runner.report.gate import gate_text
+    from runner.report.gate import gate_text, standing_text
 
     try:
         sources = _checkout(request).source
-        verdict = gate.verify(request.root, _judge(request.judge), sources=sources)
+        verdict = gate.verify(
+            request.root, _judge(request.judge), sources=sources, pairs="again", log=tell
+        )
     except GateError as error:
         if request.json:
             show_json(_refusal_json(error))
@@ -500,7 +540,9 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
         show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
     else:
         show(gate_text(verdict))
+        show(standing_text(verdict))
     gate.require(verdict)
+    gate.require_standing(verdict, request.require)
     if not request.json:
         show("the gate is open")
     return OK
@@ -528,7 +570,7 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.report.gate import proposal_text
 
     sources = _checkout(request).source
-    proposal = gate.propose(request.root, _judge(request.judge), sources=sources)
+    proposal = gate.propose(request.root, _judge(request.judge), sources=sources, log=tell)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -539,7 +581,7 @@ def _write_generation(request: AnchorsRequest) -> int:
     from datetime import UTC, datetime
 
     from runner.anchors import chain, gate
-    from runner.report.gate import gate_text
+    from runner.report.gate import gate_text, standing_text
 
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
@@ -549,8 +591,10 @@ def _write_generation(request: AnchorsRequest) -> int:
         reason=request.reason,
         date=today,
         sources=_checkout(request).source,
+        log=tell,
     )
     show(gate_text(examined.verdict))
+    show(standing_text(examined.verdict))
     generation = chain.read_chain(request.root)[-1]
     number = f"generation {generation.generation} ({generation.kind})"
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
@@ -674,6 +718,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_run,
         _add_score,
         _add_report,
+        _add_import,
         _add_check,
         _add_lock,
         _add_server,
@@ -888,6 +933,90 @@ def _start_report(arguments: argparse.Namespace) -> int:
     return report(request)
 
 
+def _add_import(verbs: Verbs) -> None:
+    text = "bring in what was run elsewhere, marked as such: transcripts, or a scenario"
+    parser = verbs.add_parser(
+        "import", help=text, description=text, formatter_class=_verb_formatter
+    )
+    kinds = parser.add_subparsers(title="what", metavar="WHAT", required=True)
+    _add_import_claude_code(kinds)
+    _add_import_scenario(kinds)
+
+
+def _add_import_claude_code(kinds: Verbs) -> None:
+    text = (
+        "make cells of Claude Code's stream-json transcripts, score them, and report them as "
+        "imported; several files of one arm are its trials"
+    )
+    parser = _add(kinds, "claude-code", _start_import_cells, text)
+    parser.add_argument(
+        "file", nargs="+", metavar="[SERVER=]FILE", help="a transcript, of --server or of its own"
+    )
+    parser.add_argument("--scenario", required=True, metavar="S", help="what it answers")
+    parser.add_argument(
+        "--server", default="", metavar="X", help="the arm; `shell` is the baseline"
+    )
+    parser.add_argument(
+        "--mounted", default="", metavar="NAME", help="what Claude Code called it (default: X)"
+    )
+    _add_run_name(parser)
+    _add_ungated(parser)
+    _add_json(parser, "print report.json instead of the table")
+
+
+def _start_import_cells(arguments: argparse.Namespace) -> int:
+    from runner.requests import ImportRequest
+
+    request = ImportRequest(
+        root=_root(arguments),
+        files=tuple(arguments.file),
+        scenario=arguments.scenario,
+        server=arguments.server,
+        mounted=arguments.mounted,
+        name=arguments.run,
+        gate=arguments.gate,
+        json=arguments.json,
+    )
+    return import_cells(request)
+
+
+def _add_import_scenario(kinds: Verbs) -> None:
+    text = (
+        "write a scenario and its rubric from the YAML of luuuc/sense's bench, unreviewed: what "
+        "its form does not hold (facts, places, a reference) is left out and said"
+    )
+    parser = _add(kinds, "scenario", _start_import_scenario, text)
+    parser.add_argument("file", metavar="FILE", help="<name>.yaml, beside <name>.rubric.yaml")
+    parser.add_argument("--rubric", metavar="FILE", help="if it is somewhere else")
+    parser.add_argument("--repo", required=True, metavar="URL", help="the repository it asks about")
+    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit")
+    parser.add_argument("--language", required=True, metavar="NAME", help="such as python")
+    parser.add_argument("--id", default="", metavar="NAME", help="default: the file's name")
+    parser.add_argument("--tokens", type=_at_least_one, metavar="N", help="the budget's ceiling")
+    parser.add_argument("--wall-sec", type=_at_least_one, metavar="N", help="the budget's ceiling")
+    _add_json(parser)
+
+
+def _start_import_scenario(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import ImportScenarioRequest
+
+    request = ImportScenarioRequest(
+        root=_root(arguments),
+        file=Path(arguments.file),
+        rubric=_optional_path(arguments.rubric),
+        url=arguments.repo,
+        commit=arguments.commit,
+        id=arguments.id,
+        language=arguments.language,
+        tokens=arguments.tokens,
+        wall_sec=arguments.wall_sec,
+        json=arguments.json,
+    )
+    return import_scenario(request)
+
+
 def _add_check(verbs: Verbs) -> None:
     text = "prove the scenarios: gold passes, silence and cheats fail"
     parser = _add(verbs, "check", _start_check, text)
@@ -941,8 +1070,14 @@ def _start_server(arguments: argparse.Namespace) -> int:
 
 
 def _add_verify_anchors(verbs: Verbs) -> None:
-    text = "the gate: anchors unchanged, and still ranked as graded by hand"
+    text = "the gate: anchors unchanged, still ranked as graded by hand; does the judge rank?"
     parser = _add(verbs, "verify-anchors", _start_verify_anchors, text)
+    parser.add_argument(
+        "--require",
+        choices=["screens", "ranks"],
+        default="screens",
+        help="exit 4 unless the judge does so much (default: screens)",
+    )
     _add_json(parser)
     _add_judge(parser)
 
@@ -951,7 +1086,10 @@ def _start_verify_anchors(arguments: argparse.Namespace) -> int:
     from runner.requests import VerifyAnchorsRequest
 
     request = VerifyAnchorsRequest(
-        root=_root(arguments), judge=arguments.judge, json=arguments.json
+        root=_root(arguments),
+        judge=arguments.judge,
+        require=arguments.require,
+        json=arguments.json,
     )
     return verify_anchors(request)
 

@@ -41,12 +41,40 @@ def _model(report: Report) -> Iterator[str]:
         yield f"That another model would gain or lose alike: only {answering[0]} answered."
 
 
+def _imported(report: Report) -> Iterator[str]:
+    if report.imported:
+        yield (
+            f"IMPORTED: anything from {len(report.imported)} cells as if they were measured here. "
+            "Nothing shows that their arms differed in the server alone, that the shell's arm "
+            "could not reach it, or that the commit was the scenario's."
+        )
+
+
+def _unreviewed(report: Report) -> Iterator[str]:
+    for section in report.sections:
+        if section.unreviewed:
+            yield f"That {section.id} asks for the right things. Unreviewed: {section.unreviewed}."
+
+
 def _gate(report: Report) -> Iterator[str]:
     if report.ungated:
         yield (
             "UNGATED: that the rubrics and the judge still measure what they did. "
             "No anchor was checked before this run."
         )
+
+
+def _screening(report: Report) -> Iterator[str]:
+    if report.standing == "ranks":
+        return
+    yield (
+        "SCREENING: that any arm's answers are better than another's. The judge has not shown that "
+        "it tells right from wrong; a difference is a reason to read the answers."
+    )
+    if report.gate is None:
+        return
+    for unmet in report.gate.unmet:
+        yield f"What the judge was asked for and did not reach: {unmet}."
 
 
 def _contradictions(report: Report) -> Iterator[str]:
@@ -240,7 +268,10 @@ def _always(report: Report) -> Iterator[str]:
 
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _model,
+    _imported,
+    _unreviewed,
     _gate,
+    _screening,
     _contradictions,
     _broken,
     _unscored,

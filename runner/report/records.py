@@ -19,6 +19,7 @@ from runner.records import (
     Phases,
     PriceList,
     Record,
+    Standing,
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -250,6 +251,8 @@ class Arm(Record):
     """The server's name; with the model's, if a run has several."""
     model: str
     server: str
+    imported: bool = False
+    """Another harness ran its cells, where nothing of ours held the arms apart."""
     title: str
     version: str
     tally: Tally
@@ -311,6 +314,24 @@ class Commentary(Record):
     reason: str
 
 
+class ImportedCell(Record):
+    """A cell that another harness ran, and what could not be carried over."""
+
+    cell_id: str
+    scenario: str
+    arm: str
+    trial: Count
+    harness: str
+    """With its version."""
+    model: str
+    file: str
+    source: str
+    """SHA256 of the file."""
+    usd: Number | None
+    """As the other harness says."""
+    degraded: tuple[str, ...]
+
+
 class CellReport(Record):
     cell_id: str
     trial: Count
@@ -341,6 +362,8 @@ class ScenarioReport(Record):
     title: str
     description: str
     slant: str
+    unreviewed: str = ""
+    """Why nobody vouches for its rubric; empty if somebody does."""
     repository: str
     language: str
     steps: Count
@@ -366,6 +389,8 @@ class Report(Record):
     ungated: bool
     gate: Gate | None = None
     """What stood in front of this result; None if nothing did."""
+    standing: Standing = "screens"
+    """What the judge may do; `screens` as well if no gate vouches for it: nobody is ranked then."""
     language_model: bool
     """Did a language model answer in every cell? Without one an arm ranks nobody."""
     question: str
@@ -387,6 +412,8 @@ class Report(Record):
     """Shell first, then in the plan's order; never sorted by a score."""
     contradictions: tuple[Contradiction, ...] = ()
     """Where a file of the run says something else than its evidence."""
+    imported: tuple[ImportedCell, ...] = ()
+    """Empty if every cell was measured here."""
     faults: tuple[Fault, ...]
     incomparable: tuple[Incomparable, ...]
     noise: tuple[NoiseLayer, ...]
@@ -396,3 +423,13 @@ class Report(Record):
     repeat: Repeat
     prices: PriceList | None = None
     """Of the run's models that have one, as they were when the run began."""
+
+    @property
+    def mark(self) -> str:
+        """In front of every heading, so that whichever part is quoted takes it along."""
+        marks = {
+            "UNGATED": self.ungated,
+            "IMPORTED": bool(self.imported),
+            "SCREENING": self.standing == "screens",
+        }
+        return "".join(f"{mark} · " for mark, holds in marks.items() if holds)
