@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         CleanRequest,
         GatePolicy,
         GroundRequest,
+        JudgeRequest,
         LockRequest,
         ReportRequest,
         Request,
@@ -458,6 +459,31 @@ def ground(request: GroundRequest) -> int:
     return OK
 
 
+def judge(request: JudgeRequest) -> int:
+    from runner.anchors.material import must_find
+    from runner.judging import read_answer, verdict_json
+    from runner.report.judged import verdict_text
+
+    checkout = _checkout(request)
+    loaded = checkout.scenario(request.scenario)
+    name = loaded.scenario.id
+    answer = read_answer(request.answer, loaded.scenario)
+    for step in answer:
+        if not step.text.strip():
+            tell(f"the step {step.name} has no text, and scores 0")
+    try:
+        verdict = _judge(request.judge).judge(
+            loaded.rubric, answer, must_find(loaded.scenario), checkout.source(name)
+        )
+    finally:
+        checkout.close_files()
+    if request.json:
+        show_json(verdict_json(name, verdict))
+    else:
+        show(verdict_text(name, verdict))
+    return OK
+
+
 def clean(request: CleanRequest) -> int:
     for line in _checkout(request).clean(everything=request.everything):
         show(line)
@@ -657,6 +683,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_verify_anchors,
         _add_anchors,
         _add_ground,
+        _add_judge_verb,
         _add_clean,
     ):
         add_verb(verbs)
@@ -984,6 +1011,35 @@ def _start_ground(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return ground(request)
+
+
+def _add_judge_verb(verbs: Verbs) -> None:
+    text = "judge any answer to a scenario: quality, steps, criteria, and each fact"
+    parser = _add(verbs, "judge", _start_judge, text)
+    parser.add_argument("--scenario", required=True, help="whose rubric to judge by")
+    parser.add_argument(
+        "--answer",
+        required=True,
+        metavar="FILE",
+        help='a transcript (.jsonl), or JSON {"steps": [{"name": …, "text": …}]}',
+    )
+    _add_judge(parser)
+    _add_json(parser)
+
+
+def _start_judge(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import JudgeRequest
+
+    request = JudgeRequest(
+        root=_root(arguments),
+        scenario=arguments.scenario,
+        answer=Path(arguments.answer),
+        judge=arguments.judge,
+        json=arguments.json,
+    )
+    return judge(request)
 
 
 def _add_clean(verbs: Verbs) -> None:

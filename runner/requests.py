@@ -112,5 +112,14 @@ class GroundRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JudgeRequest(Request):
+    scenario: str
+    answer: Path
+    """A transcript, or JSON: see runner/judging.py."""
+    judge: str
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class CleanRequest(Request):
     everything: bool
