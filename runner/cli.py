@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from runner.errors import GateError
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
-    from runner.protocols import Executor, Judge, Progress
-    from runner.records import Cell, Gate, Scorecard
+    from runner.protocols import Executor, Progress
+    from runner.records import Cell, Gate, Judging, Scorecard
     from runner.requests import (
         AnchorsRequest,
         CheckRequest,
         CleanRequest,
         GatePolicy,
         GroundRequest,
+        JudgedRequest,
+        JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
         ReportRequest,
@@ -156,9 +158,10 @@ def _run_cells(request: RunRequest) -> int:
     from runner.agents import AGENTS
     from runner.catalog import pick
     from runner.executors import EXECUTORS
+    from runner.spending import spent_usd
     from runner.store import RunStore
 
-    checkout = _checkout(request)
+    checkout = _judging_checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
@@ -168,8 +171,10 @@ def _run_cells(request: RunRequest) -> int:
         scenarios, servers, models, request.trials, request.agent
     )
     plan.check_name(name)
-    gate = _pass_gate(request.gate, checkout, scenarios)
     store = RunStore(_runs(request) / name)
+    _judge_as(checkout, request, store)
+    _require_judges(checkout)
+    gate = _pass_gate(request.gate, checkout, scenarios)
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
     with store.lock():
@@ -177,6 +182,7 @@ def _run_cells(request: RunRequest) -> int:
         unfinished = plan.unfinished(planned)
         _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
         _execute(executor, unfinished, prepared, store)
+        _judge_in(checkout, request, store, spent_usd(store, spending.priced))
         loaded = _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -188,7 +194,7 @@ def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
     from runner.spending import spending_for
 
     models = list(dict.fromkeys(request.models))
-    settings = _model_settings(request)
+    settings = _model_settings(request.thinking_tokens, request.output_tokens)
     for model in models:
         # A wrong name or no key must not cost the minutes that images and volumes take.
         open_model(model, settings)
@@ -218,7 +224,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 
 
 def _execute(executor: Executor, cells: Seq[Cell], prepared: PreparedRun, store: RunStore) -> None:
-    from runner.executors.local import run_until_done
+    from runner.interrupts import run_until_done
 
     with _live_progress(len(cells)) as progress:
         run_until_done(executor.run(cells, prepared, store, progress))
@@ -269,8 +275,9 @@ def _tell_remarks(store: RunStore) -> None:
 
 
 def score(request: ScoreRequest) -> int:
-    store, checkout = _store(request, request.run), _checkout(request)
+    store, checkout = _store(request, request.run), _judging_checkout(request)
     with store.lock():
+        _judge_in(checkout, request, store)
         audit = checkout.audit(store)
         found = audit.evidence()
         scored = 0
@@ -300,7 +307,8 @@ def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
 
 
 def report(request: ReportRequest) -> int:
-    store, checkout = _store(request, request.run), _checkout(request)
+    store, checkout = _store(request, request.run), _judging_checkout(request)
+    _judge_as(checkout, request, store)
     scenarios = {cell.scenario for cell in store.plan().cells}
     gate = _pass_gate(request.gate, checkout, scenarios)
     loaded = checkout.audit(store).whole()
@@ -460,27 +468,74 @@ def ground(request: GroundRequest) -> int:
 
 
 def judge(request: JudgeRequest) -> int:
-    from runner.anchors.material import must_find
-    from runner.judging import read_answer, verdict_json
+    if request.run:
+        return _judge_run(request)
+    return _judge_answer(request)
+
+
+def _judge_answer(request: JudgeRequest) -> int:
+    from runner.judging import judge_file, verdict_json
     from runner.report.judged import verdict_text
 
-    checkout = _checkout(request)
+    checkout = _judging_checkout(request)
     loaded = checkout.scenario(request.scenario)
+    _require_judges(checkout)
     name = loaded.scenario.id
-    answer = read_answer(request.answer, loaded.scenario)
-    for step in answer:
-        if not step.text.strip():
-            tell(f"the step {step.name} has no text, and scores 0")
+    assert request.answer is not None  # noqa: S101 - the parser asks for one of the two
     try:
-        verdict = _judge(request.judge).judge(
-            loaded.rubric, answer, must_find(loaded.scenario), checkout.source(name)
-        )
+        verdict, silent = judge_file(request.answer, loaded, checkout)
     finally:
         checkout.close_files()
+    for step in silent:
+        tell(f"the step {step} has no text, and scores 0")
     if request.json:
         show_json(verdict_json(name, verdict))
     else:
         show(verdict_text(name, verdict))
+    _tell_spent(checkout)
+    return OK
+
+
+def _judge_run(request: JudgeRequest) -> int:
+    from runner.judging import estimate
+    from runner.report.judged import run_json, run_text
+
+    store, checkout = _store(request, request.run), _judging_checkout(request)
+    if request.dry_run:
+        _judge_as(checkout, request, store)
+        estimated = estimate(checkout, store)
+        if request.json:
+            show_json(estimated.model_dump(mode="json"))
+        else:
+            show("\n".join(estimated.lines()))
+        return OK
+    with store.lock():
+        _judge_in(checkout, request, store)
+        loaded = _score(store, checkout)
+    if request.json:
+        show_json(run_json(loaded))
+    else:
+        show(run_text(loaded))
+    _tell_spent(checkout)
+    return _code_for_contradictions(store, loaded)
+
+
+def _tell_spent(checkout: Checkout) -> None:
+    purse = checkout.judge_settings.purse
+    if purse.calls:
+        dollars = f"${purse.usd:,.4f}" if purse.priced else "no price"
+        tell(f"judging took {purse.calls} calls, {purse.tokens:,} tokens, {dollars}")
+
+
+def judge_noise(request: JudgeNoiseRequest) -> int:
+    from runner.judge_noise import noise_of
+    from runner.report.judged import noise_text
+
+    noise = noise_of(_store(request, request.run))
+    if request.json:
+        show_json(noise.model_dump(mode="json"))
+    else:
+        show(noise_text(noise))
     return OK
 
 
@@ -499,8 +554,8 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
     from runner.report.gate import gate_text
 
     try:
-        sources = _checkout(request).source
-        verdict = gate.verify(request.root, _judge(request.judge), sources=sources)
+        checkout = _judging_checkout(request)
+        verdict = gate.verify(request.root, checkout.judge, sources=checkout.source)
     except GateError as error:
         if request.json:
             show_json(_refusal_json(error))
@@ -536,8 +591,8 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.anchors import gate
     from runner.report.gate import proposal_text
 
-    sources = _checkout(request).source
-    proposal = gate.propose(request.root, _judge(request.judge), sources=sources)
+    checkout = _judging_checkout(request)
+    proposal = gate.propose(request.root, checkout.judge, sources=checkout.source)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -552,12 +607,13 @@ def _write_generation(request: AnchorsRequest) -> int:
 
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
+    checkout = _judging_checkout(request)
     examined = moves[request.action](
         request.root,
-        _judge(request.judge),
+        checkout.judge,
         reason=request.reason,
         date=today,
-        sources=_checkout(request).source,
+        sources=checkout.source,
     )
     show(gate_text(examined.verdict))
     generation = chain.read_chain(request.root)[-1]
@@ -565,13 +621,6 @@ def _write_generation(request: AnchorsRequest) -> int:
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
     gate.require(examined.verdict)
     return OK
-
-
-def _judge(name: str) -> Judge:
-    from runner.catalog import pick
-    from runner.judges import JUDGES
-
-    return pick(JUDGES, name, "judge")()
 
 
 def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str]) -> Gate | None:
@@ -608,7 +657,68 @@ def _checkout(request: Request) -> Checkout:
     return Checkout(root=request.root, state=_state(request), environ=environ, log=tell)
 
 
-def _model_settings(request: RunRequest) -> ModelSettings:
+def _judging_checkout(request: JudgedRequest) -> Checkout:
+    """With the judge that is asked for, which keeps what it is told under .fairtrial."""
+    from runner.records import Judging
+
+    checkout = _checkout(request)
+    _set_judge(checkout, request, request.judging or Judging(), _state(request) / "judged", 0.0)
+    return checkout
+
+
+def _judge_in(
+    checkout: Checkout, request: JudgedRequest, store: RunStore, spent_usd: float | None = None
+) -> None:
+    """Judge a run: by what is asked for, else as before. What models say is kept in its folder."""
+    from runner.judges.replies import Replies
+    from runner.records import Judging
+
+    if spent_usd is None:
+        spent_usd = Replies(folder=store.judged).spent_usd()
+    judging = request.judging or store.judging() or Judging()
+    _set_judge(checkout, request, judging, store.judged, spent_usd)
+    _require_judges(checkout)
+    store.write_judging(judging)
+
+
+def _judge_as(checkout: Checkout, request: JudgedRequest, store: RunStore) -> None:
+    """For a report, which repeats verdicts: nothing is asked, and no key is needed."""
+    from runner.records import Judging
+
+    judging = request.judging or store.judging() or Judging()
+    _set_judge(checkout, request, judging, store.judged, 0.0)
+
+
+def _set_judge(
+    checkout: Checkout, request: JudgedRequest, judging: Judging, replies: Path, spent_usd: float
+) -> None:
+    from runner.judges import models_of
+    from runner.judges.settings import JudgeSettings
+    from runner.spending import purse_for
+
+    models = models_of(judging.judges)
+    checkout.judge_settings = JudgeSettings(
+        judging=judging,
+        models=_model_settings(),
+        replies=replies,
+        purse=purse_for(models, request.prices, request.run_usd if models else None, spent_usd),
+    )
+
+
+def _require_judges(checkout: Checkout) -> None:
+    """A judge's wrong name or missing key must not come to light when all cells are paid for."""
+    from runner.judges import models_of
+    from runner.models import open_model
+
+    settings = checkout.judge_settings
+    for model in models_of(settings.judging.judges):
+        open_model(model, settings.models)
+    _ = checkout.judge
+
+
+def _model_settings(
+    thinking_tokens: int = TURN_TOKENS, output_tokens: int = TURN_TOKENS
+) -> ModelSettings:
     """The only place that knows a key; it is handed on in memory, and nothing writes it."""
     from runner.models.settings import Endpoint, ModelSettings
 
@@ -616,8 +726,8 @@ def _model_settings(request: RunRequest) -> ModelSettings:
     return ModelSettings(
         anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
         openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
-        thinking_tokens=request.thinking_tokens,
-        output_tokens=request.output_tokens,
+        thinking_tokens=thinking_tokens,
+        output_tokens=output_tokens,
     )
 
 
@@ -684,6 +794,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_anchors,
         _add_ground,
         _add_judge_verb,
+        _add_judge_noise,
         _add_clean,
     ):
         add_verb(verbs)
@@ -745,9 +856,7 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         agent=AGENT,
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
-        prices=None,
         cell_usd=None,
-        run_usd=None,
         dry_run=False,
         trials=1,
         jobs=arguments.jobs,
@@ -766,6 +875,7 @@ def _add_cell(verbs: Verbs) -> None:
     parser.add_argument("--model", default="offline", help=MODEL_HELP)
     _add_model_limits(parser)
     _add_spending(parser)
+    _add_judge(parser)
     _add_run_name(parser)
     _add_json(parser, "print report.json instead of the table")
     _add_ungated(parser)
@@ -782,9 +892,8 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         agent=arguments.agent,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
-        prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
-        run_usd=arguments.max_dollars,
+        **_judged(arguments),
         dry_run=arguments.dry_run,
         trials=1,
         jobs=1,
@@ -804,6 +913,7 @@ def _add_run(verbs: Verbs) -> None:
     _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
     _add_model_limits(parser)
     _add_spending(parser)
+    _add_judge(parser)
     parser.add_argument(
         "--trials",
         type=_at_least_one,
@@ -831,9 +941,8 @@ def _start_run(arguments: argparse.Namespace) -> int:
         agent=arguments.agent,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
-        prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
-        run_usd=arguments.max_dollars,
+        **_judged(arguments),
         dry_run=arguments.dry_run,
         trials=arguments.trials,
         jobs=arguments.jobs,
@@ -850,12 +959,16 @@ def _add_score(verbs: Verbs) -> None:
     parser = _add(verbs, "score", _start_score, text)
     parser.add_argument("run", metavar="RUN")
     _add_json(parser, "one scorecard a line")
+    _add_judge(parser)
+    _add_judge_spending(parser)
 
 
 def _start_score(arguments: argparse.Namespace) -> int:
     from runner.requests import ScoreRequest
 
-    request = ScoreRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
+    request = ScoreRequest(
+        root=_root(arguments), run=arguments.run, json=arguments.json, **_judged(arguments)
+    )
     return score(request)
 
 
@@ -866,6 +979,7 @@ def _add_report(verbs: Verbs) -> None:
     )
     parser = _add(verbs, "report", _start_report, text)
     parser.add_argument("run", metavar="RUN")
+    _add_judge(parser)
     _add_ungated(parser)
     _add_json(parser)
 
@@ -874,7 +988,11 @@ def _start_report(arguments: argparse.Namespace) -> int:
     from runner.requests import ReportRequest
 
     request = ReportRequest(
-        root=_root(arguments), run=arguments.run, gate=arguments.gate, json=arguments.json
+        root=_root(arguments),
+        run=arguments.run,
+        judging=_judging(arguments),
+        gate=arguments.gate,
+        json=arguments.json,
     )
     return report(request)
 
@@ -936,14 +1054,13 @@ def _add_verify_anchors(verbs: Verbs) -> None:
     parser = _add(verbs, "verify-anchors", _start_verify_anchors, text)
     _add_json(parser)
     _add_judge(parser)
+    _add_judge_spending(parser)
 
 
 def _start_verify_anchors(arguments: argparse.Namespace) -> int:
     from runner.requests import VerifyAnchorsRequest
 
-    request = VerifyAnchorsRequest(
-        root=_root(arguments), judge=arguments.judge, json=arguments.json
-    )
+    request = VerifyAnchorsRequest(root=_root(arguments), json=arguments.json, **_judged(arguments))
     return verify_anchors(request)
 
 
@@ -957,6 +1074,7 @@ def _add_anchors(verbs: Verbs) -> None:
         help="what changed, and why; accept and regrade keep it for every later report",
     )
     _add_judge(parser)
+    _add_judge_spending(parser)
 
 
 def _start_anchors(arguments: argparse.Namespace) -> int:
@@ -966,7 +1084,7 @@ def _start_anchors(arguments: argparse.Namespace) -> int:
         root=_root(arguments),
         action=arguments.action,
         reason=arguments.reason,
-        judge=arguments.judge,
+        **_judged(arguments),
     )
     return anchors(request)
 
@@ -1014,32 +1132,63 @@ def _start_ground(arguments: argparse.Namespace) -> int:
 
 
 def _add_judge_verb(verbs: Verbs) -> None:
-    text = "judge any answer to a scenario: quality, steps, criteria, and each fact"
+    text = (
+        "judge any answer to a scenario (quality, steps, criteria, each fact), "
+        "or the answers of a run again"
+    )
     parser = _add(verbs, "judge", _start_judge, text)
-    parser.add_argument("--scenario", required=True, help="whose rubric to judge by")
+    parser.add_argument("run", nargs="?", default="", metavar="RUN")
+    parser.add_argument("--scenario", default="", help="whose rubric to judge by")
     parser.add_argument(
         "--answer",
-        required=True,
         metavar="FILE",
         help='a transcript (.jsonl), or JSON {"steps": [{"name": …, "text": …}]}',
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="of a run: say what it would take, and spend nothing",
+    )
     _add_judge(parser)
+    _add_judge_spending(parser)
     _add_json(parser)
+    parser.set_defaults(refuse=parser.error)
 
 
 def _start_judge(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from runner.requests import JudgeRequest
 
+    is_answer = bool(arguments.scenario and arguments.answer)
+    if bool(arguments.run) == bool(arguments.scenario or arguments.answer) or (
+        not arguments.run and not is_answer
+    ):
+        arguments.refuse("give RUN, or --scenario S with --answer FILE")
+    if arguments.dry_run and not arguments.run:
+        arguments.refuse("--dry-run is of a RUN")
     request = JudgeRequest(
         root=_root(arguments),
+        run=arguments.run,
         scenario=arguments.scenario,
-        answer=Path(arguments.answer),
-        judge=arguments.judge,
+        answer=_optional_path(arguments.answer),
+        dry_run=arguments.dry_run,
         json=arguments.json,
+        **_judged(arguments),
     )
     return judge(request)
+
+
+def _add_judge_noise(verbs: Verbs) -> None:
+    text = "how far a judge's readings of one answer lie apart, and what may be ranked"
+    parser = _add(verbs, "judge-noise", _start_judge_noise, text)
+    parser.add_argument("run", metavar="RUN")
+    _add_json(parser)
+
+
+def _start_judge_noise(arguments: argparse.Namespace) -> int:
+    from runner.requests import JudgeNoiseRequest
+
+    request = JudgeNoiseRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
+    return judge_noise(request)
 
 
 def _add_clean(verbs: Verbs) -> None:
@@ -1139,8 +1288,76 @@ def _add_ungated(parser: argparse.ArgumentParser) -> None:
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--judge", default="checklist", metavar="NAME", help="whose verdicts (default: checklist)"
+        "--judge",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="checklist, or model:ID with an ID as --model takes it; several make a panel, whose "
+        "median counts (default: as the run was judged before, else checklist)",
     )
+    parser.add_argument(
+        "--judge-form",
+        choices=("tool", "schema"),
+        default="tool",
+        help="schema: for a model whose native tool calls fail (default: tool)",
+    )
+    parser.add_argument(
+        "--judge-batch",
+        type=_at_least_one,
+        default=8,
+        metavar="N",
+        help="facts of one request, at most (default: 8)",
+    )
+    parser.add_argument(
+        "--judge-seed",
+        type=_whole_number,
+        default=0,
+        metavar="N",
+        help="of the order of facts (default: 0)",
+    )
+    parser.add_argument(
+        "--duplicates",
+        type=_at_least_one,
+        default=2,
+        metavar="N",
+        help="a model's readings of each answer; their mean counts (default: 2)",
+    )
+
+
+def _add_judge_spending(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
+    )
+    parser.add_argument(
+        "--max-dollars",
+        type=_dollars,
+        metavar="USD",
+        help="what judging may cost, earlier judging of the run counted",
+    )
+
+
+def _judging(arguments: argparse.Namespace) -> Judging | None:
+    """None if no judge is named: a run is then judged as it was before."""
+    from runner.records import Judging
+
+    if not arguments.judge:
+        return None
+    return Judging(
+        judges=tuple(arguments.judge),
+        form=arguments.judge_form,
+        batch=arguments.judge_batch,
+        seed=arguments.judge_seed,
+        duplicates=arguments.duplicates,
+    )
+
+
+def _judged(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of JudgedRequest."""
+    return {
+        "judging": _judging(arguments),
+        "prices": _optional_path(arguments.prices),
+        "run_usd": arguments.max_dollars,
+    }
 
 
 def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> None:

@@ -7,24 +7,40 @@ of the scenario once, in any order. A step whose text is empty is silence, and s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from runner.anchors.material import must_find
+from runner.catalog import LoadedScenario
 from runner.errors import CatalogError, FairtrialError
+from runner.judges.asking import Ask
+from runner.judges.form import system_prompt
+from runner.judges.model import ModelJudge
+from runner.judges.panel import Panel
+from runner.models.wire import CHARS_PER_TOKEN
 from runner.proofs import answer_steps
+from runner.protocols import Judge
 from runner.records import (
     AnswerStep,
+    Cell,
+    Count,
     FactVerdict,
     FalseClaim,
     Record,
     Scenario,
+    Usage,
     Verdict,
+    canonical_json,
     load_json,
     parse_json,
     read_text,
 )
+from runner.store import RunStore
 from runner.transcript import iter_transcript, split
+
+if TYPE_CHECKING:
+    from runner.checkout import Checkout
 
 LIMIT_BYTES = 20_000_000
 FORM = '{"steps": [{"name": "…", "text": "…"}]}'
@@ -139,3 +155,105 @@ def verdict_json(scenario: str, verdict: Verdict) -> dict[str, Any]:
 
 def _without_step(item: FactVerdict | FalseClaim) -> dict[str, Any]:
     return item.model_dump(mode="json", exclude={"step"})
+
+
+# --- judging --------------------------------------------------------------------------------
+
+
+def judge_file(
+    path: Path, loaded: LoadedScenario, checkout: Checkout
+) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict on an answer, and the names of its silent steps."""
+    answer = read_answer(path, loaded.scenario)
+    source = checkout.source(loaded.scenario.id)
+    verdict = checkout.judge.judge(loaded.rubric, answer, must_find(loaded.scenario), source)
+    return verdict, tuple(step.name for step in answer if not step.text.strip())
+
+
+# --- what judging a run would take ----------------------------------------------------------
+
+TOKENS_PER_FACT = 60
+"""Of a reply: an id, a verdict and a quote."""
+
+
+class JudgeEstimate(Record):
+    """What is left to ask one judge of a run."""
+
+    judge: str
+    calls: Count
+    kept: Count
+    """Replies that are there already and cost nothing."""
+    input_tokens: Count
+    """Estimated as characters / 4."""
+    output_tokens: Count
+    usd: float | None
+    """None if the model has no price."""
+
+
+class RunEstimate(Record):
+    answers: Count
+    judges: tuple[JudgeEstimate, ...]
+
+    def lines(self) -> Iterator[str]:
+        """As a person reads it."""
+        yield f"{self.answers} answers"
+        if not self.judges:
+            yield "no judge that is a model: nothing to pay for"
+        for judge in self.judges:
+            dollars = "no price" if judge.usd is None else f"${judge.usd:,.2f}"
+            yield (
+                f"{judge.judge}: {judge.calls:,} calls, about {judge.input_tokens:,} tokens in and "
+                f"{judge.output_tokens:,} out, {dollars}; {judge.kept:,} replies are kept"
+            )
+
+
+def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
+    """Of `fairtrial judge RUN`. Asks nobody, and needs no key."""
+    believed = [item for item in checkout.audit(store).evidence().cells if item.believed]
+    cells = [item.cell for item in believed if item.measured]
+    judges = []
+    try:
+        for judge in _models_among(checkout.judge):
+            asks: list[Ask] = []
+            for cell in cells:
+                asks += _asks(judge, cell, checkout, store)
+            judges.append(_estimate(judge, asks, checkout))
+    finally:
+        checkout.close_files()
+    return RunEstimate(answers=len(cells), judges=tuple(judges))
+
+
+def _models_among(judge: Judge) -> list[ModelJudge]:
+    judges = judge.judges if isinstance(judge, Panel) else (judge,)
+    return [item for item in judges if isinstance(item, ModelJudge)]
+
+
+def _asks(judge: ModelJudge, cell: Cell, checkout: Checkout, store: RunStore) -> Iterator[Ask]:
+    loaded, counted = checkout.scenario(cell.scenario), store.counted_attempt(cell.id)
+    if counted is None:
+        return iter(())
+    answer, _, _ = split(iter_transcript(counted.transcript), loaded.scenario)
+    source = checkout.source(cell.scenario)
+    return judge.asks(loaded.rubric, answer.steps, must_find(loaded.scenario), source)
+
+
+def _estimate(judge: ModelJudge, asks: Sequence[Ask], checkout: Checkout) -> JudgeEstimate:
+    missing = [ask for ask in asks if judge.asking.kept(ask) is None]
+    chars = [len(system_prompt()) + len(ask.request.text) for ask in missing]
+    chars += [len(canonical_json(ask.request.schema)) for ask in missing]
+    usage = Usage(
+        step=0,
+        turn=0,
+        input_tokens=sum(chars) // CHARS_PER_TOKEN,
+        output_tokens=TOKENS_PER_FACT * sum(len(ask.facts) + 1 for ask in missing),
+        wall_sec=0.0,
+        estimated=True,
+    )
+    return JudgeEstimate(
+        judge=judge.name,
+        calls=len(missing),
+        kept=len(asks) - len(missing),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        usd=checkout.judge_settings.purse.cost_usd(judge.model, [usage]),
+    )

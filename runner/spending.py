@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import CatalogError, FairtrialError, SpendingCap
+from runner.judges.replies import Replies
 from runner.models import is_language_model, kind_name
-from runner.records import Cell, Price, PriceList, parse_yaml, read_text
+from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
 from runner.store import RunStore
 from runner.transcript import usage_in
 
@@ -71,8 +72,7 @@ def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:
         if price is not None:
             priced[model] = price
         elif is_language_model(kind_name(model)) and (request.cell_usd or request.run_usd):
-            hint = "give one with --prices FILE, or go on without a cap"
-            raise FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
+            raise _no_cap(model)
     return Spending(
         prices=PriceList(date=listed.date, models=priced),
         cell_usd=request.cell_usd,
@@ -94,8 +94,8 @@ def price_of(prices: PriceList, model: str) -> Price | None:
 
 
 def spent_usd(store: RunStore, priced: dict[str, Price]) -> float:
-    """What every attempt of the run has cost, broken, cut and running ones included."""
-    total = 0.0
+    """What every attempt has cost, broken, cut and running ones included, and what judging did."""
+    total = Replies(folder=store.judged).spent_usd()
     for cell in store.plan().cells:
         price = priced.get(cell.model)
         if price is not None:
@@ -118,3 +118,58 @@ def left_usd(store: RunStore, spending: Spending) -> float | None:
     if left <= 0:
         raise SpendingCap
     return left
+
+
+def purse_for(
+    models: Sequence[str], prices: Path | None, cap_usd: float | None, spent_usd: float = 0.0
+) -> Purse:
+    """What judges that are models may cost. Raises FairtrialError for a cap that could not hold."""
+    listed = read_prices(prices)
+    priced = {}
+    for model in models:
+        price = price_of(listed, model)
+        if price is not None:
+            priced[model] = price
+        elif cap_usd is not None:
+            raise _no_cap(model)
+    left_usd = None if cap_usd is None else cap_usd - spent_usd
+    return Purse(priced=priced, left_usd=left_usd)
+
+
+def _no_cap(model: str) -> FairtrialError:
+    hint = "give one with --prices FILE, or go on without a cap"
+    return FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
+
+
+# --- judging --------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Purse:
+    """What judges that are models may still cost, and what they have cost since it was opened."""
+
+    priced: dict[str, Price] = field(default_factory=dict)
+    """Model -> its price, by the name it was asked for."""
+    left_usd: float | None = None
+    """None without a cap."""
+    calls: int = 0
+    tokens: int = 0
+    """Uncached input and output."""
+    usd: float = 0.0
+    """Of the models that have a price."""
+
+    def require(self) -> None:
+        """Raises SpendingCap if nothing is left. Requests under way can each pass the cap."""
+        if self.left_usd is not None and self.usd >= self.left_usd:
+            raise SpendingCap
+
+    def add(self, model: str, usage: Usage) -> None:
+        self.calls += 1
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.usd += self.cost_usd(model, [usage]) or 0.0
+
+    def cost_usd(self, model: str, spent: Sequence[Usage]) -> float | None:
+        """None if the model has no price."""
+        if model not in self.priced:
+            return None
+        return sum(map(self.priced[model].cost_usd, spent))

@@ -6,6 +6,7 @@ them otherwise.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +158,32 @@ def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
     if criterion is None or step is None or scenario is None:
         return None
     return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Agreement of raters on an interval scale: 1 is perfect, 0 what chance would give.
+
+    `units`: the ratings of each thing rated, by two raters at least; one that fewer rated counts
+    for nothing. alpha = 1 - observed / expected disagreement (Krippendorff 2011, "Computing
+    Krippendorff's Alpha-Reliability", the interval metric). None if nothing varies or is shared.
+    """
+    pairable = [figures for figures in map(_finite, units) if len(figures) > 1]
+    pooled = list(itertools.chain.from_iterable(pairable))
+    n = len(pooled)
+    if n < 2:
+        return None
+    observed = math.fsum(_squared_gaps(unit) / (len(unit) - 1) for unit in pairable) / n
+    expected = _squared_gaps(pooled) / (n * (n - 1))
+    if expected == 0:
+        return None
+    return 1 - observed / expected
+
+
+def _squared_gaps(figures: Sequence[float]) -> float:
+    """Σ (a - b)² over all ordered pairs."""
+    centre = mean(figures)
+    # About the mean: the same sum over plain squares loses its digits where figures are alike.
+    return 2 * len(figures) * math.fsum((figure - centre) ** 2 for figure in figures)
 
 
 def smallest_difference(sd: float, scenarios: int) -> float | None:

@@ -11,7 +11,7 @@ import pytest
 
 from runner.errors import EngineError
 from runner.executors import EXECUTORS
-from runner.executors.local import run_until_done
+from runner.interrupts import run_until_done
 from runner.prepared import PreparedRun
 from runner.protocols import Progress
 from runner.records import Cell, CellResult
