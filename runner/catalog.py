@@ -9,7 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import (
+    Callable,
+    Collection,
+    ItemsView,
+    Iterator,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -20,6 +28,8 @@ from runner.records import (
     Rubric,
     Scenario,
     ServerSpec,
+    TurnedPair,
+    TurnedPairs,
     digest_of,
     parse_yaml,
     read_text,
@@ -30,6 +40,7 @@ from runner.server_spec import problems as launch_problems
 SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
 HELD_OUT = "held-out"
+TURNED = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
 _ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes"})
@@ -46,6 +57,8 @@ class LoadedScenario:
     rubric: Rubric
     reference: tuple[str, ...]
     """The reference answer: one text a step."""
+    turned: tuple[TurnedPair, ...] = ()
+    """The reference with one fact turned round, for the gate to ask a judge about."""
     suite: str
     folder: Path
 
@@ -250,8 +263,10 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     scenario = _record(folder / "scenario.yaml", Scenario, problems)
     rubric = _record(folder / "rubric.yaml", Rubric, problems)
     reference: tuple[str, ...] = ()
+    turned = _read_turned(folder / TURNED, problems)
     if scenario:
         problems += _scenario_problems(folder, scenario)
+        problems += _turned_problems(folder, scenario, turned)
         with _collected(problems):
             reference = _read_reference(folder / "reference", len(scenario.steps))
     if scenario and rubric:
@@ -259,12 +274,17 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     if problems or not scenario or not rubric:
         raise CatalogError(problems)
     return LoadedScenario(
-        scenario=scenario, rubric=rubric, reference=reference, suite=suite, folder=folder
+        scenario=scenario,
+        rubric=rubric,
+        reference=reference,
+        turned=turned,
+        suite=suite,
+        folder=folder,
     )
 
 
 def _scenario_files(suite: str) -> frozenset[str]:
-    files = frozenset({"scenario.yaml", "rubric.yaml", "reference"})
+    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", TURNED})
     # Anywhere else grades would look as if somebody went by them.
     if suite == HELD_OUT:
         files |= {"transcripts", "gold_scores.json"}
@@ -293,6 +313,26 @@ def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterat
     if expected != found:
         message = f"the steps are {found}, the scenario's are {expected}; same names, same order"
         yield Problem(where=f"{_where(folder / 'rubric.yaml')} steps", message=message)
+
+
+def _read_turned(path: Path, problems: list[Problem]) -> tuple[TurnedPair, ...]:
+    """None where there is no such file: a scenario can be measured with before it has pairs."""
+    if not path.exists():
+        return ()
+    turned = _record(path, TurnedPairs, problems)
+    if turned is None:
+        return ()
+    return turned.pairs
+
+
+def _turned_problems(
+    folder: Path, scenario: Scenario, turned: Sequence[TurnedPair]
+) -> Iterator[Problem]:
+    names = [step.name for step in scenario.steps]
+    for index, pair in enumerate(turned):
+        if pair.step not in names:
+            message = f"is {pair.step!r}; the scenario's steps are {names}"
+            yield Problem(where=f"{_where(folder / TURNED)} pairs[{index}].step", message=message)
 
 
 def _read_reference(folder: Path, steps: int) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runner.protocols import Files
-from runner.records import Fact, Rubric, RubricStep, Scenario, Step
+from runner.records import Fact, Rubric, RubricStep, Scenario, Step, TurnedPair
 
 SPRAY_PER_FILE = 40
 SPRAY_FILES = 60
@@ -28,6 +28,11 @@ class Loaded(Protocol):
     def reference(self) -> tuple[str, ...]:
         """The reference answer: one text a step."""
         ...
+
+    @property
+    def turned(self) -> tuple[TurnedPair, ...]: ...
+    @property
+    def suite(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True)

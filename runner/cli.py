@@ -296,13 +296,17 @@ def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
     """The run with its scorecards, each written as it is made."""
     from runner.audit import with_cards
 
-    def written(cards: Iterable[Scorecard]) -> Iterator[Scorecard]:
-        for card in cards:
-            store.write_scorecard(card)
-            yield card
-
     audit = checkout.audit(store)
     found = audit.evidence()
+    is_slow = not checkout.judge.deterministic
+
+    def written(cards: Iterable[Scorecard]) -> Iterator[Scorecard]:
+        for number, card in enumerate(cards, 1):
+            store.write_scorecard(card)
+            if is_slow:
+                tell(f"judged {number} of {len(found.cells)} cells: {card.cell_id}")
+            yield card
+
     return with_cards(found, written(audit.cards(found, anew=True)))
 
 

@@ -86,7 +86,7 @@ def judge_noise(verdicts: Sequence[tuple[str, Verdict]]) -> JudgeNoise:
         each=each,
         floor=floor.limit() if floor else None,
         rewrite=tuple(noisy),
-        alpha=stats.krippendorff_alpha(units) if len(judges) > 1 else None,
+        alpha=stats.alpha(units) if len(judges) > 1 else None,
         alpha_units=len(units) if len(judges) > 1 else 0,
         says=_says(floor),
     )
@@ -95,8 +95,8 @@ def judge_noise(verdicts: Sequence[tuple[str, Verdict]]) -> JudgeNoise:
 def _says(floor: stats.Repeatability | None) -> str:
     if floor is None:
         return (
-            "No answer was read twice by one judge, so its noise is unknown: judge with "
-            "--duplicates 2 or more before anything is ranked."
+            "No answer was read twice by one judge: a judge without a model reads alike each time, "
+            "and of any other the noise is unknown until it judges with --duplicates 2 or more."
         )
     return (
         f"Rank by scenario figures alone, and only where two of them differ by more than "

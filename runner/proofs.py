@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from runner.catalog import HELD_OUT, TURNED
 from runner.cheats import CHEATS, PASTED_PROMPT, Loaded, cheats
 from runner.errors import Problem
 from runner.grounding.outlines import outline_of
@@ -25,6 +26,7 @@ from runner.records import (
     Scenario,
     Score,
     Scored,
+    TurnedPair,
     Verdict,
 )
 from runner.scoring.fairness import FAIRNESS, score_fairness
@@ -35,11 +37,13 @@ CHEAT_MARGIN = 0.25
 """How far a cheat must stay behind the reference."""
 PROMPT_CEILING = 0.5
 """The pasted prompt must earn less, however much the reference earns."""
+MIN_TURNED = 40
+"""Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
 
 
 def prove(loaded: Loaded, files: Files, judge: Judge) -> list[Problem]:
     """Everything that keeps the scenario from being measured with; empty if it is proven."""
-    problems = [*_structure(loaded), *_places(loaded, files)]
+    problems = [*_structure(loaded), *_places(loaded, files), *_turned(loaded)]
     # Scores of a scenario whose steps do not line up would only repeat it in other words.
     if not problems:
         problems += _scores(loaded, files, judge)
@@ -115,6 +119,41 @@ def _definitions(place: MustCite, files: Files) -> tuple[int, ...]:
     source, sha = files.read(place.path), files.blob_sha(place.path)
     file = SourceFile(place.path, source, lambda: outline_of(place.path, source, sha, None))
     return tuple(definition.line for definition in file.places(place.symbol or "").definitions)
+
+
+# --- pairs turned round ---------------------------------------------------------------------
+
+
+def _turned(loaded: Loaded) -> Iterator[Problem]:
+    """Every pair that cannot be made from the reference, and whether the gate has enough."""
+    where = f"{loaded.scenario.id}/{TURNED}"
+    references = dict(zip(_step_names(loaded), loaded.reference, strict=False))
+    seen: set[tuple[str, str, str]] = set()
+    for index, pair in enumerate(loaded.turned):
+        problem = _why_no_pair(pair, references.get(pair.step, ""))
+        if (pair.step, pair.right, pair.wrong) in seen:
+            problem = "an earlier pair is the same; it would count twice"
+        seen.add((pair.step, pair.right, pair.wrong))
+        if problem:
+            yield Problem(where=f"{where} pairs[{index}]", message=problem)
+    if loaded.suite == HELD_OUT and len(loaded.turned) < MIN_TURNED:
+        message = f"has {len(loaded.turned)} pairs; the gate asks for at least {MIN_TURNED}"
+        yield Problem(where=where, message=message)
+
+
+def _step_names(loaded: Loaded) -> list[str]:
+    return [step.name for step in loaded.scenario.steps]
+
+
+def _why_no_pair(pair: TurnedPair, reference: str) -> str:
+    """Empty if `right` can be replaced in the step's reference answer."""
+    count = reference.count(pair.right)
+    if count != 1:
+        return (
+            f"`right` stands {count} times in the reference answer of {pair.step}, not once: "
+            f"{pair.right!r}"
+        )
+    return ""
 
 
 # --- scores ---------------------------------------------------------------------------------

@@ -160,30 +160,28 @@ def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
     return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
 
 
-def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Agreement of raters on an interval scale: 1 is perfect, 0 what chance would give.
+def alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Krippendorff's alpha for interval data: 1 is perfect agreement, 0 is chance.
 
-    `units`: the ratings of each thing rated, by two raters at least; one that fewer rated counts
-    for nothing. alpha = 1 - observed / expected disagreement (Krippendorff 2011, "Computing
-    Krippendorff's Alpha-Reliability", the interval metric). None if nothing varies or is shared.
+    `units`: the ratings that each thing got; one with a single rating says nothing and is left out.
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. None if nothing was rated
+    twice, or if all ratings are the same: without any spread there is nothing to agree on.
     """
-    pairable = [figures for figures in map(_finite, units) if len(figures) > 1]
-    pooled = list(itertools.chain.from_iterable(pairable))
-    n = len(pooled)
-    if n < 2:
+    rated = [ratings for ratings in map(_finite, units) if len(ratings) > 1]
+    every = list(itertools.chain.from_iterable(rated))
+    # Compared, not subtracted: the mean of equal figures can lie beside them by a rounding.
+    if len(set(every)) < 2:
         return None
-    observed = math.fsum(_squared_gaps(unit) / (len(unit) - 1) for unit in pairable) / n
-    expected = _squared_gaps(pooled) / (n * (n - 1))
-    if expected == 0:
-        return None
-    return 1 - observed / expected
+    expected = _squared_differences(every) / (len(every) - 1)
+    shares = [_squared_differences(ratings) / (len(ratings) - 1) for ratings in rated]
+    return 1 - math.fsum(shares) / expected
 
 
-def _squared_gaps(figures: Sequence[float]) -> float:
-    """Σ (a - b)² over all ordered pairs."""
+def _squared_differences(figures: Sequence[float]) -> float:
+    """Over all ordered pairs: Σ (a - b)²."""
     centre = mean(figures)
-    # About the mean: the same sum over plain squares loses its digits where figures are alike.
-    return 2 * len(figures) * math.fsum((figure - centre) ** 2 for figure in figures)
+    squares = [(figure - centre) ** 2 for figure in figures]
+    return 2 * len(figures) * math.fsum(squares)
 
 
 def smallest_difference(sd: float, scenarios: int) -> float | None:

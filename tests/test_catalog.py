@@ -38,6 +38,10 @@ steps:
   - name: two
     criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
 """
+TURNED = """\
+pairs:
+  - {step: one, kind: order, right: answer 1, wrong: 1 answer, why: "a.py:1 answers first"}
+"""
 SERVER = """\
 name: {name}
 title: A
@@ -108,6 +112,13 @@ def test_a_folder_is_all_it_takes(root: Path) -> None:
     assert list(catalog.servers) == ["helper", "second"]
 
 
+def test_pairs_turned_round_are_read_where_there_are_some(root: Path) -> None:
+    (scenario(root, "another") / "turned.yaml").write_text(TURNED)
+    catalog = load_catalog(root)
+    assert [pair.wrong for pair in catalog.scenarios["another"].turned] == ["1 answer"]
+    assert catalog.scenarios["good"].turned == ()
+
+
 # --- every problem at once ------------------------------------------------------------------
 
 
@@ -168,6 +179,18 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "reference/3.md: nothing reads this file",
     ),
     "no reference": (lambda f: shutil.rmtree(f / "reference"), "reference/1.md: cannot be read"),
+    "turned pair of no step": (
+        lambda f: (f / "turned.yaml").write_text(TURNED.replace("step: one", "step: four")),
+        "turned.yaml pairs[0].step: is 'four'; the scenario's steps are ['one', 'two']",
+    ),
+    "turned pair of no kind": (
+        lambda f: (f / "turned.yaml").write_text(TURNED.replace("kind: order", "kind: mood")),
+        "turned.yaml pairs[0].kind: Input should be 'roles', 'order'",
+    ),
+    "no turned pairs": (
+        lambda f: (f / "turned.yaml").write_text("pairs: []"),
+        "turned.yaml pairs:",
+    ),
     "stray file": (
         lambda f: (f / "rubric.yml").write_text("x"),
         "rubric.yml: nothing reads this file; did you mean rubric.yaml?",

@@ -9,7 +9,7 @@ import pytest
 from runner.cheats import cheats
 from runner.judges.checklist import Checklist
 from runner.proofs import prove
-from runner.records import Rubric, Scenario
+from runner.records import Rubric, Scenario, TurnedPair
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
 
 
@@ -18,6 +18,8 @@ class Loaded:
     scenario: Scenario = SCENARIO
     rubric: Rubric = RUBRIC
     reference: tuple[str, ...] = GOOD
+    turned: tuple[TurnedPair, ...] = ()
+    suite: str = "core"
 
 
 def problems(loaded: Loaded) -> list[str]:
@@ -46,6 +48,37 @@ def test_a_reference_that_lacks_a_step_is_refused() -> None:
     assert problems(Loaded(reference=GOOD[:1])) == [
         "shop-queue/reference: 1 answers for 2 steps; write reference/1.md to reference/2.md"
     ]
+
+
+def turned(right: str, wrong: str) -> TurnedPair:
+    return TurnedPair(step="trace", kind="roles", right=right, wrong=wrong, why="queue.py:1")
+
+
+def test_a_pair_is_made_from_text_that_stands_once_in_the_reference() -> None:
+    word = next(word for word in GOOD[0].split() if GOOD[0].count(word) == 1)
+    pair = turned(word, "something else")
+    assert problems(Loaded(turned=(pair,))) == []
+    assert problems(Loaded(turned=(turned("nowhere said", "x"), pair, pair))) == [
+        "shop-queue/turned.yaml pairs[0]: `right` stands 0 times in the reference answer of trace, "
+        "not once: 'nowhere said'",
+        "shop-queue/turned.yaml pairs[2]: an earlier pair is the same; it would count twice",
+    ]
+
+
+def test_a_pair_that_could_be_made_in_two_places_is_refused() -> None:
+    [problem] = problems(Loaded(turned=(turned("e", "a"),)))
+    assert f"stands {GOOD[0].count('e')} times" in problem
+
+
+def test_a_held_out_scenario_with_few_pairs_is_no_examination() -> None:
+    assert problems(Loaded(suite="held-out")) == [
+        "shop-queue/turned.yaml: has 0 pairs; the gate asks for at least 40"
+    ]
+
+
+def test_a_pair_that_says_the_same_twice_is_no_pair() -> None:
+    with pytest.raises(ValueError, match="says the same"):
+        turned("the loop reads a job", "the loop  reads a job")
 
 
 def test_a_rubric_with_other_steps_is_refused() -> None:

@@ -147,6 +147,38 @@ def test_criteria_that_swing_against_each_other_are_quiet_at_the_scenario() -> N
     assert (found.criterion.groups, found.step.groups, found.scenario.groups) == (2, 1, 1)
 
 
+# --- agreement of graders -------------------------------------------------------------------
+
+
+def ratings(*observers: str) -> list[list[float]]:
+    """A row an observer, `.` where there is no rating -> the ratings of each unit."""
+    units = zip(*(row.split() for row in observers), strict=True)
+    return [[float(rating) for rating in unit if rating != "."] for unit in units]
+
+
+def test_alpha_is_that_of_the_published_example() -> None:
+    # Krippendorff 2011, section E: four observers, twelve units, missing ratings.
+    units = ratings(
+        "1 2 3 3 2 1 4 1 2 . . .",
+        "1 2 3 3 2 2 4 1 2 5 . 3",
+        ". 3 3 3 2 3 4 2 2 5 1 .",
+        "1 2 3 3 2 4 4 1 2 5 1 .",
+    )
+    assert stats.alpha(units) == pytest.approx(0.849, abs=0.0005)
+
+
+def test_alpha_is_that_computed_by_hand() -> None:
+    # Observed (0 + 0.02) / 4; expected 0.06 / 12: both 0.005.
+    assert stats.alpha([[0.1, 0.1], [0.1, 0.2]]) == pytest.approx(0)
+    assert stats.alpha([[0.1, 0.1], [0.2, 0.2], [0.7, 0.7]]) == 1
+
+
+def test_without_any_spread_there_is_no_alpha() -> None:
+    assert stats.alpha([[0.1, 0.1], [0.1, 0.1]]) is None
+    assert stats.alpha([[0.1], [0.9]]) is None
+    assert stats.alpha([]) is None
+
+
 # --- fingerprints ---------------------------------------------------------------------------
 
 

@@ -22,6 +22,11 @@ LARGEST_BYTES = 2_000_000
 """Trees take 27 times the source (measured); a larger file is generated or data, and is searched as
 text."""
 PARSE_SEC = 10.0
+MOST_ERROR_WORK = 10**9
+"""Σ children² of the nodes that are parse errors. The children of an error lie in no balanced tree,
+and a query takes quadratic time over them: 2 s for this many, two minutes for 200,000 brackets."""
+WIDEST_INDENT = 1_000
+"""Bytes. What is further to the right stands on no line of its own."""
 _CHUNK_BYTES = 65_536
 _END_OF_FILE = 2**62
 
@@ -128,7 +133,10 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     tree = _tree(source, loaded)
     if tree is None:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
-    outline = _Captures(source, tree.root_node, loaded).outline()
+    errors = list(_errors(tree.root_node))
+    if sum(node.child_count**2 for node in errors) > MOST_ERROR_WORK:
+        return TextOnly("too broken to be parsed, searched as text")
+    outline = _Captures(source, tree.root_node, loaded).outline(errors)
     return _without_prelude(outline, len(loaded.prelude))
 
 
@@ -194,7 +202,6 @@ class _Captures:
 
     def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
         self.source = source
-        self.root = root
         self.prelude = loaded.prelude
         self.drafts: dict[int, _Draft] = {}
         """By the byte of the name."""
@@ -203,15 +210,12 @@ class _Captures:
         for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
             self._take(match)
 
-    def outline(self) -> Outline:
-        broken: Iterable[tuple[int, int]] = ()
-        if self.root.has_error:
-            broken = _broken(self.root)
+    def outline(self, errors: Iterable[tree_sitter.Node]) -> Outline:
         quiet = self.nodes["comment"] + self.nodes["string"]
         return Outline(
             definitions=tuple(self._definitions()),
             mute=_mute(quiet, self.nodes["code"]),
-            broken=tuple(broken),
+            broken=tuple(sorted(map(_lines_of, errors))),
         )
 
     def _take(self, match: Match) -> None:
@@ -287,8 +291,11 @@ class _Captures:
 
     def _begins_line(self, node: tree_sitter.Node) -> bool:
         """`x = 1 // trailing` says nothing of the line below."""
-        begin = node.start_byte
-        return not self.source[begin - node.start_point[1] : begin].strip()
+        begin, column = node.start_byte, node.start_point[1]
+        # A minified file is one line: copied up to each comment, it would take quadratic time.
+        if column > WIDEST_INDENT:
+            return False
+        return not self.source[begin - column : begin].strip()
 
 
 def _last_line(node: tree_sitter.Node) -> int:
@@ -319,17 +326,19 @@ def _owners(blocks: Iterable[_Block]) -> dict[int, tuple[str, ...]]:
     return owners
 
 
-def _broken(root: tree_sitter.Node) -> list[tuple[int, int]]:
-    """Lines of every error and missing node; walks only the subtrees that have one."""
-    lines: list[tuple[int, int]] = []
+def _lines_of(node: tree_sitter.Node) -> tuple[int, int]:
+    return node.start_point[0] + 1, node.end_point[0] + 1
+
+
+def _errors(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """The outermost error and missing nodes; walks only the subtrees that have one."""
     queue = [root]
     while queue:
         node = queue.pop()
         if node.is_error or node.is_missing:
-            lines.append((node.start_point[0] + 1, node.end_point[0] + 1))
+            yield node
         elif node.has_error:
             queue += node.children
-    return sorted(lines)
 
 
 # --- comments and strings -------------------------------------------------------------------

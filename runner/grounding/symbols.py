@@ -80,8 +80,12 @@ class SourceFile:
         return Places(tuple(named), tuple(uses), lines)
 
     def _words(self, name: str) -> Iterator[_Word]:
+        line, counted_to = 1, 0
         for hit in _word(name).finditer(self.source):
-            yield _Word(hit.start(), self.source.count(b"\n", 0, hit.start()) + 1)
+            # Counted from the top for each hit, a large file would take quadratic time.
+            line += self.source.count(b"\n", counted_to, hit.start())
+            counted_to = hit.start()
+            yield _Word(hit.start(), line)
 
     # qualifiers
 

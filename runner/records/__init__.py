@@ -60,6 +60,8 @@ from runner.records.scenarios import (
     RubricStep,
     Scenario,
     Step,
+    TurnedPair,
+    TurnedPairs,
 )
 from runner.records.scores import (
     Adoption,
@@ -186,6 +188,8 @@ __all__ = [
     "ToolResult",
     "ToolTrace",
     "TraceCall",
+    "TurnedPair",
+    "TurnedPairs",
     "Unit",
     "Unscored",
     "Usage",

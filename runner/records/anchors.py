@@ -12,7 +12,7 @@ from runner.records.base import Count, Name, Record, Sha256, Unit
 class GoldCriterion(Record):
     score: Unit
     reason: str
-    """A sentence: what in the answer earned or lost it."""
+    """A sentence: what in the answer earned or lost it. Empty if the grader gave none."""
 
 
 class GoldStep(Record):
@@ -29,14 +29,22 @@ class GoldTranscript(Record):
     graded_by: str
     graded_at: str
     """Date, ISO 8601."""
+    how: Annotated[str, Field(min_length=1)]
+    """By what means, what the grader knew, and where the figures come from."""
     steps: tuple[GoldStep, ...]
 
 
 class GoldScores(Record):
-    """scenarios/held-out/<id>/gold_scores.json: written before any judge ran."""
+    """scenarios/held-out/<id>/gold_scores.json: written before any judge ran.
+
+    The gold of a transcript that has both gradings is their mean, criterion by criterion.
+    """
 
     scenario: Name
     transcripts: tuple[GoldTranscript, ...]
+    """The first grading of every transcript."""
+    second: tuple[GoldTranscript, ...] = ()
+    """By somebody who did not see the first."""
 
 
 class JudgeLock(Record):

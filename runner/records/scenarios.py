@@ -146,3 +146,37 @@ class Rubric(Record):
 
     audience: str
     steps: Annotated[tuple[RubricStep, ...], Field(min_length=1)]
+
+
+Turn = Literal["roles", "order", "condition", "negation", "quantity", "cause", "place"]
+"""What was turned round: who does what to whom, before and after, "only if" and "unless", a "not",
+a number, a reason, or where it stands."""
+
+
+class TurnedPair(Record):
+    """A step's reference answer, and the same with one fact turned round.
+
+    A judge that reads gives the first more. `right` stands exactly once in the step's answer
+    (reference/N.md), and `wrong` takes its place.
+    """
+
+    step: str
+    """Equals the scenario's step name."""
+    kind: Turn
+    right: Annotated[str, Field(min_length=1)]
+    wrong: Annotated[str, Field(min_length=1)]
+    why: Annotated[str, Field(min_length=1)]
+    """path:line at the commit, and what holds there."""
+
+    @model_validator(mode="after")
+    def _says_something_else(self) -> Self:
+        # No judge could win such a pair, and each would lower the share of those won.
+        if self.right.split() == self.wrong.split():
+            raise ValueError("`wrong` says the same as `right`")
+        return self
+
+
+class TurnedPairs(Record):
+    """turned.yaml, written by hand; optional."""
+
+    pairs: Annotated[tuple[TurnedPair, ...], Field(min_length=1)]

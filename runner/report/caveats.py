@@ -131,12 +131,13 @@ def _many_comparisons(report: Report) -> Iterator[str]:
 
 
 def _noise(report: Report) -> Iterator[str]:
-    if not report.noise:
+    trials = [layer for layer in report.noise if layer.layer != "judge"]
+    if not trials:
         yield (
             "What duplicates of the same cell differ by: every cell ran once, so the noise floor "
             "is unknown."
         )
-    elif all(layer.sd == 0 for layer in report.noise):
+    elif all(layer.sd == 0 for layer in trials):
         # A deterministic model repeats itself exactly; a floor of 0 would let anything pass it.
         yield (
             "That another model would repeat itself as these trials did: they are identical, so a "

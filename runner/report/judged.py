@@ -68,7 +68,7 @@ def run_json(loaded: LoadedRun) -> dict[str, Any]:
         "run": loaded.plan.run,
         "answers": answers,
         "criteria": [_delta_json(*item) for item in criterion_deltas(loaded).items()],
-        "alpha": stats.krippendorff_alpha(units),
+        "alpha": stats.alpha(units),
     }
 
 
@@ -118,7 +118,7 @@ def _run_lines(loaded: LoadedRun) -> Iterator[str]:
     for (arm, place), delta in deltas.items():
         if _shown_delta(delta) is not None:
             yield f"  {delta:+.2f} {arm}: {' / '.join(place)}"
-    alpha = stats.krippendorff_alpha(agreement_units(found))
+    alpha = stats.alpha(agreement_units(found))
     if alpha is not None:
         yield f"Krippendorff's alpha of the panel, interval, over criteria: {alpha:.3f}"
 

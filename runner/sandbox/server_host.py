@@ -23,7 +23,8 @@ HUNG_UP = 126
 def main() -> None:
     ticket, *command = sys.argv[1:]
     # The server has the same user, and could speak through our descriptors.
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+        raise OSError("cannot close our channel to the server")
     pid = os.fork()
     if pid == 0:
         become(command)
@@ -39,7 +40,8 @@ def main() -> None:
 
 def become(command: list[str]) -> None:
     # Without us nobody would say how it ended: whoever ends us ends it.
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0):
+        raise OSError("cannot tie the server's life to ours")
     # Python ignores it, and a program that relies on it would never end.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:

@@ -111,6 +111,7 @@ def _graded(name: str, scores: Grades) -> dict[str, Any]:
         "transcript": name,
         "graded_by": "a reader",
         "graded_at": DATE,
+        "how": "by hand",
         "steps": _grades(scores),
     }
 

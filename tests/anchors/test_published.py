@@ -49,6 +49,7 @@ def graded(gold_file: Any, arm: str) -> GoldTranscript:
         transcript=arm,
         graded_by=meta["graded_by"],
         graded_at=meta["graded_at"],
+        how="as published",
         steps=tuple(_graded_step(step) for step in gold_file["_detail"][arm]),
     )
 
