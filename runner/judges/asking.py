@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from runner.agents.usage import usage_of
 from runner.agents.written import ConstrainedModel
-from runner.errors import NoVerdict, ProviderError, ProviderRefused
+from runner.errors import FairtrialError, NoVerdict, ProviderError, ProviderRefused
 from runner.interrupts import run_until_done
 from runner.judges import form
 from runner.judges.form import BrokenReply, Reading, Request
@@ -90,9 +90,17 @@ class Asking:
         slots = asyncio.Semaphore(AT_ONCE)
         model = open_model(self.model, self.settings.models)
 
+        failures: list[FairtrialError] = []
+
         async def ask_one(ask: Ask) -> None:
             async with slots:
-                said[ask.key] = await self._ask(model, ask)
+                if failures:
+                    return
+                try:
+                    said[ask.key] = await self._ask(model, ask)
+                except FairtrialError as error:
+                    # Raised here, it would cancel the others, which are paid for all the same.
+                    failures.append(error)
 
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -100,6 +108,8 @@ class Asking:
                     tasks.create_task(ask_one(ask))
         finally:
             await model.close()
+        if failures:
+            raise failures[0]
 
     async def _ask(self, model: Model, ask: Ask) -> Reading:
         """Raises NoVerdict if no reply has the form that was asked for."""
