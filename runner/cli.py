@@ -501,7 +501,8 @@ def _judge_answer(request: JudgeRequest) -> int:
 
 
 def _judge_run(request: JudgeRequest) -> int:
-    from runner.judging import estimate
+    from runner.judges.pairwise import pair_lines
+    from runner.judging import compare_close, estimate
     from runner.report.judged import run_json, run_text
 
     store, checkout = _store(request, request.run), _judging_checkout(request)
@@ -516,10 +517,12 @@ def _judge_run(request: JudgeRequest) -> int:
     with store.lock():
         _judge_in(checkout, request, store)
         loaded = _score(store, checkout)
+        pairs = compare_close(loaded, checkout, store) if request.pairwise else []
+        checkout.close_files()
     if request.json:
-        show_json(run_json(loaded))
+        show_json(run_json(loaded) | {"pairs": [item.model_dump() for item in pairs]})
     else:
-        show(run_text(loaded))
+        show("\n".join([run_text(loaded), *pair_lines(pairs)]))
     _tell_spent(checkout)
     return _code_for_contradictions(store, loaded)
 
@@ -1153,6 +1156,12 @@ def _add_judge_verb(verbs: Verbs) -> None:
         action="store_true",
         help="of a run: say what it would take, and spend nothing",
     )
+    parser.add_argument(
+        "--pairwise",
+        action="store_true",
+        help="of a run: compare the answers of close arms with the shell's side by side, in both "
+        "orders; a preference that the order decides is a tie",
+    )
     _add_judge(parser)
     _add_judge_spending(parser)
     _add_json(parser)
@@ -1167,14 +1176,15 @@ def _start_judge(arguments: argparse.Namespace) -> int:
         not arguments.run and not is_answer
     ):
         arguments.refuse("give RUN, or --scenario S with --answer FILE")
-    if arguments.dry_run and not arguments.run:
-        arguments.refuse("--dry-run is of a RUN")
+    if (arguments.dry_run or arguments.pairwise) and not arguments.run:
+        arguments.refuse("--dry-run and --pairwise are of a RUN")
     request = JudgeRequest(
         root=_root(arguments),
         run=arguments.run,
         scenario=arguments.scenario,
         answer=_optional_path(arguments.answer),
         dry_run=arguments.dry_run,
+        pairwise=arguments.pairwise,
         json=arguments.json,
         **_judged(arguments),
     )

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner import stats
 from runner.anchors.material import must_find
-from runner.catalog import LoadedScenario
+from runner.catalog import SHELL, LoadedScenario
 from runner.errors import CatalogError, FairtrialError
-from runner.judges.asking import Ask
+from runner.judge_noise import verdict_floor
 from runner.judges.form import system_prompt
-from runner.judges.model import ModelJudge
+from runner.judges.model import FactAsk, ModelJudge
+from runner.judges.pairwise import PairTally, Preferred, majority, tally
 from runner.judges.panel import Panel
 from runner.models.wire import CHARS_PER_TOKEN
 from runner.proofs import answer_steps
@@ -36,7 +38,7 @@ from runner.records import (
     parse_json,
     read_text,
 )
-from runner.store import RunStore
+from runner.store import LoadedRun, RunStore
 from runner.transcript import iter_transcript, split
 
 if TYPE_CHECKING:
@@ -214,7 +216,7 @@ def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
     judges = []
     try:
         for judge in _models_among(checkout.judge):
-            asks: list[Ask] = []
+            asks: list[FactAsk] = []
             for cell in cells:
                 asks += _asks(judge, cell, checkout, store)
             judges.append(_estimate(judge, asks, checkout))
@@ -228,7 +230,7 @@ def _models_among(judge: Judge) -> list[ModelJudge]:
     return [item for item in judges if isinstance(item, ModelJudge)]
 
 
-def _asks(judge: ModelJudge, cell: Cell, checkout: Checkout, store: RunStore) -> Iterator[Ask]:
+def _asks(judge: ModelJudge, cell: Cell, checkout: Checkout, store: RunStore) -> Iterator[FactAsk]:
     loaded, counted = checkout.scenario(cell.scenario), store.counted_attempt(cell.id)
     if counted is None:
         return iter(())
@@ -237,7 +239,7 @@ def _asks(judge: ModelJudge, cell: Cell, checkout: Checkout, store: RunStore) ->
     return judge.asks(loaded.rubric, answer.steps, must_find(loaded.scenario), source)
 
 
-def _estimate(judge: ModelJudge, asks: Sequence[Ask], checkout: Checkout) -> JudgeEstimate:
+def _estimate(judge: ModelJudge, asks: Sequence[FactAsk], checkout: Checkout) -> JudgeEstimate:
     missing = [ask for ask in asks if judge.asking.kept(ask) is None]
     chars = [len(system_prompt()) + len(ask.request.text) for ask in missing]
     chars += [len(canonical_json(ask.request.schema)) for ask in missing]
@@ -257,3 +259,65 @@ def _estimate(judge: ModelJudge, asks: Sequence[Ask], checkout: Checkout) -> Jud
         output_tokens=usage.output_tokens,
         usd=checkout.judge_settings.purse.cost_usd(judge.model, [usage]),
     )
+
+
+# --- close arms -----------------------------------------------------------------------------
+
+
+def compare_close(loaded: LoadedRun, checkout: Checkout, store: RunStore) -> list[PairTally]:
+    """Arms whose quality lies no further from the shell's than the judge's noise, side by side.
+
+    By the first judge that is a model. Raises FairtrialError if there is none.
+    """
+    judges = _models_among(checkout.judge)
+    if not judges:
+        hint = "name one with --judge model:<id>"
+        raise FairtrialError("pairs are compared by a judge that is a model", hint=hint)
+    tallies = []
+    for arm, pairs in _close_arms(loaded).items():
+        results = [_preferred(judges[0], cells, checkout, store) for cells in pairs]
+        tallies.append(tally(arm, results))
+    return tallies
+
+
+def _close_arms(loaded: LoadedRun) -> dict[str, list[tuple[Cell, Cell]]]:
+    """Arm -> its trials and the shell's beside them, where their means are too close to tell."""
+    judged: dict[tuple[str, str], dict[tuple[str, int], tuple[Cell, Verdict]]] = {}
+    for item in loaded.cells:
+        if item.scorecard and item.scorecard.fairness.verdict:
+            cell = item.cell
+            arm = judged.setdefault((cell.server, cell.model), {})
+            arm[cell.scenario, cell.trial] = cell, item.scorecard.fairness.verdict
+    close = {}
+    for (server, model), own in judged.items():
+        baseline = judged.get((SHELL, model), {})
+        shared = sorted(own.keys() & baseline.keys())
+        if server != SHELL and shared and _is_close([(own[k], baseline[k]) for k in shared]):
+            pairs = [(own[key][0], baseline[key][0]) for key in shared]
+            close[f"{server} × {model}"] = pairs
+    return close
+
+
+def _is_close(pairs: Sequence[tuple[tuple[Cell, Verdict], tuple[Cell, Verdict]]]) -> bool:
+    gaps = [one.quality - other.quality for (_, one), (_, other) in pairs]
+    floor = verdict_floor(verdict for both in pairs for _, verdict in both)
+    # Without a floor nobody knows how far is far.
+    return floor is None or abs(stats.mean(gaps)) <= floor.limit(len(pairs))
+
+
+def _preferred(
+    judge: ModelJudge, cells: tuple[Cell, Cell], checkout: Checkout, store: RunStore
+) -> Preferred:
+    loaded = checkout.scenario(cells[0].scenario)
+    first, second = (_answer(cell, loaded.scenario, store) for cell in cells)
+    pairs = list(judge.pairs(loaded.rubric, (first, second), checkout.source(cells[0].scenario)))
+    asks = [ask for item in pairs for ask in item.asks]
+    said = judge.asking.said(asks)
+    return majority([item.preferred(said) for item in pairs])
+
+
+def _answer(cell: Cell, scenario: Scenario, store: RunStore) -> tuple[AnswerStep, ...]:
+    counted = store.counted_attempt(cell.id)
+    assert counted is not None  # noqa: S101 - what has a verdict was measured
+    answer, _, _ = split(iter_transcript(counted.transcript), scenario)
+    return answer.steps

@@ -128,6 +128,8 @@ class JudgeRequest(JudgedRequest):
     answer: Path | None
     """A transcript, or JSON: see runner/judging.py."""
     dry_run: bool
+    pairwise: bool
+    """Compare close arms side by side as well."""
     json: bool
 
 

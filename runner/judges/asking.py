@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from runner.agents.usage import usage_of
 from runner.agents.written import ConstrainedModel
 from runner.errors import FairtrialError, NoVerdict, ProviderError, ProviderRefused
 from runner.interrupts import run_until_done
 from runner.judges import form
-from runner.judges.form import BrokenReply, Reading, Request
-from runner.judges.reading import FactKey
+from runner.judges.form import BrokenReply, Question
 from runner.judges.replies import KeptReply, Replies
 from runner.judges.settings import JudgeSettings
 from runner.models import open_model
@@ -22,6 +21,7 @@ from runner.models.wire import load_json
 from runner.protocols import Message, Model, ToolSpec, Turn, UserMessage
 from runner.records import Usage
 
+R = TypeVar("R")
 ATTEMPTS = 2
 AT_ONCE = 4
 """Requests under way at the same time."""
@@ -40,16 +40,13 @@ class ForcedModel(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class Ask(Generic[R]):
     """One request, and what it is about."""
 
     key: str
     """Digest of all that its reply follows from."""
     step: int
-    duplicate: int
-    facts: Mapping[str, FactKey]
-    """Id in the request -> the fact."""
-    request: Request
+    request: Question[R]
 
 
 class Asking:
@@ -59,7 +56,7 @@ class Asking:
         self.model, self.settings = model, settings
         self._replies = Replies(folder=settings.replies) if settings.replies else None
 
-    def kept(self, ask: Ask) -> Reading | None:
+    def kept(self, ask: Ask[R]) -> R | None:
         """What costs nothing any more; None if it has to be asked for."""
         kept = self._replies.get(ask.key) if self._replies else None
         if kept is None or kept.arguments is None:
@@ -69,13 +66,13 @@ class Asking:
         except BrokenReply:
             return None
 
-    def said(self, asks: Sequence[Ask]) -> dict[str, Reading]:
+    def said(self, asks: Sequence[Ask[R]]) -> dict[str, R]:
         """Of every request, by its key.
 
         Raises NoVerdict if a reply cannot be had or used, ProviderRefused if none ever could,
         SpendingCap if nothing may be spent any more.
         """
-        said: dict[str, Reading] = {}
+        said: dict[str, R] = {}
         missing = []
         for ask in asks:
             if kept := self.kept(ask):
@@ -86,13 +83,13 @@ class Asking:
             run_until_done(self._ask_all(missing, said))
         return said
 
-    async def _ask_all(self, asks: Sequence[Ask], said: dict[str, Reading]) -> None:
+    async def _ask_all(self, asks: Sequence[Ask[R]], said: dict[str, R]) -> None:
         slots = asyncio.Semaphore(AT_ONCE)
         model = open_model(self.model, self.settings.models)
 
         failures: list[FairtrialError] = []
 
-        async def ask_one(ask: Ask) -> None:
+        async def ask_one(ask: Ask[R]) -> None:
             async with slots:
                 if failures:
                     return
@@ -111,7 +108,7 @@ class Asking:
         if failures:
             raise failures[0]
 
-    async def _ask(self, model: Model, ask: Ask) -> Reading:
+    async def _ask(self, model: Model, ask: Ask[R]) -> R:
         """Raises NoVerdict if no reply has the form that was asked for."""
         earlier = self._replies.get(ask.key) if self._replies else None
         spent = list(earlier.asked if earlier else ())
@@ -134,7 +131,7 @@ class Asking:
                 return reading
         raise NoVerdict(f"{self.model} gave no reply that could be used, twice: {problem}")
 
-    async def _turn(self, model: Model, request: Request, problem: str) -> Turn:
+    async def _turn(self, model: Model, request: Question[Any], problem: str) -> Turn:
         text = request.text
         if problem:
             text += f"\n\nYour last reply could not be used ({problem}). Report again, in full."
@@ -150,8 +147,8 @@ class Asking:
             raise NoVerdict("facts and answer are longer than the model takes", hint=hint)
         return turn
 
-    async def _reply(self, model: Model, asked: UserMessage, request: Request) -> Turn:
-        system = form.system_prompt()
+    async def _reply(self, model: Model, asked: UserMessage, request: Question[Any]) -> Turn:
+        system = request.system
         if self.settings.judging.form == "schema" and isinstance(model, ConstrainedModel):
             return await model.constrained_turn(
                 system, [asked], request.schema, timeout_sec=TIMEOUT_SEC
@@ -164,7 +161,11 @@ class Asking:
         )
 
     def _keep(
-        self, ask: Ask, spent: Sequence[Usage], arguments: dict[str, Any] | None, problem: str = ""
+        self,
+        ask: Ask[Any],
+        spent: Sequence[Usage],
+        arguments: dict[str, Any] | None,
+        problem: str = "",
     ) -> None:
         if self._replies is None:
             return
@@ -179,10 +180,10 @@ class Asking:
         self._replies.put(reply)
 
 
-def _tool(request: Request) -> ToolSpec:
+def _tool(request: Question[Any]) -> ToolSpec:
     return ToolSpec(
         name=form.TOOL,
-        description="Report what the answer says of each fact.",
+        description="Report what you have read.",
         input_schema=request.schema,
         origin="shell",
     )

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import Field, ValidationError
 
 from runner.records import FactStatus, Record, digest_of
 
+Read_co = TypeVar("Read_co", covariant=True)
 VERSION = "1"
 """Raise it if the form of a request or of a reply changes; the prompt's text counts by itself."""
 TOOL = "report_reading"
@@ -70,6 +71,26 @@ class BrokenReply(Exception):  # noqa: N818 - the model is asked once more
     """A reply that does not have the form that was asked for."""
 
 
+class Question(Protocol[Read_co]):
+    """What a model is asked, and how its reply is read."""
+
+    @property
+    def system(self) -> str: ...
+    @property
+    def text(self) -> str:
+        """The user's message."""
+        ...
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Of the reply."""
+        ...
+
+    def read(self, arguments: Mapping[str, Any]) -> Read_co:
+        """Raises BrokenReply for what does not fit the schema."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """Some facts of a step, and the step's answer."""
@@ -77,25 +98,27 @@ class Request:
     asked: tuple[Asked, ...]
     answer: str
 
+    @property
+    def system(self) -> str:
+        return system_prompt()
+
     @cached_property
     def text(self) -> str:
         """The user's message."""
-        facts = json.dumps(list(map(_as_json, self.asked)), indent=1, ensure_ascii=False)
-        mark = _mark(facts, self.answer)
-        blocks = [*_block("FACTS", mark, facts), *_block("ANSWER", mark, self.answer)]
-        closing = f"Report on {', '.join(fact.id for fact in self.asked)} and on false claims."
-        return "\n".join([*blocks, closing])
+        blocks = fenced({"FACTS": facts_block(self.asked), "ANSWER": self.answer})
+        ids = ", ".join(fact.id for fact in self.asked)
+        return f"{blocks}\nReport on {ids} and on false claims."
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """Of a reply: a verdict for every fact, none twice; what strict calls can be held to."""
         statuses = ["stated", "partial", "absent", "contradicted"]
         quote, verdict = {"type": "string"}, {"type": "string", "enum": statuses}
-        fact = _object({"quote": quote, "verdict": verdict})
+        fact = closed_object({"quote": quote, "verdict": verdict})
         places = {"path": {"type": "string"}, "line": {"type": "integer"}}
-        claims = {"type": "array", "items": _object({"quote": quote, **places})}
-        facts = _object({asked.id: fact for asked in self.asked})
-        return _object({"facts": facts, "false_claims": claims})
+        claims = {"type": "array", "items": closed_object({"quote": quote, **places})}
+        facts = closed_object({asked.id: fact for asked in self.asked})
+        return closed_object({"facts": facts, "false_claims": claims})
 
     def read(self, arguments: Mapping[str, Any]) -> Reading:
         """Raises BrokenReply for what does not fit the schema."""
@@ -118,6 +141,11 @@ def system_prompt() -> str:
     return resources.files("runner.judges").joinpath("model_prompt.md").read_text("utf-8")
 
 
+def facts_block(asked: Sequence[Asked]) -> str:
+    """Facts and their source as JSON."""
+    return json.dumps(list(map(_as_json, asked)), indent=1, ensure_ascii=False)
+
+
 def _as_json(asked: Asked) -> dict[str, Any]:
     source = [{"path": item.path, "lines": _numbered(item)} for item in asked.shown]
     return {"id": asked.id, "fact": asked.says, "source": source}
@@ -128,23 +156,25 @@ def _numbered(shown: Shown) -> list[str]:
     return [f"{number}: {line}" for number, line in enumerate(lines, shown.line)]
 
 
-def _mark(*texts: str) -> str:
-    """A mark that none of the texts holds, and the same for the same texts: a judged answer is
-    known again by what was asked."""
+def fenced(blocks: Mapping[str, str]) -> str:
+    """Each block between two lines with a mark that none of them holds."""
+    mark = _mark(list(blocks.values()))
+    lines = []
+    for name, text in blocks.items():
+        lines += [f"===== {name} {mark} begins =====", text, f"===== {name} {mark} ends =====", ""]
+    return "\n".join(lines)
+
+
+def _mark(texts: Sequence[str]) -> str:
+    """The same for the same texts: what was asked before is known again."""
     mark = digest_of(texts)[:24]
     while any(mark in text for text in texts):
         mark = digest_of([mark, *texts])[:24]
     return mark
 
 
-def _block(name: str, mark: str, text: str) -> Iterator[str]:
-    yield f"===== {name} {mark} begins ====="
-    yield text
-    yield f"===== {name} {mark} ends ====="
-    yield ""
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with all of these keys and no other."""
     return {
         "type": "object",
         "properties": dict(properties),

@@ -22,6 +22,7 @@ from runner.judges.combining import combined, mean
 from runner.judges.counting import CountedStep, Counting, StepReading, unanswered
 from runner.judges.form import Asked, ClaimReading, FactReading, Reading, Shown
 from runner.judges.inputs import verdict_inputs
+from runner.judges.pairwise import Pair, pair
 from runner.judges.quotes import visible
 from runner.judges.reading import FactKey, facts_of
 from runner.judges.settings import JudgeSettings
@@ -59,6 +60,15 @@ class _Step:
     """None where a reader sees no text."""
     must_find: Sequence[MustCite]
     shown: Mapping[FactKey, Sequence[Shown]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactAsk(Ask[Reading]):
+    """A batch of a step's facts, in one reading of the answer."""
+
+    duplicate: int
+    facts: Mapping[str, FactKey]
+    """Id in the request -> the fact."""
 
 
 class ModelJudge:
@@ -132,17 +142,36 @@ class ModelJudge:
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
         source: Source | None,
-    ) -> Iterator[Ask]:
+    ) -> Iterator[FactAsk]:
         """Every request that the answer takes, kept or not. Raises NoVerdict without a source."""
         return self._asks(list(_steps(rubric, answer, must_find, source)))
 
-    def _asks(self, steps: Sequence[_Step]) -> Iterator[Ask]:
+    def pairs(
+        self,
+        rubric: Rubric,
+        answers: tuple[Sequence[AnswerStep], Sequence[AnswerStep]],
+        source: Source | None,
+    ) -> Iterator[Pair]:
+        """Of every step that both answers have, in the rubric's order."""
+        nowhere: list[tuple[MustCite, ...]] = [()] * len(answers[0])
+        first, second = (list(_steps(rubric, one, nowhere, source)) for one in answers)
+        for one, other in zip(first, second, strict=True):
+            if one.answer is None or other.answer is None:
+                continue
+            asked = []
+            for place, (key, fact) in enumerate(facts_of(one.rubric).items(), 1):
+                shown = tuple(one.shown[key])
+                asked.append(Asked(id=f"f{place}", says=fact.says, shown=shown))
+            texts = visible(one.answer.text), visible(other.answer.text)
+            yield pair(self._basis, one.number, asked, *texts)
+
+    def _asks(self, steps: Sequence[_Step]) -> Iterator[FactAsk]:
         for step in steps:
             if step.answer is not None:
                 for duplicate in range(1, self.judging.duplicates + 1):
                     yield from self._asks_of(step, visible(step.answer.text), duplicate)
 
-    def _asks_of(self, step: _Step, text: str, duplicate: int) -> Iterator[Ask]:
+    def _asks_of(self, step: _Step, text: str, duplicate: int) -> Iterator[FactAsk]:
         facts = facts_of(step.rubric)
         order = list(facts)
         # In one order alone, what stands first or last would always be read alike.
@@ -153,7 +182,7 @@ class ModelJudge:
         for name, key in ids.items():
             asked.append(Asked(id=name, says=facts[key].says, shown=tuple(step.shown[key])))
         for request in form.batches(asked, self.judging.batch, text):
-            yield Ask(
+            yield FactAsk(
                 key=digest_of([self._basis, request.text, request.schema, duplicate]),
                 step=step.number,
                 duplicate=duplicate,
@@ -205,7 +234,7 @@ def _read(place: MustCite, source: Source | None) -> Shown:
 # --- what is counted ------------------------------------------------------------------------
 
 
-def _counted(step: _Step, asks: Sequence[Ask], said: Mapping[str, Reading]) -> CountedStep:
+def _counted(step: _Step, asks: Sequence[FactAsk], said: Mapping[str, Reading]) -> CountedStep:
     """A step in one duplicate; the asks are those of the duplicate."""
     if step.answer is None:
         return unanswered(step.rubric)
@@ -214,7 +243,7 @@ def _counted(step: _Step, asks: Sequence[Ask], said: Mapping[str, Reading]) -> C
     return counting.count(_put_together(own, said))
 
 
-def _put_together(asks: Sequence[Ask], said: Mapping[str, Reading]) -> StepReading:
+def _put_together(asks: Sequence[FactAsk], said: Mapping[str, Reading]) -> StepReading:
     """The batches of a step."""
     facts: dict[FactKey, FactReading] = {}
     claims: list[ClaimReading] = []

@@ -17,7 +17,7 @@ from runner.repository import fetch_source
 from runner.store import RunStore
 from tests.anchors.material import CORE, Tree, locked
 from tests.checkout import git
-from tests.judges.reader import KEY, Reader, Seen, read_honestly, reading, said
+from tests.judges.reader import KEY, Reader, Seen, block, read_honestly, reading, said
 from tests.scoring.material import GOOD, SCENARIO, THIN, TREE
 from tests.test_audit import Ran, planned
 
@@ -235,3 +235,30 @@ def test_the_gate_asks_for_the_model_judges_own_line(
 def test_words_that_are_no_command_are_a_usage_error(fairtrial: Any, words: list[str]) -> None:
     code, _, err = fairtrial("judge", *words)
     assert code == 2 and "usage: fairtrial judge" in err
+
+
+def test_close_arms_are_compared_side_by_side_and_others_are_not(
+    fairtrial: Any, tree: Tree, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def alike(seen: Seen) -> Any:
+        """Sees nothing in either answer, and prefers the one that cites the retry."""
+        if "ANSWER 1" not in seen.text:
+            return {"facts": {name: said("", "absent") for name in seen.facts}, "false_claims": []}
+        one, other = block(seen.text, "ANSWER 1"), block(seen.text, "ANSWER 2")
+        better = "1" if "retry_failed" in one else "2" if "retry_failed" in other else "neither"
+        return {"quote_1": one[:40], "quote_2": other[:40], "better": better}
+
+    with reading(alike) as reader:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", reader.url)
+        code, out, err = fairtrial("judge", "done", "--judge", SONNET, "--pairwise", "--json")
+        assert code == 0, err
+        (pairs,) = json.loads(out)["pairs"]
+        assert (pairs["wins"], pairs["ties"], pairs["losses"]) == (1, 0, 0)
+        # The prompts of the two: 8 readings, and two steps in two orders.
+        assert len(reader.seen) == 12
+    with reading(read_honestly) as reader:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", reader.url)
+        code, out, err = fairtrial("judge", "done", "--judge", SONNET, "--pairwise", "--json")
+        assert code == 0, err
+        assert json.loads(out)["pairs"] == []
