@@ -64,6 +64,12 @@ def _judge(report: Report) -> Iterator[str]:
             "That an answer is good beyond the facts its rubric lists: the checklist judge sees "
             "those and nothing else, and an answer that is right in other words can miss them."
         )
+    for judge in report.judges:
+        if "model:" in judge:
+            yield (
+                f"That an answer is right where the cited source does not show it: {judge} read "
+                "the rubric's facts, the lines that prove them and the answer, and nothing else."
+            )
     if len(report.judges) > 1:
         judges = ", ".join(report.judges)
         yield f"That quality is on one scale: {len(report.judges)} judges spoke ({judges})."

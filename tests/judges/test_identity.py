@@ -26,7 +26,9 @@ AT_THE_DOOR = {"runner", "runner.judges", "runner.grounding", "runner.protocols"
 """Loaded with the judge's module; it uses nothing of theirs."""
 OTHER_JUDGES = {
     f"runner.judges.{name}"
-    for name in "asking combining counting form model pairwise panel quotes replies settings".split()
+    for name in (
+        "asking combining counting form model pairwise panel quotes replies settings"
+    ).split()
 } | {"runner.judges.stored", "runner.judges.sources"}
 
 
