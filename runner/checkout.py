@@ -12,7 +12,7 @@ from pathlib import Path
 from runner.archives import npm_in_container
 from runner.audit import Audit
 from runner.catalog import (
-    HELD_OUT,
+    APART,
     SHELL,
     Catalog,
     LoadedScenario,
@@ -126,7 +126,7 @@ class Checkout:
         chosen = [self.scenario(name).scenario.id for name in names]
         if not chosen:
             folders = self.catalog.scenarios.folders.items()
-            asked = [name for name, folder in folders if folder.parent.name != HELD_OUT]
+            asked = [name for name, folder in folders if folder.parent.name not in APART]
             chosen = [self.scenario(name).scenario.id for name in asked]
         return list(dict.fromkeys(chosen))
 
@@ -204,6 +204,7 @@ class Checkout:
             engine_url=self.engine_url,
             engine_version=facts.version,
             kernel=facts.kernel,
+            machine=facts.machine,
             harness=harness_digest(),
             agent=DEFAULT_AGENT,
             benchmark=BENCHMARK,

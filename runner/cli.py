@@ -16,7 +16,6 @@ TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --he
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from collections.abc import Sequence as Seq
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
@@ -24,14 +23,16 @@ if TYPE_CHECKING:
     from runner.errors import GateError
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
-    from runner.protocols import Executor, Progress
-    from runner.records import Cell, Gate, Judging, Scorecard
+    from runner.protocols import Executor
+    from runner.records import Gate, Judging, Scorecard
     from runner.requests import (
         AnchorsRequest,
         CheckRequest,
         CleanRequest,
         GatePolicy,
         GroundRequest,
+        ImportRequest,
+        ImportScenarioRequest,
         JudgedRequest,
         JudgeNoiseRequest,
         JudgeRequest,
@@ -55,7 +56,10 @@ WIDEST_COLUMNS = 120
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 TURN_TOKENS = 8192
 AGENT = "tool_calling"
-MODEL_HELP = "offline, claude-ID, anthropic:ID, openai:ID or replay:PATH (default: offline)"
+MODEL_HELP = (
+    "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
+)
+CONTEXT_TOKENS = 16_384
 CONTRADICTIONS_TOLD = 20
 DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
@@ -158,31 +162,33 @@ def _run_cells(request: RunRequest) -> int:
     from runner.agents import AGENTS
     from runner.catalog import pick
     from runner.executors import EXECUTORS
-    from runner.spending import spent_usd
+    from runner.models import agent_for
+    from runner.models.weights import served
+    from runner.spending import spent
     from runner.store import RunStore
 
     checkout = _judging_checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
-    pick(AGENTS, request.agent, "agent")
+    agent = request.agent or agent_for(models)
+    pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
-    name = request.name or plan.default_name(
-        scenarios, servers, models, request.trials, request.agent
-    )
+    name = request.name or plan.default_name(scenarios, servers, models, request.trials, agent)
     plan.check_name(name)
     store = RunStore(_runs(request) / name)
     _judge_as(checkout, request, store)
     _require_judges(checkout)
     gate = _pass_gate(request.gate, checkout, scenarios)
     made_ready = checkout.prepare(scenarios, servers)
-    prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
+    prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
         planned = _plan(request, checkout, store, prepared, models, ungated=gate is None)
-        unfinished = plan.unfinished(planned)
-        _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
-        _execute(executor, unfinished, prepared, store)
-        _judge_in(checkout, request, store, spent_usd(store, spending.priced))
+        _tell_finished(planned)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, checkout.environ, tell) as answering:
+            _execute(executor, planned, replace(prepared, models=answering), store)
+        _judge_in(checkout, request, store, spent(store, spending.priced)[1])
         loaded = _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -190,11 +196,15 @@ def _run_cells(request: RunRequest) -> int:
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
     """The models asked for, each known to open, how, and what they may cost."""
+    from dataclasses import replace
+
     from runner.models import open_model
+    from runner.models.weights import located
     from runner.spending import spending_for
 
-    models = list(dict.fromkeys(request.models))
-    settings = _model_settings(request.thinking_tokens, request.output_tokens)
+    models, files = located(request.models, tell)
+    settings = _model_settings(request)
+    settings = replace(settings, local=replace(settings.local, files=files))
     for model in models:
         # A wrong name or no key must not cost the minutes that images and volumes take.
         open_model(model, settings)
@@ -218,25 +228,39 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}")
     sweep(checkout.engine, run=store.label)
-    wanted = benchmark.cells(prepared, models, request.trials)
-    prices = prepared.spending.prices
-    return plan.load_or_create_plan(store, wanted, ungated=ungated, prices=prices)
+    wanted = plan.Wanted(
+        cells=benchmark.cells(prepared, models, request.trials),
+        ungated=ungated,
+        prices=prepared.spending.prices,
+        seed=request.seed,
+        pass_at=request.pass_at,
+    )
+    return plan.load_or_create_plan(store, wanted)
 
 
-def _execute(executor: Executor, cells: Seq[Cell], prepared: PreparedRun, store: RunStore) -> None:
+def _execute(
+    executor: Executor, planned: LoadedRun, prepared: PreparedRun, store: RunStore
+) -> None:
     from runner.interrupts import run_until_done
+    from runner.plan import unfinished
+    from runner.report.progress import live
 
-    with _live_progress(len(cells)) as progress:
-        run_until_done(executor.run(cells, prepared, store, progress))
+    blocks = unfinished(planned)
+    cells = sum(map(len, blocks))
+    finished = len(planned.cells) - cells
+    priced = prepared.spending.has_price_of({item.cell.model for item in planned.cells})
+    with live(cells, sys.stderr, finished=finished, priced=priced) as progress:
+        run_until_done(executor.run(blocks, prepared, store, progress))
 
 
 def _show_estimate(request: RunRequest) -> int:
     from runner.estimate import Asked, estimate
     from runner.models import require_known
+    from runner.models.weights import short_name
     from runner.spending import spending_for
 
     checkout = _checkout(request)
-    models = list(dict.fromkeys(request.models))
+    models = list(dict.fromkeys(map(short_name, request.models)))
     for model in models:
         require_known(model)
     asked = Asked(
@@ -255,9 +279,10 @@ def _show_estimate(request: RunRequest) -> int:
     return OK
 
 
-def _tell_finished(finished: int, planned: int) -> None:
+def _tell_finished(run: LoadedRun) -> None:
+    finished = sum(item.measured for item in run.cells)
     if finished:
-        tell(f"{finished} of {planned} cells are finished and kept")
+        tell(f"{finished} of {len(run.cells)} cells are finished and kept")
 
 
 def _tell_remarks(store: RunStore) -> None:
@@ -337,6 +362,39 @@ def _show_report(
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
 
 
+# --- what was run elsewhere ---------------------------------------------------------------------
+
+
+def import_cells(request: ImportRequest) -> int:
+    from runner import plan
+    from runner.importers.runs import arrivals, import_cells
+    from runner.store import RunStore
+
+    checkout = _checkout(request)
+    name = request.name or f"{request.scenario[:55]}-imported"
+    plan.check_name(name)
+    files = arrivals(request.files, request.server, request.mounted)
+    checkout.scenario(request.scenario)
+    gate = _pass_gate(request.gate, checkout, [request.scenario])
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        made = import_cells(store, checkout, request.scenario, files, ungated=gate is None)
+        tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
+        loaded = _score(store, checkout)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+
+
+def import_scenario(request: ImportScenarioRequest) -> int:
+    from runner.importers.scenarios import import_scenario
+
+    imported = import_scenario(request)
+    if request.json:
+        show_json(imported.as_json())
+    else:
+        show(imported.as_text())
+    return OK
+
+
 def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
     found = loaded.contradictions
     if not found:
@@ -348,7 +406,7 @@ def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
         tell(f"  … and {len(found) - CONTRADICTIONS_TOLD} more, in report.json")
     tell(
         f"hint: `fairtrial score {store.folder.name}` writes scorecards again; any other file: "
-        "take it from a copy, or measure again under another name with --run"
+        "take it from a copy, or measure (or import) again under another name with --run"
     )
     return FAILED
 
@@ -358,6 +416,9 @@ def _code_for_broken_cells(loaded: LoadedRun) -> int:
     if not broken:
         return OK
     tell(f"error: {len(broken)} of {len(loaded.cells)} cells are not measured")
+    if any(item.result is not None and item.result.imported for item in broken):
+        tell("hint: an imported cell is not run again: import a whole transcript of it")
+        return FAILED
     tell("hint: the same `fairtrial run` tries them again")
     for server in sorted(_servers_not_ready(broken)):
         tell(f"hint: `fairtrial server check {server}` shows why it was not ready")
@@ -376,12 +437,6 @@ def _terminal_columns() -> int:
     import shutil
 
     return shutil.get_terminal_size((80, 24)).columns
-
-
-def _live_progress(cells: int) -> AbstractContextManager[Progress]:
-    from runner.report.progress import live
-
-    return live(cells, sys.stderr)
 
 
 # --- scenarios, locks and servers ---------------------------------------------------------------
@@ -706,7 +761,7 @@ def _set_judge(
     models = models_of(judging.judges)
     checkout.judge_settings = JudgeSettings(
         judging=judging,
-        models=_model_settings(),
+        models=_providers(),
         replies=replies,
         purse=purse_for(models, request.prices, request.run_usd if models else None, spent_usd),
     )
@@ -723,9 +778,25 @@ def _require_judges(checkout: Checkout) -> None:
     _ = checkout.judge
 
 
-def _model_settings(
-    thinking_tokens: int = TURN_TOKENS, output_tokens: int = TURN_TOKENS
-) -> ModelSettings:
+def _model_settings(request: RunRequest) -> ModelSettings:
+    from dataclasses import replace
+
+    from runner.models.settings import ApiSlots, LocalSettings
+
+    return replace(
+        _providers(),
+        local=LocalSettings(
+            threads=request.threads,
+            context_tokens=request.context_tokens,
+            one_at_a_time=request.jobs == 1,
+        ),
+        thinking_tokens=request.thinking_tokens,
+        output_tokens=request.output_tokens,
+        slots=ApiSlots(request.api_jobs),
+    )
+
+
+def _providers() -> ModelSettings:
     """The only place that knows a key; it is handed on in memory, and nothing writes it."""
     from runner.models.settings import Endpoint, ModelSettings
 
@@ -733,8 +804,6 @@ def _model_settings(
     return ModelSettings(
         anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
         openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
-        thinking_tokens=thinking_tokens,
-        output_tokens=output_tokens,
     )
 
 
@@ -794,6 +863,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_run,
         _add_score,
         _add_report,
+        _add_import,
         _add_check,
         _add_lock,
         _add_server,
@@ -861,6 +931,8 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         servers=DEMO_SERVERS,
         models=("offline",),
         agent=AGENT,
+        threads=1,
+        context_tokens=CONTEXT_TOKENS,
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
         cell_usd=None,
@@ -897,6 +969,8 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         servers=(arguments.server,),
         models=(arguments.model,),
         agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         cell_usd=arguments.cell_dollars,
@@ -926,8 +1000,12 @@ def _add_run(verbs: Verbs) -> None:
         type=_at_least_one,
         default=1,
         metavar="N",
-        help="cells of each kind (default: 1)",
+        help=(
+            "cells of each kind (default: 1); fixed before, and there is no rule that stops a run "
+            "when its figures please: looking until they do finds differences that are not there"
+        ),
     )
+    _add_study(parser)
     parser.add_argument(
         "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
     )
@@ -946,6 +1024,8 @@ def _start_run(arguments: argparse.Namespace) -> int:
         servers=tuple(arguments.server),
         models=tuple(arguments.model) or ("offline",),
         agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         cell_usd=arguments.cell_dollars,
@@ -953,6 +1033,9 @@ def _start_run(arguments: argparse.Namespace) -> int:
         dry_run=arguments.dry_run,
         trials=arguments.trials,
         jobs=arguments.jobs,
+        api_jobs=arguments.api_jobs,
+        seed=arguments.seed,
+        pass_at=arguments.pass_at,
         executor=arguments.executor,
         name=arguments.run,
         gate=arguments.gate,
@@ -1002,6 +1085,90 @@ def _start_report(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return report(request)
+
+
+def _add_import(verbs: Verbs) -> None:
+    text = "bring in what was run elsewhere, marked as such: transcripts, or a scenario"
+    parser = verbs.add_parser(
+        "import", help=text, description=text, formatter_class=_verb_formatter
+    )
+    kinds = parser.add_subparsers(title="what", metavar="WHAT", required=True)
+    _add_import_claude_code(kinds)
+    _add_import_scenario(kinds)
+
+
+def _add_import_claude_code(kinds: Verbs) -> None:
+    text = (
+        "make cells of Claude Code's stream-json transcripts, score them, and report them as "
+        "imported; several files of one arm are its trials"
+    )
+    parser = _add(kinds, "claude-code", _start_import_cells, text)
+    parser.add_argument(
+        "file", nargs="+", metavar="[SERVER=]FILE", help="a transcript, of --server or of its own"
+    )
+    parser.add_argument("--scenario", required=True, metavar="S", help="what it answers")
+    parser.add_argument(
+        "--server", default="", metavar="X", help="the arm; `shell` is the baseline"
+    )
+    parser.add_argument(
+        "--mounted", default="", metavar="NAME", help="what Claude Code called it (default: X)"
+    )
+    _add_run_name(parser)
+    _add_ungated(parser)
+    _add_json(parser, "print report.json instead of the table")
+
+
+def _start_import_cells(arguments: argparse.Namespace) -> int:
+    from runner.requests import ImportRequest
+
+    request = ImportRequest(
+        root=_root(arguments),
+        files=tuple(arguments.file),
+        scenario=arguments.scenario,
+        server=arguments.server,
+        mounted=arguments.mounted,
+        name=arguments.run,
+        gate=arguments.gate,
+        json=arguments.json,
+    )
+    return import_cells(request)
+
+
+def _add_import_scenario(kinds: Verbs) -> None:
+    text = (
+        "write a scenario and its rubric from the YAML of luuuc/sense's bench, unreviewed: what "
+        "its form does not hold (facts, places, a reference) is left out and said"
+    )
+    parser = _add(kinds, "scenario", _start_import_scenario, text)
+    parser.add_argument("file", metavar="FILE", help="<name>.yaml, beside <name>.rubric.yaml")
+    parser.add_argument("--rubric", metavar="FILE", help="if it is somewhere else")
+    parser.add_argument("--repo", required=True, metavar="URL", help="the repository it asks about")
+    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit")
+    parser.add_argument("--language", required=True, metavar="NAME", help="such as python")
+    parser.add_argument("--id", default="", metavar="NAME", help="default: the file's name")
+    parser.add_argument("--tokens", type=_at_least_one, metavar="N", help="the budget's ceiling")
+    parser.add_argument("--wall-sec", type=_at_least_one, metavar="N", help="the budget's ceiling")
+    _add_json(parser)
+
+
+def _start_import_scenario(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import ImportScenarioRequest
+
+    request = ImportScenarioRequest(
+        root=_root(arguments),
+        file=Path(arguments.file),
+        rubric=_optional_path(arguments.rubric),
+        url=arguments.repo,
+        commit=arguments.commit,
+        id=arguments.id,
+        language=arguments.language,
+        tokens=arguments.tokens,
+        wall_sec=arguments.wall_sec,
+        json=arguments.json,
+    )
+    return import_scenario(request)
 
 
 def _add_check(verbs: Verbs) -> None:
@@ -1235,9 +1402,24 @@ def _add_run_name(parser: argparse.ArgumentParser) -> None:
 def _add_model_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent",
-        default=AGENT,
+        default="",
         metavar="NAME",
-        help=f"how it calls tools: tool_calling, react or json_actions (default: {AGENT})",
+        help="how it calls tools: tool_calling, react or json_actions "
+        f"(default: {AGENT}, and json_actions for local weights)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=_at_least_one,
+        default=_half_of_the_processors(),
+        metavar="N",
+        help="for local weights (default: half of this machine's)",
+    )
+    parser.add_argument(
+        "--context-tokens",
+        type=_at_least_one,
+        default=CONTEXT_TOKENS,
+        metavar="N",
+        help=f"room for a conversation with local weights (default: {CONTEXT_TOKENS})",
     )
     parser.add_argument(
         "--thinking-tokens",
@@ -1275,6 +1457,27 @@ def _add_spending(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seed",
+        type=_whole_number,
+        metavar="N",
+        help="draws the order of the arms in each block (default: made from the run's name)",
+    )
+    parser.add_argument(
+        "--pass-at",
+        type=_unit,
+        metavar="F",
+        help="the fairness from which on a trial passes, for pass^k (default: 0.5)",
+    )
+    parser.add_argument(
+        "--api-jobs",
+        type=_at_least_one,
+        metavar="N",
+        help="requests at a time at one provider, over all cells; waiting is no agent's time",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
     parser.add_argument("--json", action="store_true", help=text)
 
@@ -1285,7 +1488,10 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
         type=_at_least_one,
         default=1,
         metavar="N",
-        help="cells at a time; more than 1 makes seconds noisier",
+        help=(
+            "blocks at a time (a block: all arms of one scenario, model and trial, one after "
+            "another); more than 1 makes seconds noisier"
+        ),
     )
 
 
@@ -1378,6 +1584,11 @@ def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> 
     parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
 
 
+def _half_of_the_processors() -> int:
+    # The other half is the container's, where commands and the server run.
+    return max(1, (os.cpu_count() or 1) // 2)
+
+
 def _at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
@@ -1392,6 +1603,16 @@ def _dollars(text: str) -> float:
     if not 0 < dollars < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount of dollars")
     return dollars
+
+
+def _unit(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no figure from 0 to 1")
+    return share
 
 
 def _optional_path(text: str | None) -> Path | None:

@@ -20,7 +20,6 @@ from runner.judges.form import system_prompt
 from runner.judges.model import FactAsk, ModelJudge
 from runner.judges.pairwise import PairTally, Preferred, majority, tally
 from runner.judges.panel import Panel
-from runner.models.wire import CHARS_PER_TOKEN
 from runner.proofs import answer_steps
 from runner.protocols import Judge
 from runner.records import (
@@ -39,6 +38,7 @@ from runner.records import (
     read_text,
 )
 from runner.store import LoadedRun, RunStore
+from runner.tokens import CHARS_PER_TOKEN
 from runner.transcript import iter_transcript, split
 
 if TYPE_CHECKING:

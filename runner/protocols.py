@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from runner.records import (
+    DEFAULT_AGENT,
     AnswerStep,
     Cell,
     CellResult,
     Event,
     MustCite,
     Outcome,
+    Phases,
     Rubric,
     Scenario,
     Score,
@@ -115,6 +117,8 @@ class Turn:
     """Of output_tokens; None if the provider does not say."""
     backoff_sec: float = 0.0
     """Waits and failed attempts: no work of the agent's."""
+    queued_sec: float = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     retries: int = 0
     problem: str = ""
     """What is wrong with its form, if `stop` is `malformed`; the model is told."""
@@ -124,6 +128,8 @@ class Turn:
     """What had to be done differently from what was asked, for the record."""
     estimated: bool = False
     """True if the model counts no tokens and they are estimated from characters."""
+    phases: Phases | None = None
+    """What its tokens were of, where that is known already."""
     raw: Any = field(default=None, compare=False)
     """The provider's own content blocks, given back to it unchanged on the next turn."""
 
@@ -171,6 +177,10 @@ class ModelKind:
     open: Callable[[str, ModelSettings], Model]
     """Makes the model of one cell from what stands behind the colon of its name."""
     language_model: bool
+    agent: Callable[[str], str] = lambda _: DEFAULT_AGENT
+    """A name in AGENTS, of what stands behind the colon: how it is asked unless the user says."""
+    free: bool = False
+    """A language model whose tokens cost no dollars."""
     argument: str = ""
     """What has to stand behind the colon, as help shows it; empty if nothing may."""
     notice: str = ""
@@ -352,15 +362,24 @@ class Progress:
     started: Callable[[Cell], None]
     says: Callable[[Cell, str], None]
     ended: Callable[[CellResult], None]
+    spent: Callable[[int, float], None]
+    """Tokens and dollars of a turn: uncached input and output; 0 without a price."""
 
 
 class Executor(Protocol):
-    """Where cells run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
+    """Where blocks run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
 
     async def run(
-        self, cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress
+        self,
+        blocks: Sequence[Sequence[Cell]],
+        prepared: PreparedRun,
+        store: RunStore,
+        progress: Progress,
     ) -> None:
-        """Every cell once, in the plan's order. Cancelled, it records the cells under way so."""
+        """Every cell once, a block's one after another and on one machine, all in the order given.
+
+        Cancelled, it records the cells under way so.
+        """
         ...
 
 
@@ -368,5 +387,5 @@ class ExecutorFactory(Protocol):
     """What `EXECUTORS` holds."""
 
     def __call__(self, *, jobs: int) -> Executor:
-        """`jobs`: cells at a time."""
+        """`jobs`: blocks at a time."""
         ...

@@ -43,7 +43,11 @@ class RunRequest(JudgedRequest):
     """Empty for all."""
     models: tuple[str, ...]
     agent: str
-    """How it converses: a name in AGENTS."""
+    """How it converses: a name in AGENTS; empty for the models' own."""
+    threads: int
+    """Of the server of local weights."""
+    context_tokens: int
+    """That local weights are given room for."""
     thinking_tokens: int
     """Of one turn, at most; 0 for none."""
     output_tokens: int
@@ -54,7 +58,13 @@ class RunRequest(JudgedRequest):
     """Say what it would take, and do nothing."""
     trials: int
     jobs: int
-    """Cells at a time."""
+    """Blocks at a time."""
+    api_jobs: int | None = None
+    """Requests under way at one provider; None for as many as there are cells at work."""
+    seed: int | None = None
+    """That the order of each block is drawn by; None for the run's own."""
+    pass_at: float | None = None
+    """The fairness from which on a trial passes; None for the run's own."""
     executor: str
     name: str
     """The run's folder under runs/; empty for one made from what is asked."""
@@ -65,6 +75,37 @@ class RunRequest(JudgedRequest):
 @dataclass(frozen=True, kw_only=True)
 class ScoreRequest(JudgedRequest):
     run: str
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportRequest(Request):
+    files: tuple[str, ...]
+    """A path each; `SERVER=PATH` for another arm than `server`."""
+    scenario: str
+    server: str
+    """Empty if every file names its own."""
+    mounted: str
+    """What the other harness called the server; empty for its name."""
+    name: str
+    """The run's folder under runs/; empty for the scenario's name."""
+    gate: GatePolicy
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportScenarioRequest(Request):
+    file: Path
+    rubric: Path | None
+    """None for the file beside it."""
+    url: str
+    commit: str
+    id: str
+    """Empty for the file's own name."""
+    language: str
+    tokens: int | None
+    wall_sec: int | None
+    """Ceilings; None for what the other harness documents for the repository."""
     json: bool
 
 

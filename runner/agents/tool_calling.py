@@ -126,14 +126,17 @@ class Conversation:
 
     async def _turn(self, step: int, number: int) -> Turn:
         started = time.monotonic()
-        turn = await self.model.turn(
-            self._system(),
-            self.messages,
-            self.toolbox.specs,
-            timeout_sec=self.totals.seconds_left(self.scenario.budget),
-        )
+        with self.totals.account.turn():
+            turn = await self.model.turn(
+                self._system(),
+                self.messages,
+                self.toolbox.specs,
+                timeout_sec=self.totals.seconds_left(self.scenario.budget),
+            )
         wall_sec = time.monotonic() - started
-        phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
+        phases = turn.phases
+        if phases is None:
+            phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
         self.messages.append(turn)
         self.totals.add_turn(turn, wall_sec)
         for note in turn.notes:

@@ -325,6 +325,9 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
 
 def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -> Iterator[str]:
     """What the reference answer does not earn."""
+    if loaded.scenario.unreviewed:
+        yield "it has none, and nobody has reviewed it; review it, or keep it elsewhere"
+        return
     # Most scenarios have no anchors: this alone vouches for their rubrics.
     steps = answer_steps(loaded.scenario, loaded.reference)
     source = sources(loaded.scenario.id) if sources else None

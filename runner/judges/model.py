@@ -27,6 +27,7 @@ from runner.judges.quotes import visible
 from runner.judges.reading import FactKey, facts_of
 from runner.judges.settings import JudgeSettings
 from runner.models import full_name, is_language_model, kind_name, require_known
+from runner.models.settings import Endpoint
 from runner.protocols import Source
 from runner.records import (
     AnswerStep,
@@ -85,13 +86,17 @@ class ModelJudge:
         if not is_language_model(kind_name(model)):
             hint = "judge with a language model, or with --judge checklist"
             raise FairtrialError(f"{model} follows a program and judges nothing", hint=hint)
+        endpoint = getattr(settings.models, kind_name(model), None)
+        if not isinstance(endpoint, Endpoint):
+            hint = "serve the weights, and judge with model:openai:<id> and OPENAI_BASE_URL"
+            raise FairtrialError(f"{model} has no API that a judge could ask", hint=hint)
         self.model, self.name = model, f"model:{model}"
         self.judging = settings.judging
         limits = replace(settings.models, thinking_tokens=0, output_tokens=OUTPUT_TOKENS)
         self.asking = Asking(model, replace(settings, models=limits))
         # What a single reply follows from, apart from its request and the duplicate's number.
         self._basis = [
-            [full_name(model), getattr(settings.models, kind_name(model)).digest, OUTPUT_TOKENS],
+            [full_name(model), endpoint.digest, OUTPUT_TOKENS],
             [form.VERSION, form.system_prompt(), self.judging.form, self.judging.batch],
         ]
         parameters = [self.judging.seed, self.judging.duplicates]

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, digest_of
+from runner.records.base import (
+    CommitSha,
+    Count,
+    Name,
+    Record,
+    Seconds,
+    Sha256,
+    Unit,
+    digest_of,
+    unless_none,
+)
 
+BlockKey = tuple[str, str, int]
+"""Scenario, model and trial."""
 DEFAULT_AGENT = "tool_calling"
 """Converses by the model's native tool calls."""
 
@@ -37,6 +49,10 @@ class Cell(Record):
     """Input name -> digest. Of a scenario: prompts, source, budget; of a server: spec and lock."""
 
     @property
+    def block(self) -> BlockKey:
+        return self.scenario, self.model, self.trial
+
+    @property
     def id(self) -> str:
         """First 16 hex digits of the digest of the whole record."""
         return digest_of(self)[:16]
@@ -57,6 +73,7 @@ OutcomeKind = Literal[
     "provider_failed",
     "runner_failed",
     "cancelled",
+    "interrupted",
 ]
 MEASUREMENTS: frozenset[str] = frozenset(
     {
@@ -143,6 +160,46 @@ class Timings(Record):
     total_sec: Seconds
 
 
+class Imported(Record):
+    """Where a cell comes from that another harness ran: no figure of a sandbox of ours is in it."""
+
+    harness: str
+    """`claude-code`."""
+    harness_version: str
+    """As its transcript says; empty if it does not."""
+    model: str
+    permissions: str
+    """Its permission mode; empty if it is not said."""
+    prompts: Sha256 | None
+    """Of the prompts as recorded; None if the transcript holds none."""
+    file: str
+    """Name of the file, without its folders."""
+    source: Sha256
+    """Of the file's bytes, which lie beside the transcript."""
+    usd: Annotated[float, Field(ge=0)] | None
+    """What the other harness says it cost; None if it says nothing."""
+    importer: Sha256
+    """Of the code that read it: another may read it otherwise."""
+    degraded: tuple[str, ...]
+    """What could not be carried over, each in words."""
+
+
+class Placement(Record):
+    """When and where an attempt stood in its block."""
+
+    place: Annotated[int, Field(ge=1)]
+    """In the block's order, from 1."""
+    of: Annotated[int, Field(ge=1)]
+    """Cells of the block."""
+    seed: Count
+    """That the order was drawn by."""
+    taken_up_at: str
+    """UTC, ISO 8601: when a runner began with the block. Cells of one block that say otherwise were
+    run later."""
+    machine: str
+    """The engine's own id for itself, digested."""
+
+
 class CellResult(Record):
     """How an attempt ended, and what it was."""
 
@@ -150,14 +207,15 @@ class CellResult(Record):
     attempt: Annotated[int, Field(ge=1)]
     outcome: Outcome
     fingerprint: Fingerprint | None
-    """None if the cell broke before it was known."""
-    timings: Timings
+    """None if the cell broke before it was known, or was imported."""
+    timings: Timings | None
+    """None if it ran elsewhere: a zero would pass for a cell that took no time."""
     peak_memory_mb: float | None
     """Of the whole container, from its cgroup."""
     state_mb: float | None
     """The server's private directory and mounts after warm-up: what the index costs on disk."""
     started_at: str
-    """UTC, ISO 8601."""
+    """UTC, ISO 8601; empty if nobody knows."""
     plan: Sha256
     """Of the plan it is a part of: a result of another run counts for nothing in this one."""
     ungated: bool
@@ -166,6 +224,17 @@ class CellResult(Record):
     """Of transcript.jsonl, as it was written."""
     events: Count
     """Lines of transcript.jsonl."""
+    imported: Imported | None = unless_none()
+    """None if it was measured here."""
+    block: Placement | None = None
+    """None in runs of a version that drew no order."""
+
+    @property
+    def digest_found(self) -> str:
+        """Of all fields but a recorded digest."""
+        # A field of a later version would make every earlier result look edited.
+        added = _unset(self, "block")
+        return digest_of(self.model_dump(mode="json", exclude={"digest", *added}))
 
 
 class RecordedResult(CellResult):
@@ -174,10 +243,9 @@ class RecordedResult(CellResult):
     digest: Sha256
     """Of all other fields. It shows an accident or a careless edit, and is no signature."""
 
-    @property
-    def digest_found(self) -> str:
-        """What `digest` has to be."""
-        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+
+def _unset(record: Record, *names: str) -> set[str]:
+    return {name for name in names if getattr(record, name) is None}
 
 
 class Spent(Protocol):
@@ -222,8 +290,33 @@ class PriceList(Record):
     """Name of a model, as `--model` takes it with its kind -> price."""
 
 
+class Block(Record):
+    """The cells of one scenario, model and trial: run one after another, on one machine."""
+
+    scenario: Name
+    model: str
+    trial: Annotated[int, Field(ge=1)]
+    order: tuple[Name, ...]
+    """Their servers, first the one that is run first."""
+
+    @property
+    def key(self) -> BlockKey:
+        return self.scenario, self.model, self.trial
+
+
+class Study(Record):
+    """What was fixed before the first cell, so that no result could move it."""
+
+    seed: Count
+    """That the order of each block was drawn by."""
+    pass_at: Unit
+    """The fairness from which on a trial passes."""
+    blocks: tuple[Block, ...]
+    """In the order in which they are taken up."""
+
+
 class Plan(Record):
-    """runs/<run>/plan.json: every cell that was asked for, in the order in which they are run.
+    """runs/<run>/plan.json: every cell that was asked for.
 
     The denominator that a report prints.
     """
@@ -236,11 +329,24 @@ class Plan(Record):
     cells: tuple[Cell, ...]
     prices: PriceList | None = None
     """Of the run's models, by the names they were asked for, as they were when it began."""
+    study: Study | None = None
+    """None in runs of a version that drew no order: their cells are run as they are planned."""
+
+    @model_validator(mode="after")
+    def _blocks_hold_its_cells(self) -> Self:
+        """Raises ValueError for blocks of other cells: those left out would never be run."""
+        if self.study is not None:
+            placed = [(block.key, server) for block in self.study.blocks for server in block.order]
+            planned = [(cell.block, cell.server) for cell in self.cells]
+            if sorted(placed) != sorted(planned):
+                raise ValueError("the blocks hold other cells than the plan")
+        return self
 
     @property
     def digest(self) -> str:
         """Of all but `ungated`, which a run that goes on without its gate turns on."""
-        return digest_of(self.model_dump(mode="json", exclude={"ungated"}))
+        # A field of a later version would make every result of an earlier run another plan's.
+        return digest_of(self.model_dump(mode="json", exclude={"ungated", *_unset(self, "study")}))
 
 
 class Contradiction(Record):

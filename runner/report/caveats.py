@@ -41,6 +41,21 @@ def _model(report: Report) -> Iterator[str]:
         yield f"That another model would gain or lose alike: only {answering[0]} answered."
 
 
+def _imported(report: Report) -> Iterator[str]:
+    if report.imported:
+        yield (
+            f"IMPORTED: anything from {len(report.imported)} cells as if they were measured here. "
+            "Nothing shows that their arms differed in the server alone, that the shell's arm "
+            "could not reach it, or that the commit was the scenario's."
+        )
+
+
+def _unreviewed(report: Report) -> Iterator[str]:
+    for section in report.sections:
+        if section.unreviewed:
+            yield f"That {section.id} asks for the right things. Unreviewed: {section.unreviewed}."
+
+
 def _gate(report: Report) -> Iterator[str]:
     if report.ungated:
         yield (
@@ -151,6 +166,20 @@ def _noise(report: Report) -> Iterator[str]:
         )
 
 
+def _blocks(report: Report) -> Iterator[str]:
+    if report.seed is None:
+        yield (
+            "That the order of the arms did not matter: it was not drawn, and the same arm came "
+            "first each time."
+        )
+    later = sum(bool(block.later) for section in report.sections for block in section.blocks)
+    if later:
+        yield (
+            f"That all arms met the machine and the provider at the same time: in {later} blocks "
+            "cells were run later than the rest, after they broke or were cut."
+        )
+
+
 def _slants(report: Report) -> Iterator[str]:
     sections = report.sections
     if len(sections) > 1 and _alike(sections, lambda section: section.slant.strip().casefold()):
@@ -233,6 +262,8 @@ def _always(report: Report) -> Iterator[str]:
 
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _model,
+    _imported,
+    _unreviewed,
     _gate,
     _contradictions,
     _broken,
@@ -242,6 +273,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _size,
     _many_comparisons,
     _noise,
+    _blocks,
     _judge,
     _chance,
     _slants,

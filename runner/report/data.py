@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from runner.models import MODELS
-from runner.records import Citation, Gate, OutcomeKind, Price, Scenario, Scored, ServerSpec, Verdict
+from runner.plan import pass_at_of
+from runner.records import (
+    Citation,
+    Gate,
+    OutcomeKind,
+    Plan,
+    Price,
+    Scenario,
+    Scored,
+    ServerSpec,
+    Verdict,
+)
+from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
-from runner.report.costs import costs
+from runner.report.costs import costs, lost_turns
 from runner.report.figures import (
     adoption_figures,
     fairness_figures,
@@ -25,9 +38,11 @@ from runner.report.figures import (
 from runner.report.records import (
     Arm,
     Beside,
+    BlockReport,
     CellReport,
     Commentary,
     Fault,
+    ImportedCell,
     Incomparable,
     Report,
     ScenarioArm,
@@ -35,16 +50,20 @@ from runner.report.records import (
     Tally,
 )
 from runner.report.repeat import how_to_repeat
+from runner.report.trials import pass_chances, trials_of
 from runner.report.view import (
     SHELL,
     ArmView,
     RunView,
     fairness_of,
     fingerprints,
+    imported_of,
+    is_import,
     unique,
     verdicts,
     view_of,
 )
+from runner.stats import MIN_SCENARIOS
 from runner.store import LoadedCell, LoadedRun
 
 FAILED_SHOWN = 10
@@ -53,6 +72,11 @@ UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
 
+IMPORTED = (
+    "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
+    "their seconds; scores are made here from its transcripts, and rank nobody."
+)
+FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -73,8 +97,7 @@ def build_report(
     there now.
     """
     view = view_of(run)
-    compared = Comparisons(view=view)
-    prices = run.plan.prices.models if run.plan.prices else {}
+    made = _made_with(view, run.plan)
     report = Report(
         notices=tuple(_notices(view, run)),
         ungated=run.plan.ungated,
@@ -89,12 +112,16 @@ def build_report(
         scenarios=view.scenarios,
         servers=view.servers,
         trials=max((cell.trial for cell in run.plan.cells), default=0),
-        arms=tuple(_arm(compared, arm, servers.get(arm.server), prices) for arm in view.arms),
+        seed=run.plan.study.seed if run.plan.study else None,
+        pass_at=made.pass_at,
+        lost=tuple(lost_turns(view, made.prices)),
+        arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
         contradictions=run.contradictions,
+        imported=tuple(_imported(view)),
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
         noise=tuple(noise_layers(view)),
-        sections=tuple(_section(compared, name, scenarios.get(name)) for name in view.scenarios),
+        sections=tuple(_section(made, name, scenarios.get(name)) for name in view.scenarios),
         not_concluded=(),
         repeat=how_to_repeat(run, view, scenarios, servers),
         prices=run.plan.prices,
@@ -111,6 +138,10 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
     for name, kind in MODELS.items():
         if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
+    if any(map(is_import, view.models)):
+        yield IMPORTED
+    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
+        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
         yield UNGATED
     if run.contradictions:
@@ -135,14 +166,33 @@ def _judges(view: RunView) -> tuple[str, ...]:
 # --- arms -----------------------------------------------------------------------------------
 
 
-def _arm(
-    compared: Comparisons, arm: ArmView, spec: ServerSpec | None, prices: Mapping[str, Price]
-) -> Arm:
+@dataclass(frozen=True, kw_only=True)
+class _Made:
+    """What an arm's figures are made with."""
+
+    compared: Comparisons
+    blocks: tuple[BlockReport, ...]
+    pass_at: float
+    prices: Mapping[str, Price]
+
+
+def _made_with(view: RunView, plan: Plan) -> _Made:
+    return _Made(
+        compared=Comparisons(view=view),
+        blocks=tuple(block_reports(view, plan)),
+        pass_at=pass_at_of(plan),
+        prices=plan.prices.models if plan.prices else {},
+    )
+
+
+def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
+    compared = made.compared
     shell = compared.view.shell_of(arm)
     return Arm(
         label=arm.label,
         model=arm.model,
         server=arm.server,
+        imported=is_import(arm.model),
         title=_title(arm, spec),
         version=_version(arm, spec),
         tally=_tally(arm),
@@ -150,8 +200,10 @@ def _arm(
         delta=compared.delta(arm),
         adoption=adoption_figures(arm),
         grounding=grounding_parts(arm),
-        costs=costs(arm, shell, prices.get(arm.model)),
+        costs=costs(arm, shell, made.prices.get(arm.model)),
         beside=_beside(arm, shell),
+        order=order_of(arm, made.blocks),
+        passes=tuple(pass_chances(arm, made.pass_at)),
     )
 
 
@@ -223,6 +275,24 @@ def _faults(view: RunView) -> Iterator[Fault]:
             )
 
 
+def _imported(view: RunView) -> Iterator[ImportedCell]:
+    for cell in view.cells:
+        found = imported_of(cell)
+        if found is not None:
+            yield ImportedCell(
+                cell_id=cell.cell.id,
+                scenario=cell.cell.scenario,
+                arm=view.label(cell.cell),
+                trial=cell.cell.trial,
+                harness=f"{found.harness} {found.harness_version}".strip(),
+                model=found.model,
+                file=found.file,
+                source=found.source,
+                usd=found.usd,
+                degraded=found.degraded,
+            )
+
+
 def _incomparable(view: RunView) -> Iterator[Incomparable]:
     for cell in view.cells:
         if cell.cell.id in view.differs:
@@ -238,8 +308,9 @@ def _incomparable(view: RunView) -> Iterator[Incomparable]:
 # --- scenarios ------------------------------------------------------------------------------
 
 
-def _section(compared: Comparisons, name: str, scenario: Scenario | None) -> ScenarioReport:
-    arms = tuple(_scenario_arms(compared, name))
+def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioReport:
+    arms = tuple(_scenario_arms(made, name))
+    blocks = tuple(block for block in made.blocks if block.scenario == name)
     if scenario is None:
         return ScenarioReport(
             id=name,
@@ -250,27 +321,31 @@ def _section(compared: Comparisons, name: str, scenario: Scenario | None) -> Sce
             language="unknown",
             steps=0,
             arms=arms,
+            blocks=blocks,
         )
     return ScenarioReport(
         id=name,
         title=scenario.title,
         description=scenario.description,
         slant=scenario.slant,
+        unreviewed=scenario.unreviewed,
         repository=scenario.repository.label,
         language=scenario.language,
         steps=len(scenario.steps),
         arms=arms,
+        blocks=blocks,
     )
 
 
-def _scenario_arms(compared: Comparisons, scenario: str) -> Iterator[ScenarioArm]:
-    for whole in compared.view.arms:
+def _scenario_arms(made: _Made, scenario: str) -> Iterator[ScenarioArm]:
+    for whole in made.compared.view.arms:
         arm = whole.within(scenario)
         if arm.cells:
             yield ScenarioArm(
                 label=arm.label,
                 fairness=fairness_figures(arm),
-                delta=compared.delta(arm),
+                delta=made.compared.delta(arm),
+                trials=trials_of(arm, made.pass_at),
                 cells=tuple(_cell(arm, cell) for cell in arm.cells),
             )
 

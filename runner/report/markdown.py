@@ -50,9 +50,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _heading(report: Report, level: int, text: str) -> Iterator[str]:
-    """Every heading of an ungated run says so: whichever part is quoted, the warning goes along."""
-    ungated = "UNGATED · " if report.ungated else ""
-    yield f"{'#' * level} {ungated}{text}"
+    yield f"{'#' * level} {report.mark}{text}"
     yield ""
 
 

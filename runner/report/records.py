@@ -150,6 +150,8 @@ class Costs(Record):
     agent_sec: Number | None
     seconds_vs_shell: Number | None
     backoff_sec: Number | None
+    queued_sec: Number | None = None
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     create_sec: Number | None
     initialize_sec: Number | None
     warm_up_sec: Number | None
@@ -173,11 +175,83 @@ class Beside(Record):
     costs: Costs
 
 
+class PassChance(Record):
+    """Of an arm: a mean over scenarios with k scored trials at least."""
+
+    k: Count
+    all_of_k: Number
+    """pass^k: that k of k trials pass."""
+    low: Number | None = None
+    """95 % interval of pass^k; None if there are too few scenarios for one."""
+    high: Number | None = None
+    any_of_k: Number
+    """pass@k: that one of k passes."""
+    scenarios: Count
+
+
+class Trials(Record):
+    """Of an arm in one scenario."""
+
+    planned: Count
+    scored: Count
+    passed: Count
+    mean: Number | None
+    """Of fairness, as the others."""
+    sd: Number | None
+    """None below two trials."""
+    lowest: Number | None
+    highest: Number | None
+
+
+class Order(Record):
+    """Where an arm stood in its blocks."""
+
+    blocks: Count
+    first: Count
+    last: Count
+    later: Count
+    """Cells that were run when their block was taken up again."""
+
+
+class BlockReport(Record):
+    """The cells of one scenario, model and trial."""
+
+    scenario: str
+    model: str
+    trial: Count
+    order: tuple[str, ...]
+    """Servers, first the one that was to be run first."""
+    taken_up_at: str
+    """UTC, ISO 8601; empty if none of its cells is measured, or nothing was recorded."""
+    span_sec: Number | None
+    """From the first measured cell's beginning to the last one's end."""
+    later: dict[str, str]
+    """Servers whose cells were run when the block was taken up again -> when that began."""
+    machines: tuple[str, ...]
+
+
+class LostTurns(Record):
+    """What attempts cost that are in no figure."""
+
+    model: str
+    why: Literal["cut", "broken"]
+    """Cut: the runner was killed or interrupted, or ran into a cap."""
+    attempts: Count
+    input_tokens: Count
+    """Uncached."""
+    cache_read_tokens: Count
+    output_tokens: Count
+    usd: Number | None
+    """None if the model has no price."""
+
+
 class Arm(Record):
     label: str
     """The server's name; with the model's, if a run has several."""
     model: str
     server: str
+    imported: bool = False
+    """Another harness ran its cells, where nothing of ours held the arms apart."""
     title: str
     version: str
     tally: Tally
@@ -188,6 +262,9 @@ class Arm(Record):
     costs: Costs
     beside: Beside | None = None
     """None if the shell's own row is of the same pairs."""
+    order: Order
+    passes: tuple[PassChance, ...] = ()
+    """Empty if nothing was repeated."""
 
 
 class Fault(Record):
@@ -237,6 +314,24 @@ class Commentary(Record):
     reason: str
 
 
+class ImportedCell(Record):
+    """A cell that another harness ran, and what could not be carried over."""
+
+    cell_id: str
+    scenario: str
+    arm: str
+    trial: Count
+    harness: str
+    """With its version."""
+    model: str
+    file: str
+    source: str
+    """SHA256 of the file."""
+    usd: Number | None
+    """As the other harness says."""
+    degraded: tuple[str, ...]
+
+
 class CellReport(Record):
     cell_id: str
     trial: Count
@@ -258,6 +353,7 @@ class ScenarioArm(Record):
     label: str
     fairness: FairnessFigures
     delta: Delta
+    trials: Trials
     cells: tuple[CellReport, ...]
 
 
@@ -266,10 +362,13 @@ class ScenarioReport(Record):
     title: str
     description: str
     slant: str
+    unreviewed: str = ""
+    """Why nobody vouches for its rubric; empty if somebody does."""
     repository: str
     language: str
     steps: Count
     arms: tuple[ScenarioArm, ...]
+    blocks: tuple[BlockReport, ...] = ()
 
 
 class Repeat(Record):
@@ -302,10 +401,17 @@ class Report(Record):
     scenarios: tuple[str, ...]
     servers: tuple[str, ...]
     trials: Count
+    seed: Count | None = None
+    """That the order of each block was drawn by; None if none was drawn."""
+    pass_at: Number
+    """The fairness from which on a trial passes."""
+    lost: tuple[LostTurns, ...] = ()
     arms: tuple[Arm, ...]
     """Shell first, then in the plan's order; never sorted by a score."""
     contradictions: tuple[Contradiction, ...] = ()
     """Where a file of the run says something else than its evidence."""
+    imported: tuple[ImportedCell, ...] = ()
+    """Empty if every cell was measured here."""
     faults: tuple[Fault, ...]
     incomparable: tuple[Incomparable, ...]
     noise: tuple[NoiseLayer, ...]
@@ -315,3 +421,9 @@ class Report(Record):
     repeat: Repeat
     prices: PriceList | None = None
     """Of the run's models that have one, as they were when the run began."""
+
+    @property
+    def mark(self) -> str:
+        """In front of every heading, so that whichever part is quoted takes it along."""
+        marks = {"UNGATED": self.ungated, "IMPORTED": bool(self.imported)}
+        return "".join(f"{mark} · " for mark, holds in marks.items() if holds)

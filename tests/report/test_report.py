@@ -419,7 +419,7 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
         for line in forms["report.html"].splitlines()
         if re.match(r"<h[12]", line)
     )
-    assert forms["terminal"].count("UNGATED · ") == 14
+    assert forms["terminal"].count("UNGATED · ") == 16
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
 
 
@@ -772,7 +772,7 @@ def test_six_cells_of_the_shell_are_not_set_beside_one_of_a_server() -> None:
 def test_costs_are_of_pairs() -> None:
     cells = [*shells()[:1], measured(cell(NAMES[0], "codegraph"), 0.45)]
     alone = measured(cell(NAMES[1]), 0.5)
-    assert alone.result is not None
+    assert alone.result is not None and alone.result.timings is not None
     timings = alone.result.timings.model_copy(update={"agent_sec": 3000.0})
     slow = replace(alone, result=alone.result.model_copy(update={"timings": timings}))
     with_it, without = report_of(loaded([*cells, slow])), report_of(loaded(cells))
