@@ -167,6 +167,11 @@ def judge_file(
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on an answer, and the names of its silent steps."""
     answer = read_answer(path, loaded.scenario)
+    for step in loaded.rubric.steps:
+        for name, criterion in step.criteria.items():
+            if not criterion.facts:
+                where = f"{loaded.scenario.id}/rubric.yaml {step.name}, {name}"
+                raise FairtrialError("no facts to judge by", where=where, hint="write some first")
     source = checkout.source(loaded.scenario.id)
     verdict = checkout.judge.judge(loaded.rubric, answer, must_find(loaded.scenario), source)
     return verdict, tuple(step.name for step in answer if not step.text.strip())

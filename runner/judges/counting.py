@@ -32,8 +32,9 @@ from itertools import product
 from runner.grounding.pointing import points_at, same_file
 from runner.judges import form
 from runner.judges.form import ClaimReading, FactReading, Shown
+from runner.judges.hidden import visible
 from runner.judges.places import Place
-from runner.judges.quotes import Index, Span, find_quote, visible
+from runner.judges.quotes import Index, Span, find_quote
 from runner.judges.reading import FactKey, Given, Reading, facts_of
 from runner.judges.units import Context, units_of
 from runner.records import (

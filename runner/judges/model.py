@@ -21,9 +21,9 @@ from runner.judges.asking import Ask, Asking
 from runner.judges.combining import combined, mean
 from runner.judges.counting import CountedStep, Counting, StepReading, unanswered
 from runner.judges.form import Asked, ClaimReading, FactReading, Reading, Shown
+from runner.judges.hidden import visible
 from runner.judges.inputs import verdict_inputs
 from runner.judges.pairwise import Pair, pair
-from runner.judges.quotes import visible
 from runner.judges.reading import FactKey, facts_of
 from runner.judges.settings import JudgeSettings
 from runner.models import full_name, is_language_model, kind_name, require_known

@@ -12,13 +12,7 @@ FEWEST_LETTERS = 8
 """A shorter quote stands in every answer."""
 MOST_WORDS = 80
 """A longer one points at no statement: all of an answer, quoted, would vouch for any fact."""
-_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 Span = tuple[int, int]
-
-
-def visible(text: str) -> str:
-    """An answer without what Markdown does not show: nobody is told what stands in a comment."""
-    return _HIDDEN.sub("", text)
 
 
 def find_quote(quote: str, text: str) -> Span | None:
