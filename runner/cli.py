@@ -613,11 +613,13 @@ def clean(request: CleanRequest) -> int:
 def verify_anchors(request: VerifyAnchorsRequest) -> int:
     from runner.anchors import gate
     from runner.errors import GateError
-    from runner.report.gate import gate_text
+    from runner.report.gate import gate_text, standing_text
 
     try:
         checkout = _judging_checkout(request)
-        verdict = gate.verify(request.root, checkout.judge, sources=checkout.source)
+        verdict = gate.verify(
+            request.root, checkout.judge, sources=checkout.source, pairs="again", log=tell
+        )
     except GateError as error:
         if request.json:
             show_json(_refusal_json(error))
@@ -626,7 +628,9 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
         show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
     else:
         show(gate_text(verdict))
+        show(standing_text(verdict))
     gate.require(verdict)
+    gate.require_standing(verdict, request.require)
     if not request.json:
         show("the gate is open")
     return OK
@@ -654,7 +658,7 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.report.gate import proposal_text
 
     checkout = _judging_checkout(request)
-    proposal = gate.propose(request.root, checkout.judge, sources=checkout.source)
+    proposal = gate.propose(request.root, checkout.judge, sources=checkout.source, log=tell)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -665,7 +669,7 @@ def _write_generation(request: AnchorsRequest) -> int:
     from datetime import UTC, datetime
 
     from runner.anchors import chain, gate
-    from runner.report.gate import gate_text
+    from runner.report.gate import gate_text, standing_text
 
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
@@ -676,8 +680,10 @@ def _write_generation(request: AnchorsRequest) -> int:
         reason=request.reason,
         date=today,
         sources=checkout.source,
+        log=tell,
     )
     show(gate_text(examined.verdict))
+    show(standing_text(examined.verdict))
     generation = chain.read_chain(request.root)[-1]
     number = f"generation {generation.generation} ({generation.kind})"
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
@@ -1224,8 +1230,14 @@ def _start_server(arguments: argparse.Namespace) -> int:
 
 
 def _add_verify_anchors(verbs: Verbs) -> None:
-    text = "the gate: anchors unchanged, and still ranked as graded by hand"
+    text = "the gate: anchors unchanged, still ranked as graded by hand; does the judge rank?"
     parser = _add(verbs, "verify-anchors", _start_verify_anchors, text)
+    parser.add_argument(
+        "--require",
+        choices=["screens", "ranks"],
+        default="screens",
+        help="exit 4 unless the judge does so much (default: screens)",
+    )
     _add_json(parser)
     _add_judge(parser)
     _add_judge_spending(parser)
@@ -1234,7 +1246,12 @@ def _add_verify_anchors(verbs: Verbs) -> None:
 def _start_verify_anchors(arguments: argparse.Namespace) -> int:
     from runner.requests import VerifyAnchorsRequest
 
-    request = VerifyAnchorsRequest(root=_root(arguments), json=arguments.json, **_judged(arguments))
+    request = VerifyAnchorsRequest(
+        root=_root(arguments),
+        require=arguments.require,
+        json=arguments.json,
+        **_judged(arguments),
+    )
     return verify_anchors(request)
 
 

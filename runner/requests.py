@@ -141,6 +141,7 @@ class ServerRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyAnchorsRequest(JudgedRequest):
+    require: Literal["screens", "ranks"]
     json: bool
 
 

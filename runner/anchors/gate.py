@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runner.anchors import chain, frozen, material, verdicts
+from runner.anchors import chain, frozen, material, qualities, verdicts
 from runner.anchors.agreement import ROUNDING
 from runner.anchors.changes import (
     Changes,
@@ -26,8 +26,9 @@ from runner.anchors.changes import (
     scoring_drifts,
     unlocked,
 )
-from runner.anchors.examination import MIN_TRANSCRIPTS, Examined, examine
+from runner.anchors.examination import MIN_TRANSCRIPTS, Asking, Examined, examine, silent
 from runner.anchors.frozen import ANCHORS, digest_tree
+from runner.anchors.requirements import requirement_text
 from runner.catalog import LoadedScenario, load_catalog
 from runner.errors import (
     AnchorsDisagree,
@@ -38,8 +39,8 @@ from runner.errors import (
     NoVerdict,
 )
 from runner.proofs import REFERENCE_FLOOR, answer_steps
-from runner.protocols import Judge, Sources
-from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock
+from runner.protocols import Judge, Log, Sources
+from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing
 
 MIN_REFERENCE_CRITERION = 0.5
 """What a reference answer must earn in each criterion; on the whole it is REFERENCE_FLOOR."""
@@ -56,18 +57,21 @@ REGRADE = (
 # --- verify ---------------------------------------------------------------------------------
 
 
-def verify(
+def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
     root: Path,
     judge: Judge,
     *,
     scenarios: Collection[str] | None = None,
     sources: Sources | None = None,
+    pairs: Asking = "none",
+    log: Log = silent,
 ) -> GateVerdict:
     """The gate's verdict; its `refusal` says why the gate is closed if the anchors disagree.
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
-    checked. `sources`: for a judge that reads the cited lines. Raises AnchorsDrifted with every
-    drift, NoVerdict if a verdict is missing and the judge is out of reach.
+    checked. `sources`: for a judge that reads the cited lines. `pairs`: whether the judge is
+    examined anew; see examination.Asking. Raises AnchorsDrifted with every drift, NoVerdict if a
+    verdict is missing and the judge is out of reach.
     """
     lock = chain.read_chain(root)[-1]
     drifts = file_drifts(root, lock, scenarios)
@@ -84,7 +88,7 @@ def verify(
                 "has it judge the anchors"
             ),
         )
-    examined = examine(root, judge, lock, sources)
+    examined = examine(root, judge, lock, sources, pairs=pairs, log=log)
     return examined.verdict.model_copy(update={"unlocked": unlocked(root, lock)})
 
 
@@ -94,6 +98,17 @@ def require(verdict: GateVerdict) -> None:
         raise AnchorsDisagree(
             verdict.refusal,
             hint="`fairtrial verify-anchors` shows the pairs; --ungated goes on and marks it",
+        )
+
+
+def require_standing(verdict: GateVerdict, standing: Standing) -> None:
+    """Raises AnchorsDisagree if the judge screens and is asked to rank."""
+    unmet = verdict.examination.unmet
+    if standing == "ranks" and verdict.examination.standing != "ranks":
+        raise AnchorsDisagree(
+            f"the judge {verdict.judge} screens: "
+            f"{len(unmet)} of {len(verdict.examination.requirements)} requirements are not met",
+            hint="`fairtrial verify-anchors` lists them with their figures",
         )
 
 
@@ -113,6 +128,8 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
         chain_started=lock.chain.date,
         chain_reason=lock.chain.reason,
         regrades=tuple(_regrades(generations)),
+        standing=verdict.examination.standing,
+        unmet=tuple(map(requirement_text, verdict.examination.unmet)),
     )
 
 
@@ -156,7 +173,9 @@ class Proposal:
     """Why `accept` would refuse, the first of them as its exit code; empty if it would not."""
 
 
-def propose(root: Path, judge: Judge, *, sources: Sources | None = None) -> Proposal:
+def propose(
+    root: Path, judge: Judge, *, sources: Sources | None = None, log: Log = silent
+) -> Proposal:
     """What `accept` would do, and which transcripts would move. Changes nothing.
 
     Raises AnchorsDrifted if the chain itself is broken, CatalogError if a file cannot be read,
@@ -164,7 +183,7 @@ def propose(root: Path, judge: Judge, *, sources: Sources | None = None) -> Prop
     """
     lock = _in_force(root)
     changes = changes_since(root, lock, judge)
-    verdict = examine(root, judge, lock, sources).verdict
+    verdict = examine(root, judge, lock, sources, pairs="new", log=log).verdict
     rho_before: float | None = None
     moves: Sequence[Move] = ()
     if lock and judge.name in lock.judges:
@@ -213,8 +232,14 @@ def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
 # --- accept ---------------------------------------------------------------------------------
 
 
-def accept(
-    root: Path, judge: Judge, *, reason: str, date: str, sources: Sources | None = None
+def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
+    root: Path,
+    judge: Judge,
+    *,
+    reason: str,
+    date: str,
+    sources: Sources | None = None,
+    log: Log = silent,
 ) -> Examined:
     """Write the next generation with rubrics, references, judge and scoring as they are.
 
@@ -233,7 +258,7 @@ def accept(
         )
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
-    examined = examine(root, judge, lock, sources)
+    examined = examine(root, judge, lock, sources, pairs="new", log=log)
     refusals = _refusals(root, judge, changes, examined.verdict, sources, everything=lock is None)
     for refusal in refusals:
         raise refusal
@@ -346,8 +371,14 @@ def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -
 # --- regrade --------------------------------------------------------------------------------
 
 
-def regrade(
-    root: Path, judge: Judge, *, reason: str, date: str, sources: Sources | None = None
+def regrade(  # noqa: PLR0913 - see accept
+    root: Path,
+    judge: Judge,
+    *,
+    reason: str,
+    date: str,
+    sources: Sources | None = None,
+    log: Log = silent,
 ) -> Examined:
     """Write a generation with gold, transcripts and held-out scenarios as they are: a new chain.
 
@@ -372,7 +403,7 @@ def regrade(
     new = _regraded_lock(root, lock, reason=reason, date=date)
     # Stored verdicts still count: only the gold is weighed anew, with today's rubrics.
     weighed_anew = lock.model_copy(update={"gold_weights": new.gold_weights})
-    examined = examine(root, judge, weighed_anew, sources)
+    examined = examine(root, judge, weighed_anew, sources, pairs="new", log=log)
     overall = examined.verdict.transcripts
     if overall.rho is None or overall.n < MIN_TRANSCRIPTS:
         require(examined.verdict)
@@ -414,6 +445,7 @@ def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> E
     for entry in judges.values():
         in_use |= entry.verdicts.keys()
     verdicts.forget_verdicts(root, in_use)
+    qualities.forget(root, judges)
     verdict = examined.verdict.model_copy(update={"generation": lock.generation})
     return replace(examined, verdict=verdict)
 
@@ -425,6 +457,8 @@ def _judge_lock(root: Path, judge: Judge, examined: Examined) -> JudgeLock:
         rho=verdict.transcripts.rho or 0.0,
         scores={score.transcript: score.judged for score in verdict.scores},
         verdicts=verdicts.write_verdicts(root, judge, examined.anchors, examined.judged),
+        standing=verdict.examination.standing,
+        examination=qualities.write(root, judge, verdict.examination, examined.qualities),
     )
 
 

@@ -136,6 +136,11 @@ class RubricStep(Record):
     """Equals the scenario's step name."""
     criteria: dict[str, Criterion]
 
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Of every criterion, in order."""
+        return tuple(chain.from_iterable(made.facts for made in self.criteria.values()))
+
     @model_validator(mode="after")
     def _weights_sum_to_one(self) -> Self:
         total = sum(c.weight for c in self.criteria.values())

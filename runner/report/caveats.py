@@ -64,6 +64,19 @@ def _gate(report: Report) -> Iterator[str]:
         )
 
 
+def _screening(report: Report) -> Iterator[str]:
+    if report.standing == "ranks":
+        return
+    yield (
+        "SCREENING: that any arm's answers are better than another's. The judge has not shown that "
+        "it tells right from wrong; a difference is a reason to read the answers."
+    )
+    if report.gate is None:
+        return
+    for unmet in report.gate.unmet:
+        yield f"What the judge was asked for and did not reach: {unmet}."
+
+
 def _contradictions(report: Report) -> Iterator[str]:
     if report.contradictions:
         yield (
@@ -169,8 +182,8 @@ def _noise(report: Report) -> Iterator[str]:
 def _blocks(report: Report) -> Iterator[str]:
     if report.seed is None:
         yield (
-            "That the order of the arms did not matter: it was not drawn, and the same arm came "
-            "first each time."
+            "That the order of the arms did not matter: it was not drawn, and the same arm may "
+            "have come first each time."
         )
     later = sum(bool(block.later) for section in report.sections for block in section.blocks)
     if later:
@@ -265,6 +278,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _imported,
     _unreviewed,
     _gate,
+    _screening,
     _contradictions,
     _broken,
     _unscored,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from runner import stats
 from runner.judge_noise import verdict_floor
-from runner.records import Verdict
+from runner.records import Standing, Verdict
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import Delta, Judgement, Layer, NoiseLayer
 from runner.report.view import ArmView, RunView, is_import, verdicts
@@ -25,6 +25,8 @@ class Comparisons:
     """A run's arms against their baselines."""
 
     view: RunView
+    standing: Standing
+    """Of the judge."""
 
     def delta(self, arm: ArmView) -> Delta:
         """In the whole run, or in one scenario if the arm is a scenario's."""
@@ -50,7 +52,10 @@ class Comparisons:
         if is_import(model):
             # No sandbox of ours kept the arms alike, or the shell's arm from the server.
             return "imported, not ranked"
-        return "" if model in self.view.language_models else "not ranked"
+        if model not in self.view.language_models:
+            return "not ranked"
+        # A judge that cannot tell right from wrong would name a winner all the same.
+        return "screening" if self.standing == "screens" else ""
 
     @cached_property
     def _noise(self) -> Mapping[str, stats.Repeatability | None]:

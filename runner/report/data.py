@@ -21,6 +21,7 @@ from runner.records import (
     Scenario,
     Scored,
     ServerSpec,
+    Standing,
     Verdict,
 )
 from runner.report.blocks import block_reports, order_of
@@ -97,13 +98,17 @@ def build_report(
     there now.
     """
     view = view_of(run)
-    made = _made_with(view, run.plan)
+    # A run that began without a gate has no judge that anybody vouches for.
+    shown = None if run.plan.ungated else gate
+    standing: Standing = shown.standing if shown else "screens"
+    made = _made_with(view, run.plan, standing)
     report = Report(
-        notices=tuple(_notices(view, run)),
+        notices=(*_notices(view, run), *_screening(standing, shown)),
         ungated=run.plan.ungated,
-        gate=None if run.plan.ungated else gate,
+        gate=shown,
+        standing=standing,
         language_model=view.models == view.language_models,
-        question=_question([server for server in view.servers if server != SHELL]),
+        question=_question([server for server in view.servers if server != SHELL], standing),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
@@ -148,11 +153,23 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
         yield CONTRADICTED.format(count=len(run.contradictions))
 
 
-def _question(servers: Sequence[str]) -> str:
+def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
+    if standing == "ranks":
+        return
+    if gate is None:
+        why = "no gate vouches for its judge"
+    else:
+        why = f"the judge {gate.judge} screens (requirements not met: {len(gate.unmet)})"
+    yield f"SCREENING: {why}. Figures say where to look closer; no arm is ranked."
+
+
+def _question(servers: Sequence[str], standing: Standing) -> str:
     if not servers:
         return "How well does the agent answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
+    if standing == "screens":
+        return f"What does the agent answer with {listed} attached, and what does it cost?"
     return (
         f"Does attaching {listed} make the agent's answers better than a shell alone does, "
         "or does it only burn tokens?"
@@ -176,9 +193,9 @@ class _Made:
     prices: Mapping[str, Price]
 
 
-def _made_with(view: RunView, plan: Plan) -> _Made:
+def _made_with(view: RunView, plan: Plan, standing: Standing) -> _Made:
     return _Made(
-        compared=Comparisons(view=view),
+        compared=Comparisons(view=view, standing=standing),
         blocks=tuple(block_reports(view, plan)),
         pass_at=pass_at_of(plan),
         prices=plan.prices.models if plan.prices else {},

@@ -19,6 +19,7 @@ from runner.records import (
     Phases,
     PriceList,
     Record,
+    Standing,
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -389,6 +390,8 @@ class Report(Record):
     ungated: bool
     gate: Gate | None = None
     """What stood in front of this result; None if nothing did."""
+    standing: Standing = "screens"
+    """What the judge may do; `screens` as well if no gate vouches for it: nobody is ranked then."""
     language_model: bool
     """Did a language model answer in every cell? Without one an arm ranks nobody."""
     question: str
@@ -425,5 +428,9 @@ class Report(Record):
     @property
     def mark(self) -> str:
         """In front of every heading, so that whichever part is quoted takes it along."""
-        marks = {"UNGATED": self.ungated, "IMPORTED": bool(self.imported)}
+        marks = {
+            "UNGATED": self.ungated,
+            "IMPORTED": bool(self.imported),
+            "SCREENING": self.standing == "screens",
+        }
         return "".join(f"{mark} · " for mark, holds in marks.items() if holds)

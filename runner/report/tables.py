@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from runner.records import Citation, Contradiction, Gate
+from runner.records import Citation, Contradiction, Gate, Standing
 from runner.report.grid import (
     DASH,
     Bar,
@@ -249,7 +249,7 @@ def blocks(report: Report) -> Table:
 
 def _drawn(report: Report) -> str:
     if report.seed is None:
-        return "Their order was not drawn: an earlier version made this run."
+        return "Their order was not drawn: this run was imported, or made by an earlier version."
     return f"Their order was drawn by seed {report.seed}."
 
 
@@ -310,10 +310,16 @@ def _fairness_columns(notes: Notes) -> Iterator[Column[A]]:
     yield number("cells", cells, full="cells / planned")
 
 
+FAIRNESS_TITLES: dict[Standing, str] = {
+    "ranks": "Fairness: was the answer better?",
+    "screens": "Fairness of the answers",
+}
+
+
 def fairness(report: Report) -> Table:
     notes = Notes()
     plain = table(
-        "Fairness: was the answer better?",
+        FAIRNESS_TITLES[report.standing],
         list(_fairness_columns(notes)),
         _rows(report),
         notes=[f"{formula(FAIRNESS)}; means over scenarios."],
@@ -812,8 +818,16 @@ def answer(report: Report) -> str:
     if compared and all(arm.delta.judgement == "not_ranked" for arm in compared):
         if any(arm.imported for arm in compared):
             return "nobody is ranked: these cells were imported"
-        return "nobody is ranked: no language model answered"
+        return _why_nobody(report)
     return "; ".join(f"{_arm(arm)}: {arm.delta.says}" for arm in compared) or DASH
+
+
+def _why_nobody(report: Report) -> str:
+    if not report.language_models:
+        return "nobody is ranked: no language model answered"
+    if report.imported:
+        return "nobody is ranked: another harness ran the cells"
+    return "nobody is ranked: the figures are for screening"
 
 
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -823,7 +837,7 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("run", clean(report.run)),
         ("date", clean(report.created_at)),
         ("model", ", ".join(map(clean, report.models))),
-        ("judge", ", ".join(map(clean, report.judges)) or DASH),
+        ("judge", f"{', '.join(map(clean, report.judges)) or DASH} ({report.standing})"),
         ("servers", ", ".join(map(clean, report.servers))),
         ("scenarios", ", ".join(map(clean, report.scenarios))),
         ("trials", str(report.trials)),
@@ -861,10 +875,15 @@ def _shared(report: Report) -> dict[str, str]:
     return shared
 
 
+def _unmet(gate: Gate) -> dict[str, str]:
+    return {f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)}
+
+
 def _gate_facts(gate: Gate) -> dict[str, str]:
     reach = interval(gate.low, gate.high)
     return {
-        "judge": gate.judge,
+        "judge": f"{gate.judge}, which {gate.standing}",
+        **_unmet(gate),
         "Spearman's rho": (
             f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
         ),
