@@ -15,7 +15,7 @@ import pytest
 from runner import spending
 from runner.errors import EngineError, ProviderRefused, SpendingCap
 from runner.executors import EXECUTORS
-from runner.executors.local import run_until_done
+from runner.interrupts import run_until_done
 from runner.plan import Wanted, load_or_create_plan
 from runner.prepared import PreparedRun
 from runner.protocols import Progress

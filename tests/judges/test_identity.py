@@ -24,7 +24,12 @@ print(json.dumps([name for name in sys.modules if name.split(".")[0] == "runner"
 """
 AT_THE_DOOR = {"runner", "runner.judges", "runner.grounding", "runner.protocols"}
 """Loaded with the judge's module; it uses nothing of theirs."""
-OTHER_JUDGES = {"runner.judges.stored", "runner.judges.sources"}
+OTHER_JUDGES = {
+    f"runner.judges.{name}"
+    for name in (
+        "asking combining counting form model pairwise panel quotes replies settings"
+    ).split()
+} | {"runner.judges.stored", "runner.judges.sources"}
 
 
 def sources() -> set[str]:
