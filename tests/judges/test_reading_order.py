@@ -148,7 +148,7 @@ def test_a_fact_turned_round_costs_more_than_one_left_out() -> None:
 def test_who_turns_facts_round_is_believed_less_in_the_rest() -> None:
     honest = "Here `deliver` appends the message. "
     wrong = "`retry_failed` is never called."
-    facts = [
+    facts: list[dict[str, object]] = [
         {"says": "deliver appends", "terms": KEEPS},
         {"says": "retry_failed is always called", "terms": [["retry_failed"], ["called"]]},
     ]
