@@ -172,7 +172,7 @@ def _run_cells(request: RunRequest) -> int:
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
     with store.lock():
-        planned = _plan(request, checkout, store, prepared, models, ungated=gate is None)
+        planned = _plan(request, checkout, store, prepared, models, gate=gate)
         unfinished = plan.unfinished(planned)
         _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
         _execute(executor, unfinished, prepared, store)
@@ -201,7 +201,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     prepared: PreparedRun,
     models: Seq[str],
     *,
-    ungated: bool,
+    gate: Gate | None,
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
@@ -213,7 +213,8 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     sweep(checkout.engine, run=store.label)
     wanted = benchmark.cells(prepared, models, request.trials)
     prices = prepared.spending.prices
-    return plan.load_or_create_plan(store, wanted, ungated=ungated, prices=prices)
+    stamp = gate.stamp if gate else None
+    return plan.load_or_create_plan(store, wanted, ungated=gate is None, prices=prices, gate=stamp)
 
 
 def _execute(executor: Executor, cells: Seq[Cell], prepared: PreparedRun, store: RunStore) -> None:
@@ -560,7 +561,11 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
         return None
     try:
         verdict = gate.verify(
-            checkout.root, checkout.judge, scenarios=scenarios, sources=checkout.source
+            checkout.root,
+            checkout.judge,
+            scenarios=scenarios,
+            sources=checkout.source,
+            catalog=checkout.catalog,
         )
         gate.require(verdict)
         return gate.gate_record(checkout.root, verdict)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pydantic import TypeAdapter, ValidationError
 
 from runner.errors import FairtrialError
-from runner.records import DEFAULT_AGENT, Cell, Name, Plan, PriceList, digest_of
+from runner.records import DEFAULT_AGENT, Cell, GateStamp, Name, Plan, PriceList, digest_of
 from runner.store import LoadedRun, RunStore
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
@@ -27,11 +27,17 @@ def check_name(name: str) -> None:
 
 
 def load_or_create_plan(
-    store: RunStore, wanted: Sequence[Cell], *, ungated: bool, prices: PriceList | None = None
+    store: RunStore,
+    wanted: Sequence[Cell],
+    *,
+    ungated: bool,
+    prices: PriceList | None = None,
+    gate: GateStamp | None = None,
 ) -> LoadedRun:
     """The run as it stands, with the plan on disk or, if there is none, one of `wanted`.
 
-    Raises FairtrialError if the plan on disk is of other cells.
+    `gate`: what is open in front of a new one. Raises FairtrialError if the plan on disk is of
+    other cells.
     """
     if not wanted:
         raise FairtrialError(
@@ -46,6 +52,7 @@ def load_or_create_plan(
             ungated=ungated,
             cells=tuple(wanted),
             prices=prices,
+            gate=gate,
         )
         store.write_plan(plan)
     plan = store.plan()

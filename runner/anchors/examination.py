@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runner.anchors import agreement, material, verdicts
 from runner.anchors.material import Anchor
-from runner.catalog import load_catalog
+from runner.catalog import Catalog, load_catalog
 from runner.protocols import Judge, Sources
 from runner.records import AnchorScore, AnchorsLock, Correlation, GateVerdict, Verdict
 
@@ -29,7 +29,12 @@ class Examined:
 
 
 def examine(
-    root: Path, judge: Judge, lock: AnchorsLock | None, sources: Sources | None = None
+    root: Path,
+    judge: Judge,
+    lock: AnchorsLock | None,
+    sources: Sources | None = None,
+    *,
+    catalog: Catalog | None = None,
 ) -> Examined:
     """Judge every anchor under the rubrics as they are.
 
@@ -44,7 +49,7 @@ def examine(
         generation = lock.generation
         if judge.name in lock.judges:
             accepted = lock.judges[judge.name].verdicts
-    anchors = material.load_anchors(load_catalog(root), gold_weights, sources)
+    anchors = material.load_anchors(catalog or load_catalog(root), gold_weights, sources)
     judged = verdicts.verdicts_of(root, judge, anchors, accepted)
     verdict = _gate_verdict(judge, anchors, judged, generation)
     return Examined(anchors=tuple(anchors), judged=tuple(judged), verdict=verdict)

@@ -22,13 +22,14 @@ from runner.anchors.changes import (
     id_of,
     in_scenarios,
     judge_drifts,
+    loaded_drifts,
     only,
     scoring_drifts,
     unlocked,
 )
 from runner.anchors.examination import MIN_TRANSCRIPTS, Examined, examine
 from runner.anchors.frozen import ANCHORS, digest_tree
-from runner.catalog import LoadedScenario, load_catalog
+from runner.catalog import Catalog, LoadedScenario, load_catalog
 from runner.errors import (
     AnchorsDisagree,
     AnchorsDrifted,
@@ -47,6 +48,7 @@ ACCEPT = (
     "undo it; or `fairtrial anchors propose` shows what it does, "
     "`fairtrial anchors accept --reason …` takes it; --ungated goes on"
 )
+LOADED = "files changed while they were read; say the same command again"
 REGRADE = (
     "grades and transcripts change by `fairtrial anchors regrade --reason …` alone, "
     "which every later report shows; or undo it"
@@ -62,14 +64,17 @@ def verify(
     *,
     scenarios: Collection[str] | None = None,
     sources: Sources | None = None,
+    catalog: Catalog | None = None,
 ) -> GateVerdict:
     """The gate's verdict; its `refusal` says why the gate is closed if the anchors disagree.
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
-    checked. `sources`: for a judge that reads the cited lines. Raises AnchorsDrifted with every
+    checked. `sources`: for a judge that reads the cited lines. `catalog`: what the caller goes by,
+    read or still to be read; the gate vouches for what it holds. Raises AnchorsDrifted with every
     drift, NoVerdict if a verdict is missing and the judge is out of reach.
     """
-    lock = chain.read_chain(root)[-1]
+    generations, history = chain.read_chain_and_past(root)
+    lock = generations[-1]
     drifts = file_drifts(root, lock, scenarios)
     drifts += scoring_drifts(lock)
     drifts += judge_drifts(lock, judge)
@@ -84,8 +89,13 @@ def verify(
                 "has it judge the anchors"
             ),
         )
-    examined = examine(root, judge, lock, sources)
-    return examined.verdict.model_copy(update={"unlocked": unlocked(root, lock)})
+    catalog = catalog or load_catalog(root)
+    examined = examine(root, judge, lock, sources, catalog=catalog)
+    # Afterwards: by now everything that was asked for has been read, and is not read again.
+    if drifts := loaded_drifts(catalog, lock, scenarios):
+        raise AnchorsDrifted(drifts, hint=LOADED)
+    found = {"unlocked": unlocked(root, lock), "history": history.remark}
+    return examined.verdict.model_copy(update=found)
 
 
 def require(verdict: GateVerdict) -> None:
@@ -113,6 +123,7 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
         chain_started=lock.chain.date,
         chain_reason=lock.chain.reason,
         regrades=tuple(_regrades(generations)),
+        history=verdict.history,
     )
 
 

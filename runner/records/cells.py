@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
+from runner.records.anchors import GateStamp
 from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, digest_of
 
 DEFAULT_AGENT = "tool_calling"
@@ -237,10 +238,17 @@ class Plan(Record):
     prices: PriceList | None = None
     """Of the run's models, by the names they were asked for, as they were when it began."""
 
+    gate: GateStamp | None = None
+    """None for a run that was planned without a gate, or before plans said it."""
+
     @property
     def digest(self) -> str:
         """Of all but `ungated`, which a run that goes on without its gate turns on."""
-        return digest_of(self.model_dump(mode="json", exclude={"ungated"}))
+        left_out = {"ungated"}
+        if self.gate is None:
+            # Or every run from before there was such a key would contradict its results.
+            left_out.add("gate")
+        return digest_of(self.model_dump(mode="json", exclude=left_out))
 
 
 class Contradiction(Record):

@@ -49,6 +49,15 @@ def _gate(report: Report) -> Iterator[str]:
         )
 
 
+def _rescored(report: Report) -> Iterator[str]:
+    if report.since and report.since.rescored_under:
+        yield (
+            "That these figures could have been had when the run was made: what scores it was "
+            f"accepted later, in generation {report.since.rescored_under}, by somebody who could "
+            "have read the answers."
+        )
+
+
 def _contradictions(report: Report) -> Iterator[str]:
     if report.contradictions:
         yield (
@@ -227,6 +236,7 @@ def _always(report: Report) -> Iterator[str]:
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _model,
     _gate,
+    _rescored,
     _contradictions,
     _broken,
     _unscored,

@@ -10,7 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.models import MODELS
-from runner.records import Citation, Gate, OutcomeKind, Price, Scenario, Scored, ServerSpec, Verdict
+from runner.records import (
+    Citation,
+    Gate,
+    OutcomeKind,
+    Price,
+    Scenario,
+    Scored,
+    ServerSpec,
+    Since,
+    Verdict,
+)
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
 from runner.report.costs import costs
@@ -53,6 +63,12 @@ UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
 
+RESCORED = (
+    "RESCORED UNDER GENERATION {under}: the run is older than what it is scored by. Changed since "
+    "it was planned: {changed}. Accepted since: {reasons}."
+)
+HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
+CHANGES_SHOWN = 5
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -66,19 +82,21 @@ def build_report(
     servers: Mapping[str, ServerSpec],
     *,
     gate: Gate | None = None,
+    since: Since | None = None,
 ) -> Report:
     """What `runs/<run>` shows. A scenario or server that left the catalog is shown by its name.
 
     `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands
-    there now.
+    there now. `since`: what was accepted after the run was planned.
     """
     view = view_of(run)
     compared = Comparisons(view=view)
     prices = run.plan.prices.models if run.plan.prices else {}
     report = Report(
-        notices=tuple(_notices(view, run)),
+        notices=tuple(_notices(view, run, gate, since)),
         ungated=run.plan.ungated,
         gate=None if run.plan.ungated else gate,
+        since=since,
         language_model=view.models == view.language_models,
         question=_question([server for server in view.servers if server != SHELL]),
         run=run.plan.run,
@@ -105,7 +123,9 @@ def build_report(
 # --- head -----------------------------------------------------------------------------------
 
 
-def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
+def _notices(
+    view: RunView, run: LoadedRun, gate: Gate | None, since: Since | None
+) -> Iterator[str]:
     """What a reader must know before any figure."""
     answered = {kind for kinds in view.kinds.values() for kind in kinds}
     for name, kind in MODELS.items():
@@ -113,8 +133,24 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
     if run.plan.ungated:
         yield UNGATED
+    if since and since.rescored_under:
+        yield RESCORED.format(
+            under=since.rescored_under,
+            changed=_listed(since.changed),
+            reasons="; ".join(since.accepted) or "none on record",
+        )
+    if gate and gate.history and not run.plan.ungated:
+        yield HISTORY.format(remark=gate.history)
     if run.contradictions:
         yield CONTRADICTED.format(count=len(run.contradictions))
+
+
+def _listed(changed: Sequence[str]) -> str:
+    shown = ", ".join(changed[:CHANGES_SHOWN])
+    more = len(changed) - CHANGES_SHOWN
+    if more > 0:
+        shown += f" and {more} more"
+    return shown
 
 
 def _question(servers: Sequence[str]) -> str:

@@ -50,9 +50,9 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _heading(report: Report, level: int, text: str) -> Iterator[str]:
-    """Every heading of an ungated run says so: whichever part is quoted, the warning goes along."""
-    ungated = "UNGATED · " if report.ungated else ""
-    yield f"{'#' * level} {ungated}{text}"
+    """With the report's flag: whichever part is quoted, the warning goes along."""
+    flag = f"{report.flag} · " if report.flag else ""
+    yield f"{'#' * level} {flag}{text}"
     yield ""
 
 

@@ -19,6 +19,7 @@ from runner.records import (
     Phases,
     PriceList,
     Record,
+    Since,
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -289,6 +290,8 @@ class Report(Record):
     ungated: bool
     gate: Gate | None = None
     """What stood in front of this result; None if nothing did."""
+    since: Since | None = None
+    """What was accepted after the run was planned; None without a gate."""
     language_model: bool
     """Did a language model answer in every cell? Without one an arm ranks nobody."""
     question: str
@@ -314,3 +317,12 @@ class Report(Record):
     repeat: Repeat
     prices: PriceList | None = None
     """Of the run's models that have one, as they were when the run began."""
+
+    @property
+    def flag(self) -> str:
+        """What every heading says before its words; empty if there is nothing to warn of."""
+        if self.ungated:
+            return "UNGATED"
+        if self.since and self.since.rescored_under:
+            return f"RESCORED UNDER GENERATION {self.since.rescored_under}"
+        return ""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from runner.records import Citation, Contradiction, Gate
+from runner.records import Citation, Contradiction, Gate, Since
 from runner.report.grid import (
     DASH,
     Bar,
@@ -698,7 +698,7 @@ def repeat(report: Report) -> tuple[Table, ...]:
         _facts_table("Scenarios", report.repeat.scenarios),
     ]
     if report.gate:
-        tables.insert(0, _facts_table("The gate", {"": _gate_facts(report.gate)}))
+        tables.insert(0, _facts_table("The gate", {"": _gate_facts(report.gate, report.since)}))
     return tuple(tables)
 
 
@@ -709,8 +709,9 @@ def _shared(report: Report) -> dict[str, str]:
     return shared
 
 
-def _gate_facts(gate: Gate) -> dict[str, str]:
+def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
     reach = interval(gate.low, gate.high)
+    accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": gate.judge,
         "Spearman's rho": (
@@ -720,7 +721,16 @@ def _gate_facts(gate: Gate) -> dict[str, str]:
         "lock": gate.lock,
         "graded": f"{gate.chain_started}: {gate.chain_reason}",
         "regraded since": "; ".join(gate.regrades) or "never",
+        "run planned under": _planned(since),
+        "accepted since": accepted or "nothing",
+        "its past": gate.history or "committed, and read whole",
     }
+
+
+def _planned(since: Since | None) -> str:
+    if since is None or since.planned is None:
+        return "not on record"
+    return f"generation {since.planned.generation}"
 
 
 def _facts_table(title: str, by_owner: Mapping[str, Mapping[str, str]]) -> Table:

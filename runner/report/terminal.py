@@ -60,7 +60,7 @@ def _bold(text: str) -> Text:
 
 
 def _heading(report: Report, title: str) -> Text:
-    return _bold(f"UNGATED · {title}" if report.ungated else title)
+    return _bold(f"{report.flag} · {title}" if report.flag else title)
 
 
 def _table(table: Table) -> Iterator[RenderableType]:
