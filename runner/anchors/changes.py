@@ -105,7 +105,7 @@ def file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None
 def loaded_drifts(
     catalog: Catalog, lock: AnchorsLock, scenarios: Collection[str] | None
 ) -> list[Drift]:
-    """What was read of the held-out scenarios and those in use, by id, where it is not what the lock holds.
+    """What was read of the held-out scenarios and those in use, if it is not what the lock holds.
 
     By the bytes that were parsed: a file may be put back between the reading and this look.
     """

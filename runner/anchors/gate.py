@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runner.anchors import chain, frozen, material, verdicts
+from runner.anchors import chain, frozen, material, own_pairs, verdicts
 from runner.anchors.agreement import ROUNDING
 from runner.anchors.changes import (
     Changes,
@@ -29,7 +29,7 @@ from runner.anchors.changes import (
 )
 from runner.anchors.examination import MIN_TRANSCRIPTS, Examined, examine
 from runner.anchors.frozen import ANCHORS, digest_tree
-from runner.catalog import Catalog, LoadedScenario, load_catalog
+from runner.catalog import HELD_OUT, Catalog, LoadedScenario, load_catalog
 from runner.errors import (
     AnchorsDisagree,
     AnchorsDrifted,
@@ -182,7 +182,7 @@ def propose(root: Path, judge: Judge, *, sources: Sources | None = None) -> Prop
         before = lock.judges[judge.name]
         rho_before = before.rho
         moves = _moves(before.scores, verdict.scores)
-    refusals = _refusals(root, judge, changes, verdict, sources, everything=lock is None)
+    refusals = _refusals(root, judge, changes, verdict, sources, lock=lock)
     return Proposal(
         changes=changes.every,
         rho_before=rho_before,
@@ -245,7 +245,7 @@ def accept(
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
     examined = examine(root, judge, lock, sources)
-    refusals = _refusals(root, judge, changes, examined.verdict, sources, everything=lock is None)
+    refusals = _refusals(root, judge, changes, examined.verdict, sources, lock=lock)
     for refusal in refusals:
         raise refusal
     if lock is None:
@@ -303,11 +303,11 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
     verdict: GateVerdict,
     sources: Sources | None,
     *,
-    everything: bool,
+    lock: AnchorsLock | None,
 ) -> Iterator[GateError]:
     """Why `accept` would not write.
 
-    `everything`: judge every reference answer by its rubric, not just those that changed.
+    Without a lock, every reference answer is judged by its rubric, not just those that changed.
     """
     if changes.grading:
         yield AnchorsDrifted(changes.grading, hint=REGRADE)
@@ -318,7 +318,7 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
         )
     catalog = load_catalog(root)
     names = set(catalog.scenarios)
-    if not everything:
+    if lock is not None:
         names &= {id_of(drift.where) for drift in changes.every}
     for name in sorted(names):
         shortfalls = list(_shortfalls(catalog.scenarios[name], judge, sources))
@@ -332,6 +332,23 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
                     "nothing was written"
                 ),
             )
+        if lock is not None and catalog.scenarios[name].suite != HELD_OUT:
+            yield from _disorder(root, lock, catalog.scenarios[name], judge, sources)
+
+
+def _disorder(
+    root: Path, lock: AnchorsLock, loaded: LoadedScenario, judge: Judge, sources: Sources | None
+) -> Iterator[GateError]:
+    source = sources(loaded.scenario.id) if sources else None
+    if lost := own_pairs.disorder(root, lock, loaded, judge, source):
+        yield AnchorsDisagree(
+            lost,
+            where=loaded.scenario.id,
+            hint=(
+                "the accepted reference answer has to stay better than itself with its words "
+                "shuffled, its citations removed or a fact turned round; nothing was written"
+            ),
+        )
 
 
 def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -> Iterator[str]:

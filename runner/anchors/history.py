@@ -8,10 +8,12 @@ refused; a checkout that has none says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from runner.anchors.frozen import digest_of_bytes
 from runner.errors import Drift, SourceError
 from runner.repository import CleanGit, blob_names, clean_git
 
@@ -44,6 +46,22 @@ def history_of(root: Path, head: str, folder: str) -> History:
             raise
         # Taken for a clean history, a damaged or partial clone would open the gate.
         return History(drifts=(Drift(where=".git", what=f"cannot be read: {error.what}"),))
+
+
+def committed_text(root: Path, path: str, digest: str) -> str | None:
+    """A file's text of that digest (frozen.digest_of_bytes), if some commit behind HEAD holds it.
+
+    None if there is none, no git, or no such text.
+    """
+    with suppress(SourceError):
+        git = clean_git(root)
+        commits = git.output("rev-list", "HEAD", "--", path).decode().split()
+        for commit in commits:
+            with suppress(SourceError):  # a commit that took the file away
+                data = git.output("cat-file", "blob", f"{commit}:{path}")
+                if digest_of_bytes(data) == digest:
+                    return data.decode("utf-8")
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
