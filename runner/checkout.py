@@ -205,6 +205,7 @@ class Checkout:
             engine_url=self.engine_url,
             engine_version=facts.version,
             kernel=facts.kernel,
+            machine=facts.machine,
             harness=harness_digest(),
             agent=DEFAULT_AGENT,
             benchmark=BENCHMARK,

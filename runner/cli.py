@@ -16,7 +16,6 @@ TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --he
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from collections.abc import Sequence as Seq
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from runner.errors import GateError
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
-    from runner.protocols import Executor, Judge, Progress
-    from runner.records import Cell, Gate, Scorecard
+    from runner.protocols import Executor, Judge
+    from runner.records import Gate, Scorecard
     from runner.report.records import Report
     from runner.requests import (
         AnchorsRequest,
@@ -176,9 +175,8 @@ def _run_cells(request: RunRequest) -> int:
     prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
     with store.lock():
         planned = _plan(request, checkout, store, prepared, models, gate=gate)
-        unfinished = plan.unfinished(planned)
-        _tell_finished(len(planned.cells) - len(unfinished), len(planned.cells))
-        _execute(executor, unfinished, prepared, store)
+        _tell_finished(planned)
+        _execute(executor, planned, prepared, store)
         loaded = _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -214,17 +212,30 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}")
     sweep(checkout.engine, run=store.label)
-    wanted = benchmark.cells(prepared, models, request.trials)
-    prices = prepared.spending.prices
-    stamp = gate.stamp if gate else None
-    return plan.load_or_create_plan(store, wanted, ungated=gate is None, prices=prices, gate=stamp)
+    wanted = plan.Wanted(
+        cells=benchmark.cells(prepared, models, request.trials),
+        ungated=gate is None,
+        prices=prepared.spending.prices,
+        seed=request.seed,
+        pass_at=request.pass_at,
+        gate=gate.stamp if gate else None,
+    )
+    return plan.load_or_create_plan(store, wanted)
 
 
-def _execute(executor: Executor, cells: Seq[Cell], prepared: PreparedRun, store: RunStore) -> None:
+def _execute(
+    executor: Executor, planned: LoadedRun, prepared: PreparedRun, store: RunStore
+) -> None:
     from runner.executors.local import run_until_done
+    from runner.plan import unfinished
+    from runner.report.progress import live
 
-    with _live_progress(len(cells)) as progress:
-        run_until_done(executor.run(cells, prepared, store, progress))
+    blocks = unfinished(planned)
+    cells = sum(map(len, blocks))
+    finished = len(planned.cells) - cells
+    priced = prepared.spending.has_price_of({item.cell.model for item in planned.cells})
+    with live(cells, sys.stderr, finished=finished, priced=priced) as progress:
+        run_until_done(executor.run(blocks, prepared, store, progress))
 
 
 def _show_estimate(request: RunRequest) -> int:
@@ -252,9 +263,10 @@ def _show_estimate(request: RunRequest) -> int:
     return OK
 
 
-def _tell_finished(finished: int, planned: int) -> None:
+def _tell_finished(run: LoadedRun) -> None:
+    finished = sum(item.measured for item in run.cells)
     if finished:
-        tell(f"{finished} of {planned} cells are finished and kept")
+        tell(f"{finished} of {len(run.cells)} cells are finished and kept")
 
 
 def _tell_remarks(store: RunStore) -> None:
@@ -426,12 +438,6 @@ def _terminal_columns() -> int:
     import shutil
 
     return shutil.get_terminal_size((80, 24)).columns
-
-
-def _live_progress(cells: int) -> AbstractContextManager[Progress]:
-    from runner.report.progress import live
-
-    return live(cells, sys.stderr)
 
 
 # --- scenarios, locks and servers ---------------------------------------------------------------
@@ -651,7 +657,7 @@ def _checkout(request: Request) -> Checkout:
 
 def _model_settings(request: RunRequest) -> ModelSettings:
     """The only place that knows a key; it is handed on in memory, and nothing writes it."""
-    from runner.models.settings import Endpoint, ModelSettings
+    from runner.models.settings import ApiSlots, Endpoint, ModelSettings
 
     anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
     return ModelSettings(
@@ -659,6 +665,7 @@ def _model_settings(request: RunRequest) -> ModelSettings:
         openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
         thinking_tokens=request.thinking_tokens,
         output_tokens=request.output_tokens,
+        slots=ApiSlots(request.api_jobs),
     )
 
 
@@ -851,8 +858,12 @@ def _add_run(verbs: Verbs) -> None:
         type=_at_least_one,
         default=1,
         metavar="N",
-        help="cells of each kind (default: 1)",
+        help=(
+            "cells of each kind (default: 1); fixed before, and there is no rule that stops a run "
+            "when its figures please: looking until they do finds differences that are not there"
+        ),
     )
+    _add_study(parser)
     parser.add_argument(
         "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
     )
@@ -879,6 +890,9 @@ def _start_run(arguments: argparse.Namespace) -> int:
         dry_run=arguments.dry_run,
         trials=arguments.trials,
         jobs=arguments.jobs,
+        api_jobs=arguments.api_jobs,
+        seed=arguments.seed,
+        pass_at=arguments.pass_at,
         executor=arguments.executor,
         name=arguments.run,
         gate=arguments.gate,
@@ -1166,6 +1180,27 @@ def _add_spending(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seed",
+        type=_whole_number,
+        metavar="N",
+        help="draws the order of the arms in each block (default: made from the run's name)",
+    )
+    parser.add_argument(
+        "--pass-at",
+        type=_unit,
+        metavar="F",
+        help="the fairness from which on a trial passes, for pass^k (default: 0.5)",
+    )
+    parser.add_argument(
+        "--api-jobs",
+        type=_at_least_one,
+        metavar="N",
+        help="requests at a time at one provider, over all cells; waiting is no agent's time",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
     parser.add_argument("--json", action="store_true", help=text)
 
@@ -1176,7 +1211,10 @@ def _add_jobs(parser: argparse.ArgumentParser) -> None:
         type=_at_least_one,
         default=1,
         metavar="N",
-        help="cells at a time; more than 1 makes seconds noisier",
+        help=(
+            "blocks at a time (a block: all arms of one scenario, model and trial, one after "
+            "another); more than 1 makes seconds noisier"
+        ),
     )
 
 
@@ -1215,6 +1253,16 @@ def _dollars(text: str) -> float:
     if not 0 < dollars < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount of dollars")
     return dollars
+
+
+def _unit(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no figure from 0 to 1")
+    return share
 
 
 def _optional_path(text: str | None) -> Path | None:

@@ -52,6 +52,8 @@ class Estimate(Record):
     scenarios: Count
     arms: Count
     trials: Count
+    blocks: Count
+    """What `--jobs` shares out: all arms of one scenario, model and trial."""
     models: tuple[ModelEstimate, ...]
     prices_date: str
     sd: float
@@ -67,6 +69,7 @@ class Estimate(Record):
             f"{cells} cells: {self.scenarios} scenarios × {self.arms} arms × "
             f"{len(self.models)} models × {self.trials} trials, less what has no canary"
         )
+        yield f"{self.blocks} blocks: the arms of one scenario, model and trial, one after another"
         for model in self.models:
             yield f"{model.model}, {model.cells} cells"
             yield f"  at most   {_amounts(model.at_most)}"
@@ -114,7 +117,11 @@ class Asked:
 def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
     """`runs`: the folder of earlier runs."""
     earlier = list(_earlier(runs))
-    budgets = list(_budgets(asked, catalog)) * asked.trials
+    of_scenarios = list(filter(None, (_budgets(asked, catalog, name) for name in asked.scenarios)))
+    budgets = [budget for block in of_scenarios for budget in block] * asked.trials
+    blocks = len(of_scenarios) * asked.trials * len(asked.models)
+    # More at a time than there are blocks makes nothing faster.
+    asked = replace(asked, jobs=min(asked.jobs, max(1, blocks)))
     sd = _spread(earlier, asked.models)
     smallest = stats.smallest_difference(ASSUMED_SD if sd is None else sd, len(asked.scenarios))
     date = asked.spending.prices.date if asked.spending.prices else "no file"
@@ -122,6 +129,7 @@ def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
         scenarios=len(asked.scenarios),
         arms=len(asked.servers),
         trials=asked.trials,
+        blocks=blocks,
         models=tuple(_of_model(asked, model, budgets, earlier) for model in asked.models),
         prices_date=date,
         sd=ASSUMED_SD if sd is None else sd,
@@ -130,17 +138,16 @@ def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
     )
 
 
-def _budgets(asked: Asked, catalog: Catalog) -> Iterator[Budget]:
-    """Of every cell of one trial and model."""
+def _budgets(asked: Asked, catalog: Catalog, name: str) -> list[Budget]:
+    """Of every cell of a scenario's block."""
     servers = [
         pick(catalog.servers, name, "server").spec for name in asked.servers if name != SHELL
     ]
-    for name in asked.scenarios:
-        scenario = pick(catalog.scenarios, name, "scenario").scenario
-        measured = sum(can_be_measured(server, scenario) for server in servers)
-        # The shell alone is planned only where no server was asked for.
-        shell = 1 if measured or not servers else 0
-        yield from [scenario.budget] * (measured + shell)
+    scenario = pick(catalog.scenarios, name, "scenario").scenario
+    measured = sum(can_be_measured(server, scenario) for server in servers)
+    # The shell alone is planned only where no server was asked for.
+    shell = 1 if measured or not servers else 0
+    return [scenario.budget] * (measured + shell)
 
 
 # --- one model ------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ class PreparedRun:
     limits: Limits
     arms: dict[str, Arm]
     scenarios: dict[str, PreparedScenario]
+    machine: str = ""
+    """Which machine the engine is on, as a digest."""
     spending: Spending = field(default_factory=Spending)
     models: ModelSettings = field(default_factory=ModelSettings)
     """Keys included: they go where the cells go, in memory, and are written nowhere."""

@@ -115,6 +115,8 @@ class Turn:
     """Of output_tokens; None if the provider does not say."""
     backoff_sec: float = 0.0
     """Waits and failed attempts: no work of the agent's."""
+    queued_sec: float = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     retries: int = 0
     problem: str = ""
     """What is wrong with its form, if `stop` is `malformed`; the model is told."""
@@ -352,15 +354,24 @@ class Progress:
     started: Callable[[Cell], None]
     says: Callable[[Cell, str], None]
     ended: Callable[[CellResult], None]
+    spent: Callable[[int, float], None]
+    """Tokens and dollars of a turn: uncached input and output; 0 without a price."""
 
 
 class Executor(Protocol):
-    """Where cells run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
+    """Where blocks run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
 
     async def run(
-        self, cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress
+        self,
+        blocks: Sequence[Sequence[Cell]],
+        prepared: PreparedRun,
+        store: RunStore,
+        progress: Progress,
     ) -> None:
-        """Every cell once, in the plan's order. Cancelled, it records the cells under way so."""
+        """Every cell once, a block's one after another and on one machine, all in the order given.
+
+        Cancelled, it records the cells under way so.
+        """
         ...
 
 
@@ -368,5 +379,5 @@ class ExecutorFactory(Protocol):
     """What `EXECUTORS` holds."""
 
     def __call__(self, *, jobs: int) -> Executor:
-        """`jobs`: cells at a time."""
+        """`jobs`: blocks at a time."""
         ...

@@ -43,7 +43,13 @@ class RunRequest(Request):
     """Say what it would take, and do nothing."""
     trials: int
     jobs: int
-    """Cells at a time."""
+    """Blocks at a time."""
+    api_jobs: int | None = None
+    """Requests under way at one provider; None for as many as there are cells at work."""
+    seed: int | None = None
+    """That the order of each block is drawn by; None for the run's own."""
+    pass_at: float | None = None
+    """The fairness from which on a trial passes; None for the run's own."""
     executor: str
     name: str
     """The run's folder under runs/; empty for one made from what is asked."""

@@ -22,6 +22,7 @@ from runner.errors import (
     ServerError,
     SpendingCap,
 )
+from runner.plan import placement
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.protocols import Log
 from runner.records import (
@@ -31,11 +32,12 @@ from runner.records import (
     Note,
     Outcome,
     OutcomeKind,
+    Placement,
     Plan,
     Timings,
 )
 from runner.sandbox.engine import Engine
-from runner.spending import left_usd
+from runner.spending import Account
 from runner.store import RunStore, write_whole
 from runner.transcript import TranscriptWriter
 
@@ -108,47 +110,63 @@ class Attempt:
         self.writer.write(Note(text=text))
 
 
-async def run_cell(
-    cell: Cell, prepared: PreparedRun, engine: Engine, store: RunStore, log: Log
-) -> CellResult:
-    """One attempt at one cell, recorded whatever happens in it.
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """What all cells of one executor's run stand on."""
+
+    prepared: PreparedRun
+    engine: Engine
+    store: RunStore
+    account: Account
+
+
+async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> CellResult:
+    """One attempt at one cell, recorded whatever happens in it. `taken_up_at`: when its block was.
 
     Raises FairtrialError only if the disk does not take the record, or no further cell of the run
     can do better: the provider refuses, or the run may spend no more.
     """
-    can_spend_usd = left_usd(store, prepared.spending)
+    shared.account.require_left()
     started = time.monotonic()
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    started_at = now()
+    prepared, store = shared.prepared, shared.store
     folder = store.begin(cell)
     with TranscriptWriter(folder.path / "transcript.jsonl") as writer:
         attempt = Attempt(
             cell=cell,
             prepared=prepared,
-            engine=engine,
+            engine=shared.engine,
             folder=folder.path,
             run_label=store.label,
             writer=writer,
             log=log,
         )
-        attempt.measured.totals = _totals(attempt, can_spend_usd)
+        attempt.measured.totals = _totals(attempt, shared.account)
         benchmark = BENCHMARKS[prepared.benchmark]
         outcome = await _outcome_of(benchmark.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
-    ended = _Ended(outcome=outcome, timings=timings, started_at=started_at)
-    result = _result(attempt, folder.number, ended, store.plan())
+    plan = store.plan()
+    block = placement(plan, cell, taken_up_at=taken_up_at, machine=prepared.machine)
+    ended = _Ended(outcome=outcome, timings=timings, started_at=started_at, block=block)
+    result = _result(attempt, folder.number, ended, plan)
     store.finish(folder, result)
     if attempt.measured.ends_run is not None:
         raise attempt.measured.ends_run
     return result
 
 
-def _totals(attempt: Attempt, can_spend_usd: float | None) -> UsageTotals:
+def now() -> str:
+    """UTC, ISO 8601, to the microsecond: blocks taken up in one second are not one."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _totals(attempt: Attempt, account: Account) -> UsageTotals:
     """Empty ones, that know what the cell may cost."""
     spending = attempt.prepared.spending
     return UsageTotals(
         price=spending.priced.get(attempt.cell.model),
         limit_usd=spending.cell_limit_usd(attempt.scenario.scenario.budget.usd),
-        left_usd=can_spend_usd,
+        account=account,
     )
 
 
@@ -157,6 +175,7 @@ class _Ended:
     outcome: Outcome
     timings: Timings
     started_at: str
+    block: Placement | None
 
 
 def _result(attempt: Attempt, number: int, ended: _Ended, plan: Plan) -> CellResult:
@@ -173,6 +192,7 @@ def _result(attempt: Attempt, number: int, ended: _Ended, plan: Plan) -> CellRes
         ungated=plan.ungated,
         transcript=attempt.writer.digest,
         events=attempt.writer.events,
+        block=ended.block,
     )
 
 

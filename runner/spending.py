@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import CatalogError, FairtrialError, SpendingCap
 from runner.models import is_language_model, kind_name
-from runner.records import Cell, Price, PriceList, parse_yaml, read_text
+from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
 from runner.store import RunStore
 from runner.transcript import usage_in
 
@@ -35,6 +36,11 @@ class Spending:
     def priced(self) -> dict[str, Price]:
         """The run's models that have a price, by the names they were asked for."""
         return self.prices.models if self.prices else {}
+
+    def has_price_of(self, models: Iterable[str]) -> bool:
+        """Of every language model among them; what is none costs nothing."""
+        asked = [model for model in models if is_language_model(kind_name(model))]
+        return all(model in self.priced for model in asked)
 
     def cell_limit_usd(self, budget_usd: float | None) -> float | None:
         limits = [limit for limit in (self.cell_usd, budget_usd) if limit is not None]
@@ -93,28 +99,80 @@ def price_of(prices: PriceList, model: str) -> Price | None:
 # --- a run ----------------------------------------------------------------------------------
 
 
-def spent_usd(store: RunStore, priced: dict[str, Price]) -> float:
-    """What every attempt of the run has cost, broken, cut and running ones included."""
-    total = 0.0
+class Account:
+    """What a run has spent, kept up to date by its cells. Shared by all of them, in one process.
+
+    Without it, cells beside one another would each spend what the run has left.
+    """
+
+    def __init__(
+        self,
+        *,
+        cap_usd: float | None = None,
+        spent_usd: float = 0.0,
+        told: Callable[[int, float], None] = lambda _tokens, _usd: None,
+    ) -> None:
+        """`told` gets the tokens and dollars of each turn."""
+        self.cap_usd = cap_usd
+        self.spent_usd = spent_usd
+        self._told = told
+        self._under_way = 0
+        """Turns."""
+        self._dearest_usd = 0.0
+        """Of the turns so far: what one that is under way may cost."""
+
+    def require_left(self) -> None:
+        """Raises SpendingCap if another turn could take the run past its cap."""
+        if self.cap_usd is None:
+            return
+        reserved_usd = self._under_way * self._dearest_usd
+        if self.spent_usd >= self.cap_usd:
+            raise SpendingCap(f"${self.spent_usd:.2f} of ${self.cap_usd:.2f}")
+        if self.spent_usd + reserved_usd + self._dearest_usd > self.cap_usd:
+            spent = f"${self.spent_usd:.2f} of ${self.cap_usd:.2f}"
+            raise SpendingCap(f"{spent}, and turns cost up to ${self._dearest_usd:.2f} here")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Around a turn: what it may cost is kept from the turns beside it."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    def add(self, tokens: int, usd: float) -> None:
+        """Of a turn that has ended."""
+        self.spent_usd += usd
+        self._dearest_usd = max(self._dearest_usd, usd)
+        self._told(tokens, usd)
+
+
+def account_of(
+    store: RunStore, spending: Spending, told: Callable[[int, float], None] = lambda *_: None
+) -> Account:
+    """The run's account as its transcripts have it; `told` gets that first, and then each turn's.
+
+    They are read once: read again for each cell, a run of n cells would read them n² times.
+    """
+    tokens, spent_usd = spent(store, spending.priced)
+    told(tokens, spent_usd)
+    return Account(cap_usd=spending.run_usd, spent_usd=spent_usd, told=told)
+
+
+def spent(store: RunStore, priced: Mapping[str, Price]) -> tuple[int, float]:
+    """Tokens and dollars of every attempt of the run, broken, cut and running ones included."""
+    tokens, usd = 0, 0.0
     for cell in store.plan().cells:
         price = priced.get(cell.model)
-        if price is not None:
-            total += _spent_on(store, cell, price)
-    return total
+        for usage in usage_of(store, cell):
+            tokens += usage.input_tokens + usage.output_tokens
+            usd += 0.0 if price is None else price.cost_usd(usage)
+    return tokens, usd
 
 
-def _spent_on(store: RunStore, cell: Cell, price: Price) -> float:
-    total = 0.0
+def usage_of(store: RunStore, cell: Cell) -> Iterator[Usage]:
+    """Of every attempt at the cell. What a kill has spoilt ends its transcript's own."""
     for path in store.cell_folder(cell.id).glob("attempt-*/transcript.jsonl"):
-        total += sum(map(price.cost_usd, usage_in(path)))
-    return total
-
-
-def left_usd(store: RunStore, spending: Spending) -> float | None:
-    """What the run may still spend; None without a cap. Raises SpendingCap if that is nothing."""
-    if spending.run_usd is None:
-        return None
-    left = spending.run_usd - spent_usd(store, spending.priced)
-    if left <= 0:
-        raise SpendingCap
-    return left
+        with suppress(FairtrialError):
+            yield from usage_in(path)

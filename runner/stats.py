@@ -160,6 +160,30 @@ def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
     return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
 
 
+def all_pass(trials: int, passed: int, k: int) -> float:
+    """pass^k: the chance that k of k trials pass, C(passed, k) / C(trials, k).
+
+    Unbiased, as (passed / trials)^k is not. Source: Yao et al. 2024, arXiv:2406.12045. Raises
+    ValueError unless 1 ≤ k ≤ trials.
+    """
+    _check_k(trials, k)
+    return math.comb(passed, k) / math.comb(trials, k)
+
+
+def any_passes(trials: int, passed: int, k: int) -> float:
+    """pass@k: the chance that one of k trials passes, 1 - C(trials - passed, k) / C(trials, k).
+
+    Source: Chen et al. 2021, arXiv:2107.03374. Raises as `all_pass`.
+    """
+    _check_k(trials, k)
+    return 1 - math.comb(trials - passed, k) / math.comb(trials, k)
+
+
+def _check_k(trials: int, k: int) -> None:
+    if not 1 <= k <= trials:
+        raise ValueError(f"{trials} trials say nothing of {k} of them")
+
+
 def alpha(units: Iterable[Sequence[float]]) -> float | None:
     """Krippendorff's alpha for interval data: 1 is perfect agreement, 0 is chance.
 

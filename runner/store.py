@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,6 @@ from runner.records import (
     RecordedResult,
     Scorecard,
     Usage,
-    digest_of,
     parse_json,
 )
 from runner.transcript import extent_of, usage_in
@@ -39,6 +38,16 @@ from runner.transcript import extent_of, usage_in
 PARTIAL = ".partial"
 SCORECARD = "scorecard.json"
 _ATTEMPT = re.compile(r"attempt-[1-9][0-9]{0,8}(\.partial)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostAttempt:
+    """One that is no measurement, or came after one."""
+
+    cut: bool
+    """By a kill, an interruption or the run's cap; False for a fault that broke it."""
+    turns: tuple[Usage, ...]
+    """Those that were recorded. The one that was under way when it was cut is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +61,8 @@ class LoadedCell:
     """Every attempt begun, cut ones included."""
     scorecard: Scorecard | None = None
     """As its transcript gives it today; None if it is not scored."""
-    lost: tuple[Usage, ...] = ()
-    """Turns of every attempt that does not count: they were paid for."""
+    lost: tuple[LostAttempt, ...] = ()
+    """Every attempt that is in no figure: they were paid for."""
     believed: bool = True
     """False if its files contradict each other: it is in no figure."""
 
@@ -181,7 +190,7 @@ class RunStore:
 
     def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
         """Write the result, then rename: the final name proves that everything in it is whole."""
-        recorded = RecordedResult(**dict(result), digest=digest_of(result))
+        recorded = RecordedResult(**dict(result), digest=result.digest_found)
         write_record(attempt.path / "result.json", recorded)
         final = attempt.path.with_suffix("")
         attempt.path.rename(final)
@@ -189,12 +198,7 @@ class RunStore:
 
     def counted_attempt(self, cell_id: str) -> EndedAttempt | None:
         """The attempt that counts: the first measurement, else the newest that ended."""
-        newest: EndedAttempt | None = None
-        for attempt in self.ended_attempts(cell_id):
-            newest = attempt
-            if attempt.result.outcome.is_measurement:
-                break
-        return newest
+        return _counted(self.ended_attempts(cell_id))
 
     def ended_attempts(self, cell_id: str) -> Iterator[EndedAttempt]:
         """Oldest first. Raises CatalogError for a result that is none of this version's."""
@@ -227,21 +231,26 @@ class RunStore:
     # --- all of it ------------------------------------------------------------------------------
 
     def load_cell(self, cell: Cell) -> LoadedCell:
-        attempt = self.counted_attempt(cell.id)
+        ended = list(self.ended_attempts(cell.id))
+        attempt = _counted(ended)
         return LoadedCell(
             cell=cell,
             result=attempt.result if attempt else None,
             attempts=len(self._attempts(cell.id)),
-            lost=tuple(self._lost(cell.id, attempt)),
+            lost=tuple(self._lost(cell.id, ended, attempt)),
         )
 
-    def _lost(self, cell_id: str, counted: EndedAttempt | None) -> Iterator[Usage]:
+    def _lost(
+        self, cell_id: str, ended: Sequence[EndedAttempt], counted: EndedAttempt | None
+    ) -> Iterator[LostAttempt]:
+        outcomes = {attempt.path: attempt.result.outcome for attempt in ended}
         for folder in self._attempts(cell_id):
-            path = folder / "transcript.jsonl"
-            if (counted is None or folder != counted.path) and path.is_file():
-                # A kill may have left anything; what can be read was paid for.
-                with suppress(FairtrialError):
-                    yield from usage_in(path)
+            outcome = outcomes.get(folder)
+            # A broken cell's newest attempt counts as its result, and is in no figure either.
+            in_figures = outcome is not None and outcome.is_measurement
+            if counted is None or folder != counted.path or not in_figures:
+                cut = outcome is None or outcome.kind == "cancelled"
+                yield LostAttempt(cut=cut, turns=tuple(_turns_in(folder)))
 
     def load(self) -> LoadedRun:
         """Without scorecards: what they say follows from the transcripts, and is made again."""
@@ -285,6 +294,23 @@ def _read_result(path: Path) -> RecordedResult:
             "or measure again under another name with --run"
         )
         raise CatalogError(list(error.problems), hint=hint) from error
+
+
+def _counted(ended: Iterable[EndedAttempt]) -> EndedAttempt | None:
+    newest: EndedAttempt | None = None
+    for attempt in ended:
+        newest = attempt
+        if attempt.result.outcome.is_measurement:
+            break
+    return newest
+
+
+def _turns_in(attempt: Path) -> Iterator[Usage]:
+    path = attempt / "transcript.jsonl"
+    if path.is_file():
+        # A kill may have left anything; what can be read was paid for.
+        with suppress(FairtrialError):
+            yield from usage_in(path)
 
 
 def _is_attempt(path: Path) -> bool:

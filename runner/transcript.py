@@ -175,11 +175,16 @@ def iter_transcript(path: Path) -> Iterator[Event]:
 
     Raises FairtrialError with the line's number for a line that is not an event.
     """
+    yield from _events(path, with_word=b"")
+
+
+def _events(path: Path, *, with_word: bytes) -> Iterator[Event]:
+    """Of the lines that hold the word: a tool's result may be long, and is parsed for nothing."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 # A last line without its line end was cut by a kill: half an event is none.
-                if line.endswith(b"\n"):
+                if with_word in line and line.endswith(b"\n"):
                     yield _parse(line, path, number)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -204,8 +209,8 @@ def _parse(line: bytes, path: Path, number: int) -> Event:
 
 
 def usage_in(path: Path) -> Iterator[Usage]:
-    """What its turns took; see `iter_transcript`."""
-    for event in iter_transcript(path):
+    """What its turns took; see `iter_transcript`. Lines that cannot be a turn's are not parsed."""
+    for event in _events(path, with_word=b'"usage"'):
         if isinstance(event, Usage):
             yield event
 
@@ -260,6 +265,7 @@ class _Ledger:
         self._tokens_estimated = False
         self._turn_secs: list[float] = []
         self._backoff_secs: list[float] = []
+        self._queued_secs: list[float] = []
 
     def take(self, event: Event) -> None:
         self._check_step(event)
@@ -313,6 +319,7 @@ class _Ledger:
         self._tokens_estimated |= usage.estimated
         self._turn_secs.append(usage.wall_sec)
         self._backoff_secs.append(usage.backoff_sec)
+        self._queued_secs.append(usage.queued_sec)
 
     def answer(self, scenario: Scenario) -> tuple[AnswerStep, ...]:
         steps = []
@@ -338,6 +345,7 @@ class _Ledger:
             output_tokens=self._output_tokens,
             agent_sec=turns_sec + tools_sec,
             backoff_sec=backoff_sec,
+            queued_sec=sum(self._queued_secs),
             actions=len(self._calls),
             steps_completed=sum(step.completed for step in steps),
             steps=len(steps),

@@ -334,7 +334,7 @@ def scoring_cost(checkout: Checkout) -> list[Figure]:
     cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1000)
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder) / "bench")
-        plan.load_or_create_plan(store, cells, ungated=True)
+        plan.load_or_create_plan(store, plan.Wanted(cells=cells, ungated=True))
         attempt = run_one(prepared, store, cells[0])
         five_hundred = score_copies(store, attempt, cells[:500])
         thousand = score_copies(store, attempt, cells)
@@ -347,8 +347,13 @@ def scoring_cost(checkout: Checkout) -> list[Figure]:
 
 def run_one(prepared: PreparedRun, store: RunStore, cell: Cell) -> EndedAttempt:
     """A real attempt at the cell."""
-    silent = Progress(started=lambda _: None, says=lambda *_: None, ended=lambda _: None)
-    asyncio.run(Local(jobs=1).run([cell], prepared, store, silent))
+    silent = Progress(
+        started=lambda _: None,
+        says=lambda *_: None,
+        ended=lambda _: None,
+        spent=lambda *_: None,
+    )
+    asyncio.run(Local(jobs=1).run([[cell]], prepared, store, silent))
     attempt = store.counted_attempt(cell.id)
     assert attempt is not None
     return attempt

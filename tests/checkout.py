@@ -30,6 +30,8 @@ SESSION = uuid.uuid4().hex
 volumes, which are named by content."""
 SERVER_FILE = Path(__file__).parent / "sandbox" / "mcp_server.py.txt"
 SERVER = SERVER_FILE.read_text(encoding="utf-8") + f"# {SESSION}\n"
+SHELL_FIRST = ("--seed", "220")
+"""For a run's first block: shell, then good, then slow, whichever model of these tests answers."""
 BASE_FILES = ("Dockerfile", "images/base", "locks/images.lock", "locks/node.txt")
 """What the base image is made from: with it unchanged, the one that is there is used."""
 

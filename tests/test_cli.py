@@ -16,7 +16,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from tests.checkout import LATER, Checkout, git, make
+from tests.checkout import LATER, SHELL_FIRST, Checkout, git, make
 from tests.helpers import PATIENCE_SEC, wait_until
 
 pytestmark = pytest.mark.docker
@@ -72,7 +72,7 @@ def run(
 
 
 def run_arguments(*servers: str) -> tuple[str, ...]:
-    arguments = ["run", "--run", "r", "--scenario", "small", "--ungated"]
+    arguments = ["run", "--run", "r", "--scenario", "small", "--ungated", *SHELL_FIRST]
     for name in servers:
         arguments += ["--server", name]
     return tuple(arguments)

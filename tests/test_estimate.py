@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +63,53 @@ def test_a_model_nobody_has_measured_has_ceilings_and_no_likely_figures(tmp_path
     assert "no price" in text
     assert "likely    unknown" in text
     assert "prices of 2026-01-31" in text
+
+
+def test_six_scenarios_in_four_arms_three_times_are_told_before_a_cent_is_spent(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-m", "runner.cli", "--root", str(ROOT), "run", "--dry-run"]
+    for name in ("mcp-ripgrep", "code-index-mcp", "codegraph"):
+        command += ["--server", name]
+    command += ["--model", "claude-sonnet-4-5", "--trials", "3", "--json"]
+    # No key, no engine, and nowhere to go: an estimate asks nobody.
+    done = subprocess.run(
+        command,
+        env={**os.environ, "DOCKER_HOST": "unix:///nowhere", "ANTHROPIC_API_KEY": ""},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["scenarios"], told["arms"], told["trials"], told["blocks"]) == (6, 4, 3, 18)
+    (model,) = told["models"]
+    assert model["cells"] == 72 - told_apart()
+    ceiling = model["at_most"]
+    assert min(ceiling["calls"], ceiling["tokens"], ceiling["usd"], ceiling["hours"]) > 0
+    assert told["smallest_difference"] == pytest.approx(0.1425, abs=0.001)
+    assert list(tmp_path.iterdir()) == []
+
+
+def told_apart() -> int:
+    """Cells of three trials that are left out, because nothing proves their server alive there."""
+    missing = 0
+    for name in SIX:
+        repository = CATALOG.scenarios[name].scenario.repository.label
+        for server in ("mcp-ripgrep", "code-index-mcp", "codegraph"):
+            known = CATALOG.servers[server].spec.canaries
+            missing += not any(one.repository in (repository, "*") for one in known)
+    return 3 * missing
+
+
+def test_more_jobs_than_blocks_make_nothing_faster(tmp_path: Path) -> None:
+    def hours(jobs: int) -> float:
+        (model,) = estimate(asked(trials=1, jobs=jobs), CATALOG, tmp_path).models
+        return model.at_most.hours
+
+    assert hours(6) == pytest.approx(hours(1) / 6)
+    assert hours(100) == hours(6)
 
 
 def test_earlier_cells_of_the_model_say_what_is_likely(tmp_path: Path) -> None:

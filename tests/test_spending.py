@@ -13,7 +13,7 @@ from runner.agents.usage import UsageTotals
 from runner.errors import CatalogError, FairtrialError, SpendingCap
 from runner.protocols import Call, Message, Result, ToolMessage, Turn, UserMessage
 from runner.records import Budget, Plan, Price, PriceList, Usage
-from runner.spending import Spending, left_usd, price_of, read_prices, spent_usd
+from runner.spending import Account, Spending, account_of, price_of, read_prices, spent
 from runner.store import RunStore
 from runner.transcript import TranscriptWriter
 from tests.helpers import cell
@@ -116,28 +116,82 @@ def store(tmp_path: Path) -> RunStore:
     return made
 
 
+PRICES = PriceList(date="2026-01-31", models={"offline": PRICE})
+
+
 def test_attempts_that_were_cut_have_been_paid_for(store: RunStore) -> None:
     spend(store, 1, partial=True)
     spend(store, 2, partial=False)
-    assert spent_usd(store, {"offline": PRICE}) == pytest.approx(0.04)
-    assert spent_usd(store, {}) == 0
+    tokens, usd = spent(store, {"offline": PRICE})
+    assert (tokens, round(usd, 9)) == (2200, 0.04)
+    assert spent(store, {}) == (2200, 0)
+
+
+def test_a_transcript_that_a_kill_has_spoilt_hides_nothing_of_the_others(store: RunStore) -> None:
+    spend(store, 1, partial=True)
+    spend(store, 2, partial=True)
+    (planned,) = store.plan().cells
+    spoilt = store.cell_folder(planned.id) / "attempt-1.partial" / "transcript.jsonl"
+    with spoilt.open("ab") as file:
+        file.write(b'\x00\x00 "usage"\n{"type":"usage","step"')
+    tokens, usd = spent(store, {"offline": PRICE})
+    assert (tokens, round(usd, 9)) == (2200, 0.04)
 
 
 def test_a_run_past_its_cap_begins_no_cell(store: RunStore) -> None:
     spend(store, 1, partial=True)
-    prices = PriceList(date="2026-01-31", models={"offline": PRICE})
-    assert left_usd(store, Spending(prices=prices)) is None
-    assert left_usd(store, Spending(prices=prices, run_usd=0.05)) == pytest.approx(0.03)
-    with pytest.raises(SpendingCap) as raised:
-        left_usd(store, Spending(prices=prices, run_usd=0.02))
+    account_of(store, Spending(prices=PRICES)).require_left()
+    account_of(store, Spending(prices=PRICES, run_usd=0.05)).require_left()
+    with pytest.raises(SpendingCap, match=r"may: \$0\.02 of \$0\.02") as raised:
+        account_of(store, Spending(prices=PRICES, run_usd=0.02)).require_left()
     assert "--max-dollars" in raised.value.hint
 
 
+def test_progress_is_told_what_was_spent_before_and_then_each_turn(store: RunStore) -> None:
+    spend(store, 1, partial=True)
+    told: list[tuple[int, float]] = []
+    account = account_of(store, Spending(prices=PRICES), lambda *turn: told.append(turn))
+    UsageTotals(price=PRICE, account=account).add_turn(turn(output_tokens=0), 1.0)
+    assert [(tokens, round(usd, 9)) for tokens, usd in told] == [(1100, 0.02), (1000, 0.01)]
+
+
 def test_a_cell_under_way_stops_where_the_run_has_nothing_left() -> None:
-    totals = UsageTotals(price=PRICE, left_usd=0.01)
+    totals = UsageTotals(price=PRICE, account=Account(cap_usd=0.01))
     totals.add_turn(turn(), 1.0)
-    with pytest.raises(SpendingCap):
+    with pytest.raises(SpendingCap, match=r"\$0\.02 of \$0\.01"):
         totals.over(BUDGET)
+
+
+def test_cells_beside_one_another_spend_from_one_account() -> None:
+    account = Account(cap_usd=0.05)
+    one, other = (UsageTotals(price=PRICE, account=account) for _ in range(2))
+    one.add_turn(turn(), 1.0)
+    other.add_turn(turn(), 1.0)
+    assert one.usd == pytest.approx(0.02)
+    # 0.04 are spent. Each has spent 0.02 of 0.05; a third turn of 0.02 would pass the cap.
+    with pytest.raises(SpendingCap, match=r"turns cost up to \$0\.02 here"):
+        one.over(BUDGET)
+
+
+def test_a_turn_under_way_keeps_what_it_may_cost_from_the_turns_beside_it() -> None:
+    account = Account(cap_usd=0.07)
+    totals = UsageTotals(price=PRICE, account=account)
+    totals.add_turn(turn(), 1.0)
+    assert totals.over(BUDGET) is None
+    with account.turn():
+        assert totals.over(BUDGET) is None
+        with account.turn(), pytest.raises(SpendingCap):
+            totals.over(BUDGET)
+    assert totals.over(BUDGET) is None, "a turn that has ended keeps nothing"
+
+
+def test_a_turn_that_failed_keeps_nothing_either() -> None:
+    account = Account(cap_usd=0.05)
+    account.add(1100, 0.02)
+    for _ in range(5):
+        with pytest.raises(TimeoutError), account.turn():
+            raise TimeoutError
+    account.require_left()
 
 
 # --- what tokens were of ------------------------------------------------------------------------

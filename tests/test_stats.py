@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -145,6 +146,55 @@ def test_criteria_that_swing_against_each_other_are_quiet_at_the_scenario() -> N
     assert found.criterion.sd == pytest.approx(math.sqrt(0.5))
     assert (found.step.sd, found.scenario.sd) == (0, 0)
     assert (found.criterion.groups, found.step.groups, found.scenario.groups) == (2, 1, 1)
+
+
+# --- trials that pass -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("trials", "passed", "k", "all_of_them", "one_of_them"),
+    [
+        # Of 5 trials a, b, c pass: 3 of the 10 pairs hold passes alone, and only d-e holds none.
+        (5, 3, 2, 3 / 10, 9 / 10),
+        (5, 3, 1, 3 / 5, 3 / 5),
+        # 1 of the 10 triples is a-b-c; every triple holds one of them.
+        (5, 3, 3, 1 / 10, 1.0),
+        (5, 3, 4, 0.0, 1.0),
+        # 6 of 15 pairs, and 1 of 15 without a pass.
+        (6, 4, 2, 6 / 15, 14 / 15),
+        (8, 8, 8, 1.0, 1.0),
+        (8, 0, 8, 0.0, 0.0),
+        (1, 1, 1, 1.0, 1.0),
+    ],
+)
+def test_the_chance_that_all_of_k_pass_and_that_one_does(
+    trials: int, passed: int, k: int, all_of_them: float, one_of_them: float
+) -> None:
+    assert stats.all_pass(trials, passed, k) == pytest.approx(all_of_them)
+    assert stats.any_passes(trials, passed, k) == pytest.approx(one_of_them)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_over_all_that_could_happen_both_are_neither_too_high_nor_too_low(k: int) -> None:
+    # Exactly, over every count of passes among 5 trials that pass one time in three. The plain
+    # (passed / trials)^k would be too high: 0.0938 for k = 3, where the truth is 0.0370.
+    third = Fraction(1, 3)
+    all_of_them = one_of_them = plain = Fraction(0)
+    for passed in range(6):
+        chance = math.comb(5, passed) * third**passed * (1 - third) ** (5 - passed)
+        all_of_them += chance * Fraction(stats.all_pass(5, passed, k))
+        one_of_them += chance * Fraction(stats.any_passes(5, passed, k))
+        plain += chance * Fraction(passed, 5) ** k
+    assert float(all_of_them) == pytest.approx(float(third**k), abs=1e-12)
+    assert float(one_of_them) == pytest.approx(float(1 - (1 - third) ** k), abs=1e-12)
+    assert (plain > third**k) == (k > 1)
+
+
+@pytest.mark.parametrize("k", [0, -1, 4])
+def test_three_trials_say_nothing_of_four_and_nothing_of_none(k: int) -> None:
+    for chance in (stats.all_pass, stats.any_passes):
+        with pytest.raises(ValueError, match="say nothing"):
+            chance(3, 2, k)
 
 
 # --- agreement of graders -------------------------------------------------------------------

@@ -128,12 +128,13 @@ class Conversation:
 
     async def _turn(self, step: int, number: int) -> Turn:
         started = time.monotonic()
-        turn = await self.model.turn(
-            self._system(),
-            self.messages,
-            self.toolbox.specs,
-            timeout_sec=self.totals.seconds_left(self.scenario.budget),
-        )
+        with self.totals.account.turn():
+            turn = await self.model.turn(
+                self._system(),
+                self.messages,
+                self.toolbox.specs,
+                timeout_sec=self.totals.seconds_left(self.scenario.budget),
+            )
         wall_sec = time.monotonic() - started
         phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
         self.messages.append(turn)
@@ -240,6 +241,7 @@ def _usage(step: int, number: int, turn: Turn, wall_sec: float, phases: Phases) 
         cache_write_tokens=turn.cache_write_tokens,
         wall_sec=wall_sec,
         backoff_sec=turn.backoff_sec,
+        queued_sec=turn.queued_sec,
         retries=turn.retries,
         served_by=turn.served_by,
         estimated=turn.estimated,

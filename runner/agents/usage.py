@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from runner.errors import SpendingCap
 from runner.protocols import Turn
 from runner.records import Budget, Outcome, Price
+from runner.spending import Account
 
 
 @dataclass(kw_only=True)
@@ -25,14 +25,16 @@ class UsageTotals:
     price: Price | None = None
     limit_usd: float | None = None
     """Of the cell."""
-    left_usd: float | None = None
-    """Of what the run may spend, when the cell began."""
+    account: Account = field(default_factory=Account)
+    """The run's."""
 
     def add_turn(self, turn: Turn, wall_sec: float) -> None:
         """`wall_sec`: of the whole turn, back-off included."""
-        self.tokens += turn.input_tokens + turn.output_tokens
-        if self.price is not None:
-            self.usd += self.price.cost_usd(turn)
+        tokens = turn.input_tokens + turn.output_tokens
+        turn_usd = 0.0 if self.price is None else self.price.cost_usd(turn)
+        self.tokens += tokens
+        self.usd += turn_usd
+        self.account.add(tokens, turn_usd)
         self.backoff_sec += turn.backoff_sec
         # A provider's rate limit is not the agent's work: charged to it, a busy day looks slow.
         self.agent_sec += max(0.0, wall_sec - turn.backoff_sec)
@@ -51,8 +53,7 @@ class UsageTotals:
 
         Raises SpendingCap if the run has used up its own.
         """
-        if self.left_usd is not None and self.usd >= self.left_usd:
-            raise SpendingCap
+        self.account.require_left()
         if self.agent_sec >= budget.wall_sec:
             reason = f"{self.agent_sec:.0f} s of {budget.wall_sec} s"
             return Outcome(kind="out_of_time", reason=reason)

@@ -1,17 +1,19 @@
-"""`local`: cells on this machine, several at once."""
+"""`local`: blocks on this machine, several at once."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 
-from runner.errors import FairtrialError
+from runner.errors import FairtrialError, SpendingCap
 from runner.interrupts import instead
 from runner.prepared import PreparedRun
 from runner.protocols import Progress
 from runner.records import Cell
-from runner.run import run_cell
+from runner.run import Shared, now, run_cell
 from runner.sandbox.engine import connect
+from runner.spending import account_of
 from runner.store import RunStore
 
 
@@ -19,40 +21,69 @@ class Local:
     """protocols.Executor."""
 
     def __init__(self, *, jobs: int) -> None:
-        """`jobs`: cells at a time. More than one makes their seconds noisier."""
+        """`jobs`: blocks at a time. More than one makes their seconds noisier."""
         self._jobs = jobs
 
     async def run(
-        self, cells: Sequence[Cell], prepared: PreparedRun, store: RunStore, progress: Progress
+        self,
+        blocks: Sequence[Sequence[Cell]],
+        prepared: PreparedRun,
+        store: RunStore,
+        progress: Progress,
     ) -> None:
-        """Every cell once, in the plan's order. Cancelled, it records the cells under way so."""
-        slots = asyncio.Semaphore(self._jobs)
+        """Every cell once, a block's one after another, all in the order given.
+
+        Side by side, the arms of a block would take each other's processors, and their seconds
+        would tell of that. Cancelled, it records the cells under way so.
+        """
         engine = connect(prepared.engine_url)
-
-        over = asyncio.Event()
-
-        async def run_one(cell: Cell) -> None:
-            async with slots:
-                # A cell that ends the run frees its slot before the others are cancelled.
-                if over.is_set():
-                    return
-                progress.started(cell)
-
-                def log(line: str) -> None:
-                    progress.says(cell, line)
-
-                try:
-                    progress.ended(await run_cell(cell, prepared, engine, store, log))
-                except FairtrialError:
-                    over.set()
-                    raise
-
         try:
+            account = account_of(store, prepared.spending, progress.spent)
+            shared = Shared(prepared=prepared, engine=engine, store=store, account=account)
+            work = _Work(shared=shared, progress=progress, slots=asyncio.Semaphore(self._jobs))
             async with asyncio.TaskGroup() as tasks:
-                for cell in cells:
-                    tasks.create_task(run_one(cell))
+                for cells in blocks:
+                    tasks.create_task(work.run_block(cells))
         finally:
             engine.close()
+        if work.cap is not None:
+            raise work.cap
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """Blocks under way."""
+
+    shared: Shared
+    progress: Progress
+    slots: asyncio.Semaphore
+    over: bool = False
+    """No further cell may begin."""
+    cap: SpendingCap | None = None
+
+    async def run_block(self, cells: Sequence[Cell]) -> None:
+        async with self.slots:
+            taken_up_at = now()
+            for cell in cells:
+                # What ends the run frees its slot before the others are cancelled.
+                if self.over:
+                    return
+                await self._run_cell(cell, taken_up_at)
+
+    async def _run_cell(self, cell: Cell, taken_up_at: str) -> None:
+        def log(line: str) -> None:
+            self.progress.says(cell, line)
+
+        self.progress.started(cell)
+        try:
+            self.progress.ended(await run_cell(cell, self.shared, taken_up_at, log))
+        except SpendingCap as cap:
+            # Raised here, it would cancel turns that are paid for and not yet recorded. The cells
+            # beside this one meet the cap themselves, before their next turn.
+            self.over, self.cap = True, cap
+        except FairtrialError:
+            self.over = True
+            raise
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:

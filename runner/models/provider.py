@@ -23,7 +23,7 @@ from tenacity import (
 )
 
 from runner.errors import FairtrialError, ProviderError, ProviderRefused
-from runner.models.settings import Endpoint
+from runner.models.settings import Endpoint, ModelSettings
 from runner.protocols import Turn
 
 E = TypeVar("E")
@@ -49,17 +49,20 @@ class ContextOverflow(Exception):  # noqa: N818 - it is an outcome of the cell
 # --- asking again ---------------------------------------------------------------------------
 
 
-async def answered(ask: Callable[[], Awaitable[Turn]], first_wait_sec: float) -> Turn:
+async def answered(
+    ask: Callable[[], Awaitable[Turn]], settings: ModelSettings, provider: str
+) -> Turn:
     """The turn, asked for again while the provider's failures pass.
 
     All time before the attempt that succeeded is its back-off: waits and failed attempts alike.
     Raises ProviderError when the failure does not pass.
     """
     started = began = time.monotonic()
+    queued_sec = 0.0
     turn = None
     attempts = AsyncRetrying(
         stop=stop_after_attempt(1 + RETRIES),
-        wait=_Wait(first_wait_sec),
+        wait=_Wait(settings.first_wait_sec),
         retry=retry_if_exception_type(PassingFault),
         sleep=asyncio.sleep,
         reraise=True,
@@ -67,15 +70,17 @@ async def answered(ask: Callable[[], Awaitable[Turn]], first_wait_sec: float) ->
     try:
         async for attempt in attempts:
             with attempt:
-                began = time.monotonic()
-                turn = await ask()
+                asked = time.monotonic()
+                # Held for one attempt alone: a cell that backs off would keep the others waiting.
+                async with settings.slots.of(provider):
+                    began = time.monotonic()
+                    queued_sec += began - asked
+                    turn = await ask()
     except PassingFault as fault:
         raise ProviderError(f"{fault} ({1 + RETRIES} attempts)") from fault
     assert turn is not None  # noqa: S101 - the last attempt returns or raises
     retries = int(attempts.statistics["attempt_number"]) - 1
-    if not retries:
-        return turn
-    return replace(turn, backoff_sec=began - started, retries=retries)
+    return replace(turn, backoff_sec=began - started, queued_sec=queued_sec, retries=retries)
 
 
 class _Wait:

@@ -166,7 +166,7 @@ class RemoteModel(ABC):
                 raise self.meaning_of(error) from error
 
         try:
-            turn = await answered(ask, self.settings.first_wait_sec)
+            turn = await answered(ask, self.settings, self.provider.title)
         except ContextOverflow as overflow:
             self.note(str(overflow))
             turn = Turn(text="", calls=(), stop="context_full", input_tokens=0, output_tokens=0)

@@ -5,7 +5,9 @@ Plain values in memory. `cli.py` reads the keys; nothing writes them, and no `re
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -42,6 +44,27 @@ class Endpoint:
         return re.sub(r"\bsk-[\w*-]{4,}", HIDDEN, text)
 
 
+@dataclass(frozen=True)
+class ApiSlots:
+    """How many requests may be under way at one provider, over all cells of this process."""
+
+    limit: int | None = None
+    """None: as many as there are cells at work."""
+    _of: dict[str, asyncio.Semaphore] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def of(self, provider: str) -> AbstractAsyncContextManager[object]:
+        """A place among the provider's requests, waited for in turn."""
+        if self.limit is None:
+            return nullcontext()
+        return self._of.setdefault(provider, asyncio.Semaphore(self.limit))
+
+    def __reduce__(self) -> tuple[type[ApiSlots], tuple[int | None]]:
+        # Its semaphores belong to this process's event loop.
+        return ApiSlots, (self.limit,)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
     """How a language model is reached and what one of its turns may take."""
@@ -56,3 +79,4 @@ class ModelSettings:
     """Silence after which a provider counts as stuck. Weights on a laptop read a prompt slowly."""
     first_wait_sec: float = 2.0
     """Before the first retry; each further one waits up to twice as long."""
+    slots: ApiSlots = field(default_factory=ApiSlots)

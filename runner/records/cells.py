@@ -7,8 +7,10 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 
 from runner.records.anchors import GateStamp
-from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, digest_of
+from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, Unit, digest_of
 
+BlockKey = tuple[str, str, int]
+"""Scenario, model and trial."""
 DEFAULT_AGENT = "tool_calling"
 """Converses by the model's native tool calls."""
 
@@ -36,6 +38,10 @@ class Cell(Record):
     trial: Annotated[int, Field(ge=1)]
     inputs: dict[str, str]
     """Input name -> digest. Of a scenario: prompts, source, budget; of a server: spec and lock."""
+
+    @property
+    def block(self) -> BlockKey:
+        return self.scenario, self.model, self.trial
 
     @property
     def id(self) -> str:
@@ -144,6 +150,22 @@ class Timings(Record):
     total_sec: Seconds
 
 
+class Placement(Record):
+    """When and where an attempt stood in its block."""
+
+    place: Annotated[int, Field(ge=1)]
+    """In the block's order, from 1."""
+    of: Annotated[int, Field(ge=1)]
+    """Cells of the block."""
+    seed: Count
+    """That the order was drawn by."""
+    taken_up_at: str
+    """UTC, ISO 8601: when a runner began with the block. Cells of one block that say otherwise were
+    run later."""
+    machine: str
+    """The engine's own id for itself, digested."""
+
+
 class CellResult(Record):
     """How an attempt ended, and what it was."""
 
@@ -167,6 +189,15 @@ class CellResult(Record):
     """Of transcript.jsonl, as it was written."""
     events: Count
     """Lines of transcript.jsonl."""
+    block: Placement | None = None
+    """None in runs of a version that drew no order."""
+
+    @property
+    def digest_found(self) -> str:
+        """Of all fields but a recorded digest."""
+        # A field of a later version would make every earlier result look edited.
+        added = _unset(self, "block")
+        return digest_of(self.model_dump(mode="json", exclude={"digest", *added}))
 
 
 class RecordedResult(CellResult):
@@ -175,10 +206,9 @@ class RecordedResult(CellResult):
     digest: Sha256
     """Of all other fields. It shows an accident or a careless edit, and is no signature."""
 
-    @property
-    def digest_found(self) -> str:
-        """What `digest` has to be."""
-        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+
+def _unset(record: Record, *names: str) -> set[str]:
+    return {name for name in names if getattr(record, name) is None}
 
 
 class Spent(Protocol):
@@ -223,8 +253,33 @@ class PriceList(Record):
     """Name of a model, as `--model` takes it with its kind -> price."""
 
 
+class Block(Record):
+    """The cells of one scenario, model and trial: run one after another, on one machine."""
+
+    scenario: Name
+    model: str
+    trial: Annotated[int, Field(ge=1)]
+    order: tuple[Name, ...]
+    """Their servers, first the one that is run first."""
+
+    @property
+    def key(self) -> BlockKey:
+        return self.scenario, self.model, self.trial
+
+
+class Study(Record):
+    """What was fixed before the first cell, so that no result could move it."""
+
+    seed: Count
+    """That the order of each block was drawn by."""
+    pass_at: Unit
+    """The fairness from which on a trial passes."""
+    blocks: tuple[Block, ...]
+    """In the order in which they are taken up."""
+
+
 class Plan(Record):
-    """runs/<run>/plan.json: every cell that was asked for, in the order in which they are run.
+    """runs/<run>/plan.json: every cell that was asked for.
 
     The denominator that a report prints.
     """
@@ -237,6 +292,8 @@ class Plan(Record):
     cells: tuple[Cell, ...]
     prices: PriceList | None = None
     """Of the run's models, by the names they were asked for, as they were when it began."""
+    study: Study | None = None
+    """None in runs of a version that drew no order: their cells are run as they are planned."""
 
     gate: GateStamp | None = None
     """None for a run that was planned without a gate, or before plans said it."""
@@ -244,11 +301,10 @@ class Plan(Record):
     @property
     def digest(self) -> str:
         """Of all but `ungated`, which a run that goes on without its gate turns on."""
-        left_out = {"ungated"}
-        if self.gate is None:
-            # Or every run from before there was such a key would contradict its results.
-            left_out.add("gate")
-        return digest_of(self.model_dump(mode="json", exclude=left_out))
+        # A field of a later version would make every result of an earlier run another plan's.
+        return digest_of(
+            self.model_dump(mode="json", exclude={"ungated", *_unset(self, "study", "gate")})
+        )
 
 
 class Contradiction(Record):

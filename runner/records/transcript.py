@@ -104,6 +104,8 @@ class Usage(Record):
     """The whole model turn, back-off included."""
     backoff_sec: Seconds = 0.0
     """Waits and failed attempts."""
+    queued_sec: Seconds = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     retries: Count = 0
     served_by: str = ""
     """The model that the provider says answered."""
@@ -197,6 +199,8 @@ class Effort(Record):
     output_tokens: Count
     agent_sec: Seconds
     backoff_sec: Seconds
+    queued_sec: Seconds = 0.0
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     actions: Count
     steps_completed: Count
     steps: Count

@@ -153,6 +153,20 @@ def _noise(report: Report) -> Iterator[str]:
         )
 
 
+def _blocks(report: Report) -> Iterator[str]:
+    if report.seed is None:
+        yield (
+            "That the order of the arms did not matter: it was not drawn, and the same arm came "
+            "first each time."
+        )
+    later = sum(bool(block.later) for section in report.sections for block in section.blocks)
+    if later:
+        yield (
+            f"That all arms met the machine and the provider at the same time: in {later} blocks "
+            "cells were run later than the rest, after they broke or were cut."
+        )
+
+
 def _slants(report: Report) -> Iterator[str]:
     sections = report.sections
     if len(sections) > 1 and _alike(sections, lambda section: section.slant.strip().casefold()):
@@ -245,6 +259,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _size,
     _many_comparisons,
     _noise,
+    _blocks,
     _judge,
     _chance,
     _slants,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from runner import stats
 from runner.records import Effort, Phases, Price, Usage
-from runner.report.records import Costs
-from runner.report.view import ArmView, fairness_halves, fairness_of, fingerprints, trial_of
-from runner.store import LoadedCell
+from runner.report.records import Costs, LostTurns
+from runner.report.view import (
+    ArmView,
+    RunView,
+    fairness_halves,
+    fairness_of,
+    fingerprints,
+    trial_of,
+)
+from runner.store import LoadedCell, LostAttempt
 
 T = TypeVar("T")
 CHARS_PER_TOKEN = 4
@@ -23,7 +30,7 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
     tools = [fingerprint.tools for fingerprint in fingerprints(arm.paired) if fingerprint.tools]
     # Without this, the shell would show zeros, as if its server started in no time.
     served = results if tools else []
-    lost = [usage for cell in arm.cells for usage in cell.lost]
+    lost = list(_lost(arm.cells))
     schema_chars = _largest_count(tools, lambda shown: shown.schema_chars)
     return Costs(
         input_tokens=_average_count(efforts, lambda effort: effort.input_tokens),
@@ -43,6 +50,7 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
         agent_sec=_average(times, lambda time: time.agent_sec),
         seconds_vs_shell=_ratio(arm, shell, _agent_sec),
         backoff_sec=_average(times, lambda time: time.backoff_sec),
+        queued_sec=_average(efforts, lambda effort: effort.queued_sec),
         create_sec=_average(times, lambda time: time.create_sec),
         initialize_sec=_average(served, lambda result: result.timings.initialize_sec),
         warm_up_sec=_average(served, lambda result: result.timings.warm_up_sec),
@@ -52,6 +60,37 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
         schema_chars=schema_chars,
         schema_tokens=_estimated_tokens(schema_chars),
         instructions_chars=_largest_count(tools, lambda shown: shown.instructions_chars),
+    )
+
+
+def _lost(cells: Iterable[LoadedCell]) -> Iterator[Usage]:
+    for cell in cells:
+        for attempt in cell.lost:
+            yield from attempt.turns
+
+
+def lost_turns(view: RunView, prices: Mapping[str, Price]) -> Iterator[LostTurns]:
+    """What attempts cost that are in no figure, by model and by what ended them."""
+    lost: dict[tuple[str, bool], list[LostAttempt]] = {}
+    for cell in view.cells:
+        for attempt in cell.lost:
+            lost.setdefault((cell.cell.model, attempt.cut), []).append(attempt)
+    for (model, cut), attempts in lost.items():
+        yield _lost_turns(model, attempts, prices.get(model), cut=cut)
+
+
+def _lost_turns(
+    model: str, attempts: Sequence[LostAttempt], price: Price | None, *, cut: bool
+) -> LostTurns:
+    turns = [usage for attempt in attempts for usage in attempt.turns]
+    return LostTurns(
+        model=model,
+        why="cut" if cut else "broken",
+        attempts=len(attempts),
+        input_tokens=sum(usage.input_tokens for usage in turns),
+        cache_read_tokens=sum(usage.cache_read_tokens for usage in turns),
+        output_tokens=sum(usage.output_tokens for usage in turns),
+        usd=None if price is None else round(sum(map(price.cost_usd, turns)), 4),
     )
 
 

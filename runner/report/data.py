@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from runner.models import MODELS
+from runner.plan import pass_at_of
 from runner.records import (
     Citation,
     Gate,
@@ -21,9 +23,10 @@ from runner.records import (
     Since,
     Verdict,
 )
+from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
 from runner.report.comparison import Comparisons, noise_layers
-from runner.report.costs import costs
+from runner.report.costs import costs, lost_turns
 from runner.report.figures import (
     adoption_figures,
     fairness_figures,
@@ -35,6 +38,7 @@ from runner.report.figures import (
 from runner.report.records import (
     Arm,
     Beside,
+    BlockReport,
     CellReport,
     Commentary,
     Fault,
@@ -45,6 +49,7 @@ from runner.report.records import (
     Tally,
 )
 from runner.report.repeat import how_to_repeat
+from runner.report.trials import pass_chances, trials_of
 from runner.report.view import (
     SHELL,
     ArmView,
@@ -92,6 +97,8 @@ def build_report(
     view = view_of(run)
     compared = Comparisons(view=view)
     prices = run.plan.prices.models if run.plan.prices else {}
+    blocks = tuple(block_reports(view, run.plan))
+    made = _Made(compared=compared, blocks=blocks, pass_at=pass_at_of(run.plan), prices=prices)
     report = Report(
         notices=tuple(_notices(view, run, gate, since)),
         ungated=run.plan.ungated,
@@ -107,12 +114,15 @@ def build_report(
         scenarios=view.scenarios,
         servers=view.servers,
         trials=max((cell.trial for cell in run.plan.cells), default=0),
-        arms=tuple(_arm(compared, arm, servers.get(arm.server), prices) for arm in view.arms),
+        seed=run.plan.study.seed if run.plan.study else None,
+        pass_at=made.pass_at,
+        lost=tuple(lost_turns(view, prices)),
+        arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
         contradictions=run.contradictions,
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
         noise=tuple(noise_layers(view)),
-        sections=tuple(_section(compared, name, scenarios.get(name)) for name in view.scenarios),
+        sections=tuple(_section(made, name, scenarios.get(name)) for name in view.scenarios),
         not_concluded=(),
         repeat=how_to_repeat(run, view, scenarios, servers),
         prices=run.plan.prices,
@@ -171,9 +181,18 @@ def _judges(view: RunView) -> tuple[str, ...]:
 # --- arms -----------------------------------------------------------------------------------
 
 
-def _arm(
-    compared: Comparisons, arm: ArmView, spec: ServerSpec | None, prices: Mapping[str, Price]
-) -> Arm:
+@dataclass(frozen=True, kw_only=True)
+class _Made:
+    """What an arm's figures are made with."""
+
+    compared: Comparisons
+    blocks: tuple[BlockReport, ...]
+    pass_at: float
+    prices: Mapping[str, Price]
+
+
+def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
+    compared = made.compared
     shell = compared.view.shell_of(arm)
     return Arm(
         label=arm.label,
@@ -186,8 +205,10 @@ def _arm(
         delta=compared.delta(arm),
         adoption=adoption_figures(arm),
         grounding=grounding_parts(arm),
-        costs=costs(arm, shell, prices.get(arm.model)),
+        costs=costs(arm, shell, made.prices.get(arm.model)),
         beside=_beside(arm, shell),
+        order=order_of(arm, made.blocks),
+        passes=tuple(pass_chances(arm, made.pass_at)),
     )
 
 
@@ -274,8 +295,9 @@ def _incomparable(view: RunView) -> Iterator[Incomparable]:
 # --- scenarios ------------------------------------------------------------------------------
 
 
-def _section(compared: Comparisons, name: str, scenario: Scenario | None) -> ScenarioReport:
-    arms = tuple(_scenario_arms(compared, name))
+def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioReport:
+    arms = tuple(_scenario_arms(made, name))
+    blocks = tuple(block for block in made.blocks if block.scenario == name)
     if scenario is None:
         return ScenarioReport(
             id=name,
@@ -286,6 +308,7 @@ def _section(compared: Comparisons, name: str, scenario: Scenario | None) -> Sce
             language="unknown",
             steps=0,
             arms=arms,
+            blocks=blocks,
         )
     return ScenarioReport(
         id=name,
@@ -296,17 +319,19 @@ def _section(compared: Comparisons, name: str, scenario: Scenario | None) -> Sce
         language=scenario.language,
         steps=len(scenario.steps),
         arms=arms,
+        blocks=blocks,
     )
 
 
-def _scenario_arms(compared: Comparisons, scenario: str) -> Iterator[ScenarioArm]:
-    for whole in compared.view.arms:
+def _scenario_arms(made: _Made, scenario: str) -> Iterator[ScenarioArm]:
+    for whole in made.compared.view.arms:
         arm = whole.within(scenario)
         if arm.cells:
             yield ScenarioArm(
                 label=arm.label,
                 fairness=fairness_figures(arm),
-                delta=compared.delta(arm),
+                delta=made.compared.delta(arm),
+                trials=trials_of(arm, made.pass_at),
                 cells=tuple(_cell(arm, cell) for cell in arm.cells),
             )
 

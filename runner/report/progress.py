@@ -1,16 +1,21 @@
-"""Live progress of a run: a bar and the cells under way on a terminal, else a line an event."""
+"""Live progress of a run: a bar and the cells under way on a terminal, else a line an event.
+
+And how far the run is: cells, tokens, dollars, and the time that is left.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     SpinnerColumn,
     TaskID,
     TextColumn,
@@ -21,13 +26,82 @@ from rich.progress import Progress as Bars
 from runner.protocols import Progress
 from runner.records import Cell, CellResult
 
+INTERVAL_SEC = 60.0
+"""Between two lines that say how far a run is, where there is no terminal."""
+
 
 @contextmanager
-def live(cells: int, stream: TextIO) -> Iterator[Progress]:
-    """`cells`: how many are to be run."""
+def live(
+    cells: int, stream: TextIO, *, finished: int = 0, priced: bool = True
+) -> Iterator[Progress]:
+    """`cells`: how many are to be run, beside those that are finished.
+
+    `priced`: what the models cost is known.
+    """
     shown = _bar if stream.isatty() else _log
-    with shown(cells, stream) as progress:
+    with shown(HowFar(cells=cells, finished=finished, priced=priced), stream) as progress:
         yield progress
+
+
+@dataclass(kw_only=True)
+class HowFar:
+    """A run in figures, kept up to date by what its executor tells."""
+
+    cells: int
+    """To be run."""
+    finished: int
+    """Before."""
+    priced: bool
+    ended: int = 0
+    broken: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+
+    def add_cell(self, result: CellResult) -> None:
+        self.ended += 1
+        self.broken += not result.outcome.is_measurement
+
+    def add_turn(self, tokens: int, usd: float) -> None:
+        self.tokens += tokens
+        self.usd += usd
+
+    def __str__(self) -> str:
+        """`7/72 cells, 1 broken · 81.2k tokens · $0.52 · ~2 h 10 min left`."""
+        done = self.finished + self.ended - self.broken
+        parts = [f"{done}/{self.finished + self.cells} cells", f"{_short(self.tokens)} tokens"]
+        if self.broken:
+            parts[0] += f", {self.broken} broken"
+        if self.priced:
+            parts.append(f"${self.usd:,.2f}")
+        return " · ".join([*parts, self._time_left()])
+
+    def _time_left(self) -> str:
+        left = self.cells - self.ended
+        if not left:
+            return "done"
+        if not self.ended:
+            return "time left unknown"
+        left_sec = (time.monotonic() - self.began) / self.ended * left
+        return f"~{_duration(left_sec)} left"
+
+
+def _short(tokens: int) -> str:
+    """`812`, `81.2k`, `1.3M`: the line has to fit a terminal."""
+    if tokens < 1000:
+        return str(tokens)
+    if tokens < 1_000_000:
+        return f"{tokens / 1000:.1f}k"
+    return f"{tokens / 1_000_000:.1f}M"
+
+
+def _duration(seconds: float) -> str:
+    minutes = math.ceil(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes >= 600:
+        return f"{round(minutes / 60)} h"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def _label(cell: Cell) -> str:
@@ -46,8 +120,8 @@ def _ending(result: CellResult) -> str:
 
 
 @contextmanager
-def _log(cells: int, stream: TextIO) -> Iterator[Progress]:
-    done = 0
+def _log(far: HowFar, stream: TextIO) -> Iterator[Progress]:
+    said = time.monotonic()
 
     def line(text: str) -> None:
         now = datetime.now(UTC).strftime("%H:%M:%S")
@@ -55,30 +129,40 @@ def _log(cells: int, stream: TextIO) -> Iterator[Progress]:
         # Unflushed, a log that is piped to a file would stay empty for minutes.
         stream.flush()
 
+    def now_and_then() -> None:
+        nonlocal said
+        if time.monotonic() - said >= INTERVAL_SEC or far.ended == far.cells:
+            said = time.monotonic()
+            line(str(far))
+
     def ended(result: CellResult) -> None:
-        nonlocal done
-        done += 1
-        line(f"[{done}/{cells}] {_label(result.cell)}: {_ending(result)}")
+        far.add_cell(result)
+        line(f"[{far.ended}/{far.cells}] {_label(result.cell)}: {_ending(result)}")
+        now_and_then()
+
+    def spent(tokens: int, usd: float) -> None:
+        far.add_turn(tokens, usd)
+        now_and_then()
 
     yield Progress(
         started=lambda cell: line(f"{_label(cell)}: starts"),
         says=lambda cell, text: line(f"{_label(cell)}: {text}"),
         ended=ended,
+        spent=spent,
     )
 
 
 @contextmanager
-def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
+def _bar(far: HowFar, stream: TextIO) -> Iterator[Progress]:
     columns = (
         SpinnerColumn(),
         # Without markup=False, a cell that says `[red]` would colour the line.
         TextColumn("{task.description}", markup=False),
-        BarColumn(20),
-        MofNCompleteColumn(),
+        BarColumn(8),
         TimeElapsedColumn(),
     )
     with Bars(*columns, console=Console(file=stream), transient=True) as bars:
-        whole = bars.add_task("cells", total=cells)
+        whole = bars.add_task(str(far), total=far.cells)
         under_way: dict[str, TaskID] = {}
 
         def started(cell: Cell) -> None:
@@ -91,6 +175,11 @@ def _bar(cells: int, stream: TextIO) -> Iterator[Progress]:
             bars.remove_task(under_way.pop(result.cell.id))
             line = f"{_label(result.cell)}: {_ending(result)}"
             bars.console.print(line, markup=False, highlight=False)
-            bars.advance(whole)
+            far.add_cell(result)
+            bars.update(whole, advance=1, description=str(far))
 
-        yield Progress(started=started, says=says, ended=ended)
+        def spent(tokens: int, usd: float) -> None:
+            far.add_turn(tokens, usd)
+            bars.update(whole, description=str(far))
+
+        yield Progress(started=started, says=says, ended=ended, spent=spent)

@@ -151,6 +151,8 @@ class Costs(Record):
     agent_sec: Number | None
     seconds_vs_shell: Number | None
     backoff_sec: Number | None
+    queued_sec: Number | None = None
+    """Of backoff_sec: waiting for our own other requests to the provider."""
     create_sec: Number | None
     initialize_sec: Number | None
     warm_up_sec: Number | None
@@ -174,6 +176,76 @@ class Beside(Record):
     costs: Costs
 
 
+class PassChance(Record):
+    """Of an arm: a mean over scenarios with k scored trials at least."""
+
+    k: Count
+    all_of_k: Number
+    """pass^k: that k of k trials pass."""
+    low: Number | None = None
+    """95 % interval of pass^k; None if there are too few scenarios for one."""
+    high: Number | None = None
+    any_of_k: Number
+    """pass@k: that one of k passes."""
+    scenarios: Count
+
+
+class Trials(Record):
+    """Of an arm in one scenario."""
+
+    planned: Count
+    scored: Count
+    passed: Count
+    mean: Number | None
+    """Of fairness, as the others."""
+    sd: Number | None
+    """None below two trials."""
+    lowest: Number | None
+    highest: Number | None
+
+
+class Order(Record):
+    """Where an arm stood in its blocks."""
+
+    blocks: Count
+    first: Count
+    last: Count
+    later: Count
+    """Cells that were run when their block was taken up again."""
+
+
+class BlockReport(Record):
+    """The cells of one scenario, model and trial."""
+
+    scenario: str
+    model: str
+    trial: Count
+    order: tuple[str, ...]
+    """Servers, first the one that was to be run first."""
+    taken_up_at: str
+    """UTC, ISO 8601; empty if none of its cells is measured, or nothing was recorded."""
+    span_sec: Number | None
+    """From the first measured cell's beginning to the last one's end."""
+    later: dict[str, str]
+    """Servers whose cells were run when the block was taken up again -> when that began."""
+    machines: tuple[str, ...]
+
+
+class LostTurns(Record):
+    """What attempts cost that are in no figure."""
+
+    model: str
+    why: Literal["cut", "broken"]
+    """Cut: the runner was killed or interrupted, or ran into a cap."""
+    attempts: Count
+    input_tokens: Count
+    """Uncached."""
+    cache_read_tokens: Count
+    output_tokens: Count
+    usd: Number | None
+    """None if the model has no price."""
+
+
 class Arm(Record):
     label: str
     """The server's name; with the model's, if a run has several."""
@@ -189,6 +261,9 @@ class Arm(Record):
     costs: Costs
     beside: Beside | None = None
     """None if the shell's own row is of the same pairs."""
+    order: Order
+    passes: tuple[PassChance, ...] = ()
+    """Empty if nothing was repeated."""
 
 
 class Fault(Record):
@@ -258,6 +333,7 @@ class ScenarioArm(Record):
     label: str
     fairness: FairnessFigures
     delta: Delta
+    trials: Trials
     cells: tuple[CellReport, ...]
 
 
@@ -270,6 +346,7 @@ class ScenarioReport(Record):
     language: str
     steps: Count
     arms: tuple[ScenarioArm, ...]
+    blocks: tuple[BlockReport, ...] = ()
 
 
 class Repeat(Record):
@@ -304,6 +381,11 @@ class Report(Record):
     scenarios: tuple[str, ...]
     servers: tuple[str, ...]
     trials: Count
+    seed: Count | None = None
+    """That the order of each block was drawn by; None if none was drawn."""
+    pass_at: Number
+    """The fairness from which on a trial passes."""
+    lost: tuple[LostTurns, ...] = ()
     arms: tuple[Arm, ...]
     """Shell first, then in the plan's order; never sorted by a score."""
     contradictions: tuple[Contradiction, ...] = ()

@@ -103,3 +103,6 @@ def _options(run: LoadedRun, view: RunView) -> Iterator[tuple[str, str]]:
             yield flag, name
     trials = max((cell.trial for cell in run.plan.cells), default=1)
     yield "--trials", str(trials)
+    if run.plan.study is not None:
+        yield "--seed", str(run.plan.study.seed)
+        yield "--pass-at", str(run.plan.study.pass_at)

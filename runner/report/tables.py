@@ -30,12 +30,15 @@ from runner.report.records import (
     AdoptionFigures,
     Arm,
     Beside,
+    BlockReport,
     CellReport,
     Commentary,
     Fault,
     HalfFigures,
     Incomparable,
+    LostTurns,
     NoiseLayer,
+    PassChance,
     Report,
     ScenarioArm,
     ScenarioReport,
@@ -53,8 +56,11 @@ def of_run(report: Report) -> tuple[Table, ...]:
     return (
         tally(report),
         *troubles,
+        *_if_any(lost(report)),
+        blocks(report),
         fairness(report),
         delta(report),
+        *_if_any(passes(report)),
         noise(report),
         adoption(report),
         grounding(report),
@@ -69,8 +75,13 @@ def of_run(report: Report) -> tuple[Table, ...]:
 
 def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
     """A scenario's tables; the details only if there are some."""
-    details = [detail for detail in (failed_citations(section), commentary(section)) if detail.rows]
-    return (scenario_scores(section), scenario_cells(section), *details)
+    tables = (trials(section), scenario_blocks(section))
+    details = (failed_citations(section), commentary(section))
+    return (scenario_scores(section), scenario_cells(section), *_if_any(*tables, *details))
+
+
+def _if_any(*found: Table) -> list[Table]:
+    return [one for one in found if one.rows]
 
 
 def _arm(arm: Arm | ScenarioArm | Beside) -> str:
@@ -169,6 +180,70 @@ def faults(report: Report) -> Table:
 def incomparable(report: Report) -> Table:
     title = "Not compared: cells that differ from their baseline in more than the server"
     return table(title, INCOMPARABLE, report.incomparable)
+
+
+# --- blocks, and what was lost ------------------------------------------------------------------
+
+
+def _later(block: BlockReport) -> str:
+    """`mcp-ripgrep at 2026-…`."""
+    return ", ".join(f"{clean(server)} at {at}" for server, at in block.later.items()) or DASH
+
+
+BLOCKS: tuple[Column[Arm], ...] = (
+    ARM,
+    number("blocks", lambda arm: count(arm.order.blocks)),
+    number("first", lambda arm: count(arm.order.first), full="ran first"),
+    number("last", lambda arm: count(arm.order.last), full="ran last"),
+    number("later", lambda arm: count(arm.order.later), full="run later than their block"),
+)
+SCENARIO_BLOCKS: tuple[Column[BlockReport], ...] = (
+    number("trial", lambda block: str(block.trial)),
+    words("model", lambda block: clean(block.model)),
+    words("order", lambda block: ", ".join(map(clean, block.order)), full="order of its arms"),
+    words("from", lambda block: clean(block.taken_up_at) or DASH, full="taken up at"),
+    number("s", lambda block: hundredth(block.span_sec), full="seconds from first to last"),
+    words("later", _later, full="run later"),
+)
+LOST: tuple[Column[LostTurns], ...] = (
+    words("model", lambda lost: clean(lost.model)),
+    words("why", lambda lost: lost.why),
+    number("tries", lambda lost: count(lost.attempts), full="attempts"),
+    number("tokens in", lambda lost: count(lost.input_tokens), full="uncached input tokens"),
+    number("cached", lambda lost: count(lost.cache_read_tokens), full="read from caches"),
+    number("out", lambda lost: count(lost.output_tokens), full="output tokens"),
+    number("$", lambda lost: _dollars(lost.usd), full="US dollars"),
+)
+
+
+def blocks(report: Report) -> Table:
+    """A block: all arms of one scenario, model and trial."""
+    notes = [
+        "A block is all arms of one scenario, model and trial, one after another on one machine. "
+        f"{_drawn(report)}"
+    ]
+    if any(arm.order.later for arm in report.arms):
+        notes.append("Later: the cell broke or was cut, and its block was taken up again for it.")
+    return table("Blocks: what ran together, in which order", BLOCKS, report.arms, notes=notes)
+
+
+def _drawn(report: Report) -> str:
+    if report.seed is None:
+        return "Their order was not drawn: an earlier version made this run."
+    return f"Their order was drawn by seed {report.seed}."
+
+
+def scenario_blocks(section: ScenarioReport) -> Table:
+    return table("Blocks", SCENARIO_BLOCKS, section.blocks)
+
+
+def lost(report: Report) -> Table:
+    notes = [
+        "In no figure. Cut: the runner was killed or interrupted, or met its cap; such a cell "
+        "starts anew, whole. A turn that was under way then is paid for and not counted here."
+    ]
+    title = "What attempts cost that were cut or broken"
+    return table(title, LOST, report.lost, notes=notes)
 
 
 # --- fairness and adoption ------------------------------------------------------------------
@@ -299,6 +374,62 @@ def noise(report: Report) -> Table:
     return table(title, NOISE, report.noise, notes=notes)
 
 
+# --- trials -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PassesOf:
+    arm: Arm
+    chance: PassChance
+
+
+PASSES: tuple[Column[_PassesOf], ...] = (
+    words("arm", lambda of: _arm(of.arm)),
+    number("k", lambda of: count(of.chance.k)),
+    number("pass^k", lambda of: score(of.chance.all_of_k)),
+    number("95 %", lambda of: interval(of.chance.low, of.chance.high), full="95 % interval"),
+    number("pass@k", lambda of: score(of.chance.any_of_k)),
+    number("n", lambda of: count(of.chance.scenarios), full="scenarios"),
+)
+TRIALS: tuple[Column[ScenarioArm], ...] = (
+    ARM,
+    number("passed", lambda arm: f"{arm.trials.passed}/{arm.trials.scored}"),
+    number("planned", lambda arm: count(arm.trials.planned)),
+    number("mean", lambda arm: score(arm.trials.mean), full="mean fairness"),
+    number("sd", lambda arm: score(arm.trials.sd), full="standard deviation"),
+    number("lowest", lambda arm: score(arm.trials.lowest)),
+    number("highest", lambda arm: score(arm.trials.highest)),
+)
+
+
+def passes(report: Report) -> Table:
+    """Without rows if nothing was repeated."""
+    notes = [
+        f"A trial passes from a fairness of {score(report.pass_at)} on, which was fixed before the "
+        "run, as the number of trials was. pass^k: the chance that k of k trials pass, "
+        "C(passed, k) / C(scored, k); pass@k: that one of them does. Means over the n scenarios "
+        "with k scored trials."
+    ]
+    title = "Trials: how often an arm passes every time"
+    return table(title, PASSES, _passes(report), notes=notes)
+
+
+def _passes(report: Report) -> Iterator[_PassesOf]:
+    if report.trials > 1:
+        for arm in report.arms:
+            for chance in arm.passes:
+                yield _PassesOf(arm=arm, chance=chance)
+
+
+def trials(section: ScenarioReport) -> Table:
+    """Without rows if nothing was repeated."""
+    repeated = [arm for arm in section.arms if arm.trials.planned > 1]
+    return table("Trials: what they scored and how far they lie apart", TRIALS, repeated)
+
+
+# --- adoption -----------------------------------------------------------------------------------
+
+
 def _if_adopted(show: Callable[[AdoptionFigures], str]) -> Callable[[Arm], str]:
     def cell(arm: Arm) -> str:
         if arm.adoption is None:
@@ -419,10 +550,8 @@ def _billed(arm: Arm) -> int | None:
     return arm.costs.input_tokens + arm.costs.output_tokens
 
 
-def _usd(arm: Arm) -> str:
-    if arm.costs.usd is None:
-        return DASH
-    return f"{arm.costs.usd:.4f}"
+def _dollars(usd: float | None) -> str:
+    return DASH if usd is None else f"{usd:.4f}"
 
 
 def _phase(arm: Arm, name: str) -> str:
@@ -450,7 +579,7 @@ TOKENS: tuple[Column[Arm], ...] = (
     number("stored", lambda arm: count(arm.costs.cache_write_tokens), full="written to caches"),
     number("all", lambda arm: _tokens(arm, arm.costs.all_tokens), full="all, caches included"),
     number("at end", lambda arm: count(arm.costs.context_tokens), full="context at the end"),
-    number("$", _usd, full="US dollars"),
+    number("$", lambda arm: _dollars(arm.costs.usd), full="US dollars"),
     number("retries", lambda arm: count(arm.costs.retries), full="API retries, in total"),
     number("malformed", lambda arm: count(arm.costs.malformed), full="malformed turns, in total"),
 )
@@ -503,6 +632,7 @@ def agent_costs(report: Report) -> Table:
     notes = []
     if any(arm.costs.tokens_estimated for arm in report.arms):
         notes.append("~ estimated as characters / 4.")
+    notes += _queued(report)
     return table("Costs of the agent, per cell", AGENT_COSTS, _rows(report), notes=notes)
 
 
@@ -510,7 +640,6 @@ def tokens(report: Report) -> Table:
     notes = ["Billed: input that came from no cache, and output. Stored is part of it, cached not."]
     if report.prices is not None and report.prices.models:
         notes.append(f"Dollars at prices of {report.prices.date}.")
-    notes += _lost(report)
     unpriced = [model for model in report.models if not _has_price(report, model)]
     if unpriced:
         listed = ", ".join(map(clean, unpriced))
@@ -518,13 +647,13 @@ def tokens(report: Report) -> Table:
     return table("Tokens and dollars, per cell", TOKENS, report.arms, notes=notes)
 
 
-def _lost(report: Report) -> Iterator[str]:
-    tokens = sum(arm.costs.lost_tokens for arm in report.arms)
-    if tokens:
-        dollars = [arm.costs.lost_usd for arm in report.arms if arm.costs.lost_usd is not None]
-        priced = f", ${sum(dollars):.4f}" if dollars else ""
-        spent = f"{count(tokens)} tokens billed{priced}"
-        yield f"Attempts that were cut or broken, in no figure: {spent}."
+def _queued(report: Report) -> Iterator[str]:
+    for arm in report.arms:
+        if arm.costs.queued_sec:
+            yield (
+                f"{_arm(arm)}: {hundredth(arm.costs.queued_sec)} s of its back-off were spent "
+                "waiting for a place among --api-jobs."
+            )
 
 
 def _has_price(report: Report, model: str) -> bool:

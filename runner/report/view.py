@@ -180,14 +180,10 @@ def _unpaired(cells: Sequence[LoadedCell], differs: Differences) -> Iterator[str
         return
     measured = list(filter(is_measured, cells))
     comparable = [cell for cell in measured if cell.cell.id not in differs]
-    present = {(_pair_of(cell), cell.cell.server == SHELL) for cell in comparable}
+    present = {(cell.cell.block, cell.cell.server == SHELL) for cell in comparable}
     for cell in measured:
-        if (_pair_of(cell), cell.cell.server != SHELL) not in present:
+        if (cell.cell.block, cell.cell.server != SHELL) not in present:
             yield cell.cell.id
-
-
-def _pair_of(cell: LoadedCell) -> tuple[str, str, int]:
-    return cell.cell.scenario, cell.cell.model, cell.cell.trial
 
 
 def _label(model: str, server: str, models: Sequence[str]) -> str:
@@ -210,7 +206,25 @@ def _what_differs(cells: Sequence[LoadedCell]) -> Differences:
             reasons = _against(baseline, cell)
             if reasons:
                 differs[cell.cell.id] = reasons
-    return differs
+    return differs | dict(_elsewhere(measured))
+
+
+def _elsewhere(measured: Sequence[LoadedCell]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Cells that ran on another machine than their block's shell did."""
+    for block in grouped(measured, lambda cell: cell.cell.block).values():
+        machines = {cell.cell.server: _machine(cell) for cell in block}
+        baseline = machines.get(SHELL) or next(iter(machines.values()))
+        for cell in block:
+            if _machine(cell) != baseline:
+                found = f"machine: {_machine(cell)} against {baseline} in its block"
+                yield cell.cell.id, (found,)
+
+
+def _machine(cell: LoadedCell) -> str:
+    """Empty for a result of a version that did not record it."""
+    if cell.result is None or cell.result.block is None:
+        return ""
+    return cell.result.block.machine
 
 
 def _baseline(group: Sequence[LoadedCell]) -> Fingerprint | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.errors import EngineError, FairtrialError, SandboxError
+from runner.records import digest_of
 
 if TYPE_CHECKING:
     # Loading the SDK takes a third of a second: `--help` and `plan` must not pay for it, and both
@@ -100,11 +101,17 @@ class EngineFacts:
 
     version: str
     kernel: str
+    machine: str
+    """Digest of the engine's id for itself, which no other engine has."""
 
 
 def engine_facts(engine: Engine) -> EngineFacts:
     version = engine.version()
-    return EngineFacts(version=str(version["Version"]), kernel=str(version["KernelVersion"]))
+    return EngineFacts(
+        version=str(version["Version"]),
+        kernel=str(version["KernelVersion"]),
+        machine=digest_of(str(engine.info().get("ID", "")))[:16],
+    )
 
 
 def processors(engine: Engine) -> float:

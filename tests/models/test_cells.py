@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,10 +16,11 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Delay, Reply, ToolCall
 
-from tests.checkout import REFERENCE, Checkout, make
+from tests.checkout import REFERENCE, SHELL_FIRST, Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
 
 pytestmark = pytest.mark.docker
+ASKED = ("--scenario", "small", "--server", "good", "--ungated", *SHELL_FIRST)
 KEY = "sk-very-secret-0123456789"
 
 
@@ -39,7 +41,7 @@ def run(
     checkout: Checkout, double: LLMock, name: str, *arguments: str, model: str = "claude-test"
 ) -> subprocess.CompletedProcess[str]:
     """A run of the small scenario in both arms."""
-    asked = ["run", "--run", name, "--scenario", "small", "--server", "good", "--ungated"]
+    asked = ["run", *ASKED, "--run", name]
     return checkout.fairtrial(
         *asked,
         "--model",
@@ -81,10 +83,27 @@ def test_a_language_model_answers_in_both_arms_and_the_report_may_rank(
     )
     assert report["language_model"]
     assert "ranks nobody" not in done.stdout
+    require_block_told(checkout.run_folder("answered"), report)
     requests = len(llmock.requests)
     again = run(checkout, llmock, "answered")
     assert again.returncode == 0, again.stderr
     assert len(llmock.requests) == requests, "finished cells are not paid for twice"
+
+
+def require_block_told(folder: Path, report: Any) -> None:
+    """The only block's order and seed are in the plan, the results and the report."""
+    plan = json.loads((folder / "plan.json").read_text())
+    assert (plan["study"]["seed"], plan["study"]["blocks"][0]["order"]) == (220, ["shell", "good"])
+    placed = {}
+    for path in folder.glob("cells/*/attempt-1/result.json"):
+        result = json.loads(path.read_text())
+        placed[result["cell"]["server"]] = result["block"]
+    assert (placed["shell"]["place"], placed["good"]["place"]) == (1, 2)
+    assert placed["shell"]["taken_up_at"] == placed["good"]["taken_up_at"]
+    assert placed["shell"]["machine"] == placed["good"]["machine"] != ""
+    (block,) = report["sections"][0]["blocks"]
+    assert (report["seed"], block["order"], block["later"]) == (220, ["shell", "good"], {})
+    assert block["taken_up_at"] == placed["shell"]["taken_up_at"]
 
 
 def test_no_byte_of_a_run_holds_the_key_or_the_address(checkout: Checkout, llmock: LLMock) -> None:
@@ -231,8 +250,8 @@ def test_a_run_killed_in_its_seventh_turn_keeps_what_is_finished_and_tells_what_
     script_an_answer(llmock)
     look = ToolCall("shell", {"command": "true"})
     llmock.add(*[Reply(tool_calls=(look,)) for _ in range(6)])
-    asked = ["--run", "killed", "--scenario", "small", "--server", "good", "--ungated"]
-    argv = checkout.argv("run", *asked, "--model", "claude-test", "--prices", prices(checkout))
+    argv = checkout.argv("run", *ASKED, "--run", "killed", "--model", "claude-test")
+    argv += ["--prices", prices(checkout)]
     secrets = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": llmock.base_url("anthropic")}
     # The ninth request is the second cell's seventh turn; it hangs until the runner is dead.
     llmock.add(*[Delay(0) for _ in range(8)], Delay(PATIENCE_SEC))
@@ -246,6 +265,9 @@ def test_a_run_killed_in_its_seventh_turn_keeps_what_is_finished_and_tells_what_
         process.kill()
         process.wait(timeout=PATIENCE_SEC)
     assert checkout.outcomes("killed") == {"shell": ["answered"]}
+    finished = bytes_of(checkout.attempt("killed", "shell"))
+    cut_turns = usage_of_partial(cut)
+    assert len(cut_turns) == 6
     llmock.reset()
     script_an_answer(llmock)
     done = run(checkout, llmock, "killed", "--prices", prices(checkout))
@@ -254,16 +276,81 @@ def test_a_run_killed_in_its_seventh_turn_keeps_what_is_finished_and_tells_what_
     assert checkout.outcomes("killed") == {"shell": ["answered"], "good": ["answered"]}
     report = json.loads((checkout.run_folder("killed") / "report.json").read_text())
     (lost,) = [arm["costs"] for arm in report["arms"] if arm["server"] == "good"]
-    assert lost["lost_tokens"] > 0
-    assert lost["lost_usd"] > 0
+    assert bytes_of(checkout.attempt("killed", "shell")) == finished
+    paid = sum(turn["input_tokens"] + turn["output_tokens"] for turn in cut_turns)
+    assert lost["lost_tokens"] == paid
+    # At a thousand dollars a million, every token a tenth of a cent.
+    assert lost["lost_usd"] == pytest.approx(paid / 1000)
+    (told,) = report["lost"]
+    assert (told["model"], told["why"], told["attempts"]) == ("claude-test", "cut", 1)
+    assert told["usd"] == lost["lost_usd"]
+    (block,) = report["sections"][0]["blocks"]
+    assert list(block["later"]) == ["good"], "its block was completed later"
     page = (checkout.run_folder("killed") / "report.md").read_text()
-    assert "Attempts that were cut or broken, in no figure:" in page
+    assert "What attempts cost that were cut or broken" in page
+    for where, text in every_byte(done, checkout.run_folder("killed")):
+        assert KEY not in text, where
+
+
+def bytes_of(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Each file's bytes, and when it was last written."""
+    files = {}
+    for path in sorted(folder.iterdir()):
+        files[path.name] = (path.read_bytes(), path.stat().st_mtime_ns)
+    return files
+
+
+def usage_of_partial(cells: Path) -> list[dict[str, int]]:
+    """Turns recorded in the one attempt that was cut."""
+    (path,) = cells.glob("*/attempt-*.partial/transcript.jsonl")
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    return [event for event in events if event["type"] == "usage"]
 
 
 def turns_in(cells: Path) -> int:
     """Turns recorded so far, in every attempt."""
     paths = cells.glob("*/attempt-*/transcript.jsonl")
     return sum(path.read_text().count('"type":"usage"') for path in paths)
+
+
+def test_a_stream_that_always_breaks_and_a_refusal_end_their_own_cells_alone(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    llmock.disconnect(after_chunks=2, times=4)
+    llmock.add(Reply(text="I would rather not.", finish_reason="refusal"))
+    done = run(checkout, llmock, "broken")
+    assert done.returncode == 1
+    assert "1 of 2 cells are not measured" in done.stderr
+    assert checkout.outcomes("broken") == {"shell": ["provider_failed"], "good": ["refused"]}
+    assert "4 attempts" in checkout.reason("broken", "shell")
+    requests = len(llmock.requests)
+    llmock.reset()
+    script_an_answer(llmock)
+    again = run(checkout, llmock, "broken")
+    assert again.returncode == 0, again.stderr
+    assert checkout.outcomes("broken")["good"] == ["refused"], "a refusal is a measurement"
+    assert (requests, len(llmock.requests)) == (5, 2)
+
+
+def test_blocks_beside_one_another_do_not_pass_the_run_s_cap_unsaid(
+    checkout: Checkout, llmock: LLMock
+) -> None:
+    call = ToolCall("shell", {"command": "true"})
+    llmock.add(Reply(tool_calls=(call,), times=None))
+    asked = ["--trials", "3", "--jobs", "3", "--api-jobs", "2", "--max-dollars", "12"]
+    done = run(checkout, llmock, "beside", "--prices", prices(checkout), *asked)
+    assert done.returncode == 1
+    said = re.search(r"what it may: \$([\d.]+) of \$12\.00", done.stderr)
+    assert said is not None, done.stderr
+    turns = []
+    for text in checkout.transcripts("beside"):
+        events = [json.loads(line) for line in text.splitlines()]
+        turns += [event for event in events if event["type"] == "usage"]
+    assert len(turns) == len(llmock.requests), "every turn that was paid for is recorded"
+    spent = [(turn["input_tokens"] + turn["output_tokens"]) / 1000 for turn in turns]
+    assert sum(spent) <= 12 + max(spent)
+    kinds = {kind for kinds in checkout.outcomes("beside").values() for kind in kinds}
+    assert kinds == {"cancelled"}
 
 
 def test_megabytes_of_bytes_that_are_no_text_reach_the_model_as_a_marked_part(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runner.models import kind_name
+from runner.plan import draw_blocks
 from runner.records import (
     Adoption,
     Budget,
@@ -32,6 +33,7 @@ from runner.records import (
     Source,
     Step,
     StepVerdict,
+    Study,
     Timings,
     ToolListing,
     Unscored,
@@ -40,6 +42,7 @@ from runner.records import (
 from runner.store import LoadedCell, LoadedRun
 
 MODEL = "claude-sonnet-4"
+SEED = 7
 
 
 def scored(value: float) -> Scored:
@@ -274,11 +277,13 @@ def unfinished(of: Cell) -> LoadedCell:
 
 
 def loaded(cells: Sequence[LoadedCell], *, ungated: bool = False) -> LoadedRun:
+    planned = tuple(one.cell for one in cells)
     plan = Plan(
         run="flask-run",
         created_at="2026-01-02T03:04:05Z",
         ungated=ungated,
-        cells=tuple(one.cell for one in cells),
+        cells=planned,
+        study=Study(seed=SEED, pass_at=0.5, blocks=draw_blocks(planned, SEED)),
     )
     return LoadedRun(plan=plan, cells=tuple(cells))
 

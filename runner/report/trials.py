@@ -1,0 +1,62 @@
+"""Repeated trials: how often an arm passes, and how far its trials lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from runner import stats
+from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
+from runner.report.records import PassChance, Trials
+from runner.report.view import ArmView
+
+
+def trials_of(arm: ArmView, pass_at: float) -> Trials:
+    """Of an arm in one scenario: its scored trials, in the trials' order."""
+    figures = list(values(arm.usable, whole_fairness).values())
+    passed = sum(figure >= pass_at for figure in figures)
+    return Trials(
+        planned=len(arm.cells),
+        scored=len(figures),
+        passed=passed,
+        mean=rounded(stats.mean(figures)) if figures else None,
+        sd=_sd(figures),
+        lowest=rounded(min(figures)) if figures else None,
+        highest=rounded(max(figures)) if figures else None,
+    )
+
+
+def _sd(figures: Sequence[float]) -> float | None:
+    spread = stats.repeatability([figures])
+    if spread is None:
+        return None
+    return rounded(spread.sd)
+
+
+def pass_chances(arm: ArmView, pass_at: float) -> Iterator[PassChance]:
+    """Of an arm in the whole run: means over its scenarios, for 1, 2, 4, … and all trials."""
+    trials = [trials_of(inside, pass_at) for inside in arm.by_scenario.values()]
+    for k in _ks(max((item.planned for item in trials), default=0)):
+        # A scenario with fewer scored trials says nothing of k of them.
+        enough = [item for item in trials if item.scored >= k]
+        if enough:
+            yield _chance(k, enough)
+
+
+def _ks(most: int) -> list[int]:
+    """7 -> 1, 2, 4, 7."""
+    doubled = [2**power for power in range(most.bit_length()) if 2**power < most]
+    return [*doubled, most] if most else []
+
+
+def _chance(k: int, trials: Sequence[Trials]) -> PassChance:
+    all_pass = [stats.all_pass(item.scored, item.passed, k) for item in trials]
+    any_passes = [stats.any_passes(item.scored, item.passed, k) for item in trials]
+    low, high = bounds(interval_of(all_pass))
+    return PassChance(
+        k=k,
+        all_of_k=rounded(stats.mean(all_pass)),
+        any_of_k=rounded(stats.mean(any_passes)),
+        low=low,
+        high=high,
+        scenarios=len(trials),
+    )
