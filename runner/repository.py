@@ -64,6 +64,7 @@ _AS_WRITTEN = (
     # A commit-graph is a cache that git believes: a forged one gives commits other parents.
     *("-c", "core.commitGraph=false"),
     *("-c", "core.quotePath=false"),
+    *("-c", "advice.graftFileDeprecated=false"),
 )
 _FETCHING = {
     # The user's own configuration counts here: proxies, credentials.

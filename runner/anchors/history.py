@@ -39,13 +39,21 @@ def history_of(root: Path, head: str, folder: str) -> History:
         past = _Past(git=clean_git(root), head=head, folder=folder)
         if not past.begun:
             return History(remark="history not checked: nothing is committed here yet")
-        drifts = (*past.hidden(), *past.rewritten())
-        return History(drifts=drifts, remark=past.remark())
+        if hidden := tuple(past.hidden()):
+            return History(drifts=(*hidden, *_as_far_as_it_goes(past)))
+        return History(drifts=tuple(past.rewritten()), remark=past.remark())
     except SourceError as error:
         if "not installed" in error.what:
             raise
         # Taken for a clean history, a damaged or partial clone would open the gate.
         return History(drifts=(Drift(where=".git", what=f"cannot be read: {error.what}"),))
+
+
+def _as_far_as_it_goes(past: _Past) -> tuple[Drift, ...]:
+    """Behind what hides the past there may be none: in a clone that is shallow indeed."""
+    with suppress(SourceError):
+        return tuple(past.rewritten())
+    return ()
 
 
 def committed_text(root: Path, path: str, digest: str) -> str | None:
