@@ -146,6 +146,7 @@ def test_a_statement_that_drops_the_rescoring_is_found_out(
 ) -> None:
     with_shop.edit(CORE_RUBRIC, "Does it say what escapes", "Does it say what comes out")
     accept(with_shop, reason="plainer")
+    assert fairtrial(with_shop, "score", "done") == 0
     assert fairtrial(with_shop, "report", "done") == 0
     path = with_shop.root / "done.intoto.json"
     assert fairtrial(with_shop, "attest", "done", "--output", str(path)) == 0

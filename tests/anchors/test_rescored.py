@@ -30,7 +30,7 @@ from tests.anchors.test_gated import (
 
 __all__ = ["with_shop"]
 FITTED = {
-    "map_quality": [["designed"], ["failure*"], ["lose", "work"]],
+    "map_quality": [["later"], ["another"], ["chance"]],
     "justification": [["robust"], ["pattern"]],
     "impact": [["errors"], ["handled"], ["usual"]],
 }
@@ -78,7 +78,7 @@ def test_a_rubric_fitted_to_an_answer_after_the_run_lifts_no_figure_without_a_wo
     assert fairtrial(with_shop, "report", "done") == 0
     assert fairness(store) > before + 0.2
     flag = "RESCORED UNDER GENERATION 2"
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert shown.count(flag) > 3 and "generation 2 (accept): a clearer rubric" in shown
     for page in pages(store).values():
         assert all(flag in line for line in headings(page)), headings(page)
@@ -87,7 +87,7 @@ def test_a_rubric_fitted_to_an_answer_after_the_run_lifts_no_figure_without_a_wo
     assert report["since"]["planned"]["generation"] == 1
     assert report["since"]["rescored_under"] == 2
     assert CORE_RUBRIC in report["since"]["changed"]
-    assert report["notices"][0].startswith(flag)
+    assert any(notice.startswith(flag) for notice in report["notices"])
 
 
 def test_a_rubric_fitted_to_an_answer_is_refused_where_git_holds_the_accepted_one(
@@ -102,7 +102,7 @@ def test_a_rubric_fitted_to_an_answer_is_refused_where_git_holds_the_accepted_on
 
 def test_a_rewording_keeps_the_order_and_is_accepted(with_shop: Tree) -> None:
     committed(with_shop)
-    with_shop.edit(CORE_RUBRIC, "Does it say what escapes", "Plainly: does it say what escapes")
+    with_shop.edit(CORE_RUBRIC, "Does it say what escapes", "Plainly, does it say what escapes")
     assert accept(with_shop, reason="plainer").verdict.generation == 2
 
 
@@ -194,6 +194,7 @@ def test_a_chain_begun_anew_is_not_the_one_that_the_run_was_made_under(with_shop
     for path in ("locks/anchors.lock", "locks/anchors/1.lock"):
         (with_shop.root / path).unlink()
     accept(with_shop, reason="first generation")
+    assert fairtrial(with_shop, "score", "done") == 0
     assert fairtrial(with_shop, "report", "done") == 0
     since = report_json(store)["since"]
     assert since["rescored_under"] == 1
