@@ -22,6 +22,10 @@ test *ARGS:
     {{ python }} -m pytest "$@" || code=$?; \
     exit $code
 
+# Opt-in: a real cell with real weights, through both SDKs: WEIGHTS=path.gguf
+test-llm *ARGS:
+    @{{ python }} -m tests.llm "$@"
+
 # Prove every scenario, rubric and server definition
 check *ARGS:
     @{{ fairtrial }} check "$@"

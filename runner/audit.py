@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.benchmarks import BENCHMARKS
 from runner.errors import CatalogError
+from runner.importers.runs import differing
 from runner.judges.stored import Stored
 from runner.models import kind_name, kind_that_answered
 from runner.protocols import Benchmark, Judge
@@ -95,8 +96,18 @@ class Audit:
         for attempt in self.store.ended_attempts(cell.id):
             found = _found(attempt, cell, plan)
             yield from self._differing(attempt.path / "result.json", found)
+        if counted is not None:
+            yield from self._imported(cell, counted)
         if counted is not None and counted.result.outcome.is_measurement:
             yield from self._of_the_counted(cell, counted)
+
+    def _imported(self, cell: Cell, attempt: EndedAttempt) -> Iterator[Contradiction]:
+        """An imported cell is what its file gives today, whatever its result calls it."""
+        loaded = self.checkout.catalog.scenarios.get(cell.scenario)
+        # Where its scenario is gone, a measured cell is named for that; an imported one as well.
+        if loaded is not None:
+            found = differing(cell, attempt, loaded.scenario)
+            yield from self._differing(attempt.path / "result.json", found)
 
     def _of_the_counted(self, cell: Cell, attempt: EndedAttempt) -> Iterator[Contradiction]:
         result = attempt.result

@@ -27,6 +27,7 @@ from runner.errors import CatalogError, FairtrialError, Problem
 from runner.records import (
     Record,
     Rubric,
+    RubricStep,
     Scenario,
     ServerSpec,
     TurnedPair,
@@ -41,6 +42,9 @@ from runner.server_spec import problems as launch_problems
 SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
 HELD_OUT = "held-out"
+IMPORTED = "imported"
+APART = frozenset({HELD_OUT, IMPORTED})
+"""Suites that no run takes unasked."""
 TURNED = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
@@ -291,7 +295,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
         problems += _scenario_problems(folder, scenario)
         problems += _turned_problems(folder, scenario, turned)
         with _collected(problems):
-            reference = _read_reference(folder / "reference", len(scenario.steps), texts)
+            reference = _read_reference(folder / "reference", scenario, texts)
     if scenario and rubric:
         problems += _rubric_problems(folder, scenario, rubric)
     if problems or not scenario or not rubric:
@@ -326,7 +330,7 @@ def _scenario_problems(folder: Path, scenario: Scenario) -> Iterator[Problem]:
             message = f"an earlier step is called {step.name!r} too"
             yield Problem(where=f"{where} steps[{index}].name", message=message)
         earlier.add(step.name)
-    if not any(step.must_cite for step in scenario.steps):
+    if not scenario.unreviewed and not any(step.must_cite for step in scenario.steps):
         message = "no step has a `must_cite`, so one safe citation would have full recall"
         yield Problem(where=f"{where} steps", message=message)
 
@@ -337,6 +341,17 @@ def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterat
     if expected != found:
         message = f"the steps are {found}, the scenario's are {expected}; same names, same order"
         yield Problem(where=f"{_where(folder / 'rubric.yaml')} steps", message=message)
+    if scenario.unreviewed:
+        return
+    for step in rubric.steps:
+        for name in _without_facts(step):
+            where = f"{_where(folder / 'rubric.yaml')} {step.name}.{name}.facts"
+            yield Problem(where=where, message="is empty: no answer could meet it")
+
+
+def _without_facts(step: RubricStep) -> list[str]:
+    """Criteria without a fact."""
+    return [name for name, criterion in step.criteria.items() if not criterion.facts]
 
 
 def _read_turned(path: Path, problems: list[Problem], texts: Texts) -> tuple[TurnedPair, ...]:
@@ -359,8 +374,10 @@ def _turned_problems(
             yield Problem(where=f"{_where(folder / TURNED)} pairs[{index}].step", message=message)
 
 
-def _read_reference(folder: Path, steps: int, texts: Texts) -> tuple[str, ...]:
-    names = [f"{number}.md" for number in range(1, steps + 1)]
+def _read_reference(folder: Path, scenario: Scenario, texts: Texts) -> tuple[str, ...]:
+    if scenario.unreviewed and not folder.exists():
+        return ()
+    names = [f"{number}.md" for number in range(1, len(scenario.steps) + 1)]
     problems: list[Problem] = []
     if folder.is_dir():
         problems += _unknown_files(folder, names)

@@ -80,16 +80,11 @@ def _asked(step: Step, rubric_step: RubricStep) -> _Asked:
         if isinstance(check.value, str):
             keywords.append((check.value,))
     places = list(step.must_cite)
-    for fact in _facts(rubric_step):
+    for fact in rubric_step.facts:
         keywords.append(tuple(_terms(fact)))
         places += fact.cites
     paths = {place.path for place in places}
     return _Asked(prompt=step.prompt, keywords=tuple(keywords), paths=tuple(sorted(paths)))
-
-
-def _facts(step: RubricStep) -> Iterator[Fact]:
-    for criterion in step.criteria.values():
-        yield from criterion.facts
 
 
 def _terms(fact: Fact) -> Iterator[str]:

@@ -14,7 +14,7 @@ from runner.anchors.rescoring import since
 from runner.archives import npm_in_container
 from runner.audit import Audit
 from runner.catalog import (
-    HELD_OUT,
+    APART,
     SHELL,
     Catalog,
     LoadedScenario,
@@ -127,7 +127,7 @@ class Checkout:
         chosen = [self.scenario(name).scenario.id for name in names]
         if not chosen:
             folders = self.catalog.scenarios.folders.items()
-            asked = [name for name, folder in folders if folder.parent.name != HELD_OUT]
+            asked = [name for name, folder in folders if folder.parent.name not in APART]
             chosen = [self.scenario(name).scenario.id for name in asked]
         return list(dict.fromkeys(chosen))
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         CleanRequest,
         GatePolicy,
         GroundRequest,
+        ImportRequest,
+        ImportScenarioRequest,
         LockRequest,
         ReportRequest,
         Request,
@@ -54,7 +56,10 @@ WIDEST_COLUMNS = 120
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 TURN_TOKENS = 8192
 AGENT = "tool_calling"
-MODEL_HELP = "offline, claude-ID, anthropic:ID, openai:ID or replay:PATH (default: offline)"
+MODEL_HELP = (
+    "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
+)
+CONTEXT_TOKENS = 16_384
 CONTRADICTIONS_TOLD = 20
 DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
@@ -157,26 +162,29 @@ def _run_cells(request: RunRequest) -> int:
     from runner.agents import AGENTS
     from runner.catalog import pick
     from runner.executors import EXECUTORS
+    from runner.models import agent_for
+    from runner.models.weights import served
     from runner.store import RunStore
 
     checkout = _checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
-    pick(AGENTS, request.agent, "agent")
+    agent = request.agent or agent_for(models)
+    pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
-    name = request.name or plan.default_name(
-        scenarios, servers, models, request.trials, request.agent
-    )
+    name = request.name or plan.default_name(scenarios, servers, models, request.trials, agent)
     plan.check_name(name)
     gate = _pass_gate(request.gate, checkout, scenarios)
     store = RunStore(_runs(request) / name)
     made_ready = checkout.prepare(scenarios, servers)
-    prepared = replace(made_ready, agent=request.agent, models=settings, spending=spending)
+    prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
         planned = _plan(request, checkout, store, prepared, models, gate=gate)
         _tell_finished(planned)
-        _execute(executor, planned, prepared, store)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, checkout.environ, tell) as answering:
+            _execute(executor, planned, replace(prepared, models=answering), store)
         loaded = _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -184,11 +192,15 @@ def _run_cells(request: RunRequest) -> int:
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
     """The models asked for, each known to open, how, and what they may cost."""
+    from dataclasses import replace
+
     from runner.models import open_model
+    from runner.models.weights import located
     from runner.spending import spending_for
 
-    models = list(dict.fromkeys(request.models))
+    models, files = located(request.models, tell)
     settings = _model_settings(request)
+    settings = replace(settings, local=replace(settings.local, files=files))
     for model in models:
         # A wrong name or no key must not cost the minutes that images and volumes take.
         open_model(model, settings)
@@ -241,10 +253,11 @@ def _execute(
 def _show_estimate(request: RunRequest) -> int:
     from runner.estimate import Asked, estimate
     from runner.models import require_known
+    from runner.models.weights import short_name
     from runner.spending import spending_for
 
     checkout = _checkout(request)
-    models = list(dict.fromkeys(request.models))
+    models = list(dict.fromkeys(map(short_name, request.models)))
     for model in models:
         require_known(model)
     asked = Asked(
@@ -399,6 +412,39 @@ def _show_report(
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
 
 
+# --- what was run elsewhere ---------------------------------------------------------------------
+
+
+def import_cells(request: ImportRequest) -> int:
+    from runner import plan
+    from runner.importers.runs import arrivals, import_cells
+    from runner.store import RunStore
+
+    checkout = _checkout(request)
+    name = request.name or f"{request.scenario[:55]}-imported"
+    plan.check_name(name)
+    files = arrivals(request.files, request.server, request.mounted)
+    checkout.scenario(request.scenario)
+    gate = _pass_gate(request.gate, checkout, [request.scenario])
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        made = import_cells(store, checkout, request.scenario, files, ungated=gate is None)
+        tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
+        loaded = _score(store, checkout)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+
+
+def import_scenario(request: ImportScenarioRequest) -> int:
+    from runner.importers.scenarios import import_scenario
+
+    imported = import_scenario(request)
+    if request.json:
+        show_json(imported.as_json())
+    else:
+        show(imported.as_text())
+    return OK
+
+
 def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
     found = loaded.contradictions
     if not found:
@@ -410,7 +456,7 @@ def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
         tell(f"  … and {len(found) - CONTRADICTIONS_TOLD} more, in report.json")
     tell(
         f"hint: `fairtrial score {store.folder.name}` writes scorecards again; any other file: "
-        "take it from a copy, or measure again under another name with --run"
+        "take it from a copy, or measure (or import) again under another name with --run"
     )
     return FAILED
 
@@ -420,6 +466,9 @@ def _code_for_broken_cells(loaded: LoadedRun) -> int:
     if not broken:
         return OK
     tell(f"error: {len(broken)} of {len(loaded.cells)} cells are not measured")
+    if any(item.result is not None and item.result.imported for item in broken):
+        tell("hint: an imported cell is not run again: import a whole transcript of it")
+        return FAILED
     tell("hint: the same `fairtrial run` tries them again")
     for server in sorted(_servers_not_ready(broken)):
         tell(f"hint: `fairtrial server check {server}` shows why it was not ready")
@@ -539,11 +588,13 @@ def clean(request: CleanRequest) -> int:
 def verify_anchors(request: VerifyAnchorsRequest) -> int:
     from runner.anchors import gate
     from runner.errors import GateError
-    from runner.report.gate import gate_text
+    from runner.report.gate import gate_text, standing_text
 
     try:
         sources = _checkout(request).source
-        verdict = gate.verify(request.root, _judge(request.judge), sources=sources)
+        verdict = gate.verify(
+            request.root, _judge(request.judge), sources=sources, pairs="again", log=tell
+        )
     except GateError as error:
         if request.json:
             show_json(_refusal_json(error))
@@ -552,7 +603,9 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
         show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
     else:
         show(gate_text(verdict))
+        show(standing_text(verdict))
     gate.require(verdict)
+    gate.require_standing(verdict, request.require)
     if not request.json:
         show("the gate is open")
     return OK
@@ -580,7 +633,7 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.report.gate import proposal_text
 
     sources = _checkout(request).source
-    proposal = gate.propose(request.root, _judge(request.judge), sources=sources)
+    proposal = gate.propose(request.root, _judge(request.judge), sources=sources, log=tell)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -591,7 +644,7 @@ def _write_generation(request: AnchorsRequest) -> int:
     from datetime import UTC, datetime
 
     from runner.anchors import chain, gate
-    from runner.report.gate import gate_text
+    from runner.report.gate import gate_text, standing_text
 
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
@@ -601,8 +654,10 @@ def _write_generation(request: AnchorsRequest) -> int:
         reason=request.reason,
         date=today,
         sources=_checkout(request).source,
+        log=tell,
     )
     show(gate_text(examined.verdict))
+    show(standing_text(examined.verdict))
     generation = chain.read_chain(request.root)[-1]
     number = f"generation {generation.generation} ({generation.kind})"
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
@@ -657,12 +712,17 @@ def _checkout(request: Request) -> Checkout:
 
 def _model_settings(request: RunRequest) -> ModelSettings:
     """The only place that knows a key; it is handed on in memory, and nothing writes it."""
-    from runner.models.settings import ApiSlots, Endpoint, ModelSettings
+    from runner.models.settings import ApiSlots, Endpoint, LocalSettings, ModelSettings
 
     anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
     return ModelSettings(
         anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
         openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
+        local=LocalSettings(
+            threads=request.threads,
+            context_tokens=request.context_tokens,
+            one_at_a_time=request.jobs == 1,
+        ),
         thinking_tokens=request.thinking_tokens,
         output_tokens=request.output_tokens,
         slots=ApiSlots(request.api_jobs),
@@ -727,6 +787,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_report,
         _add_attest,
         _add_verify_report,
+        _add_import,
         _add_check,
         _add_lock,
         _add_server,
@@ -792,6 +853,8 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         servers=DEMO_SERVERS,
         models=("offline",),
         agent=AGENT,
+        threads=1,
+        context_tokens=CONTEXT_TOKENS,
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
         prices=None,
@@ -829,6 +892,8 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         servers=(arguments.server,),
         models=(arguments.model,),
         agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         prices=_optional_path(arguments.prices),
@@ -882,6 +947,8 @@ def _start_run(arguments: argparse.Namespace) -> int:
         servers=tuple(arguments.server),
         models=tuple(arguments.model) or ("offline",),
         agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
         prices=_optional_path(arguments.prices),
@@ -976,6 +1043,90 @@ def _start_verify_report(arguments: argparse.Namespace) -> int:
     return verify_report(request)
 
 
+def _add_import(verbs: Verbs) -> None:
+    text = "bring in what was run elsewhere, marked as such: transcripts, or a scenario"
+    parser = verbs.add_parser(
+        "import", help=text, description=text, formatter_class=_verb_formatter
+    )
+    kinds = parser.add_subparsers(title="what", metavar="WHAT", required=True)
+    _add_import_claude_code(kinds)
+    _add_import_scenario(kinds)
+
+
+def _add_import_claude_code(kinds: Verbs) -> None:
+    text = (
+        "make cells of Claude Code's stream-json transcripts, score them, and report them as "
+        "imported; several files of one arm are its trials"
+    )
+    parser = _add(kinds, "claude-code", _start_import_cells, text)
+    parser.add_argument(
+        "file", nargs="+", metavar="[SERVER=]FILE", help="a transcript, of --server or of its own"
+    )
+    parser.add_argument("--scenario", required=True, metavar="S", help="what it answers")
+    parser.add_argument(
+        "--server", default="", metavar="X", help="the arm; `shell` is the baseline"
+    )
+    parser.add_argument(
+        "--mounted", default="", metavar="NAME", help="what Claude Code called it (default: X)"
+    )
+    _add_run_name(parser)
+    _add_ungated(parser)
+    _add_json(parser, "print report.json instead of the table")
+
+
+def _start_import_cells(arguments: argparse.Namespace) -> int:
+    from runner.requests import ImportRequest
+
+    request = ImportRequest(
+        root=_root(arguments),
+        files=tuple(arguments.file),
+        scenario=arguments.scenario,
+        server=arguments.server,
+        mounted=arguments.mounted,
+        name=arguments.run,
+        gate=arguments.gate,
+        json=arguments.json,
+    )
+    return import_cells(request)
+
+
+def _add_import_scenario(kinds: Verbs) -> None:
+    text = (
+        "write a scenario and its rubric from the YAML of luuuc/sense's bench, unreviewed: what "
+        "its form does not hold (facts, places, a reference) is left out and said"
+    )
+    parser = _add(kinds, "scenario", _start_import_scenario, text)
+    parser.add_argument("file", metavar="FILE", help="<name>.yaml, beside <name>.rubric.yaml")
+    parser.add_argument("--rubric", metavar="FILE", help="if it is somewhere else")
+    parser.add_argument("--repo", required=True, metavar="URL", help="the repository it asks about")
+    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit")
+    parser.add_argument("--language", required=True, metavar="NAME", help="such as python")
+    parser.add_argument("--id", default="", metavar="NAME", help="default: the file's name")
+    parser.add_argument("--tokens", type=_at_least_one, metavar="N", help="the budget's ceiling")
+    parser.add_argument("--wall-sec", type=_at_least_one, metavar="N", help="the budget's ceiling")
+    _add_json(parser)
+
+
+def _start_import_scenario(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import ImportScenarioRequest
+
+    request = ImportScenarioRequest(
+        root=_root(arguments),
+        file=Path(arguments.file),
+        rubric=_optional_path(arguments.rubric),
+        url=arguments.repo,
+        commit=arguments.commit,
+        id=arguments.id,
+        language=arguments.language,
+        tokens=arguments.tokens,
+        wall_sec=arguments.wall_sec,
+        json=arguments.json,
+    )
+    return import_scenario(request)
+
+
 def _add_check(verbs: Verbs) -> None:
     text = "prove the scenarios: gold passes, silence and cheats fail"
     parser = _add(verbs, "check", _start_check, text)
@@ -1029,8 +1180,14 @@ def _start_server(arguments: argparse.Namespace) -> int:
 
 
 def _add_verify_anchors(verbs: Verbs) -> None:
-    text = "the gate: anchors unchanged, and still ranked as graded by hand"
+    text = "the gate: anchors unchanged, still ranked as graded by hand; does the judge rank?"
     parser = _add(verbs, "verify-anchors", _start_verify_anchors, text)
+    parser.add_argument(
+        "--require",
+        choices=["screens", "ranks"],
+        default="screens",
+        help="exit 4 unless the judge does so much (default: screens)",
+    )
     _add_json(parser)
     _add_judge(parser)
 
@@ -1039,7 +1196,10 @@ def _start_verify_anchors(arguments: argparse.Namespace) -> int:
     from runner.requests import VerifyAnchorsRequest
 
     request = VerifyAnchorsRequest(
-        root=_root(arguments), judge=arguments.judge, json=arguments.json
+        root=_root(arguments),
+        judge=arguments.judge,
+        require=arguments.require,
+        json=arguments.json,
     )
     return verify_anchors(request)
 
@@ -1140,9 +1300,24 @@ def _add_run_name(parser: argparse.ArgumentParser) -> None:
 def _add_model_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent",
-        default=AGENT,
+        default="",
         metavar="NAME",
-        help=f"how it calls tools: tool_calling, react or json_actions (default: {AGENT})",
+        help="how it calls tools: tool_calling, react or json_actions "
+        f"(default: {AGENT}, and json_actions for local weights)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=_at_least_one,
+        default=_half_of_the_processors(),
+        metavar="N",
+        help="for local weights (default: half of this machine's)",
+    )
+    parser.add_argument(
+        "--context-tokens",
+        type=_at_least_one,
+        default=CONTEXT_TOKENS,
+        metavar="N",
+        help=f"room for a conversation with local weights (default: {CONTEXT_TOKENS})",
     )
     parser.add_argument(
         "--thinking-tokens",
@@ -1237,6 +1412,11 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 
 def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> None:
     parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
+
+
+def _half_of_the_processors() -> int:
+    # The other half is the container's, where commands and the server run.
+    return max(1, (os.cpu_count() or 1) // 2)
 
 
 def _at_least_one(text: str) -> int:

@@ -205,7 +205,8 @@ def _likely_amounts(
     cells: Sequence[LoadedCell], price: Price | None, count: int, jobs: int
 ) -> Amounts:
     efforts = list(filter(None, map(_effort, cells)))
-    seconds = [cell.result.timings.total_sec for cell in cells if cell.result]
+    times = [cell.result.timings for cell in cells if cell.result]
+    seconds = [time.total_sec for time in times if time]
     each_usd = None
     if price is not None:
         each_usd = stats.mean([price.cost_usd(effort) for effort in efforts])

@@ -55,6 +55,9 @@ def prove(loaded: Loaded, files: Files, judge: Judge) -> list[Problem]:
 
 def _structure(loaded: Loaded) -> Iterator[Problem]:
     scenario, names = loaded.scenario.id, [step.name for step in loaded.scenario.steps]
+    if loaded.scenario.unreviewed:
+        message = f"nobody has reviewed it: {loaded.scenario.unreviewed}"
+        yield Problem(where=f"{scenario}/scenario.yaml unreviewed", message=message)
     if len(set(names)) != len(names):
         message = "two steps have one name; give each its own"
         yield Problem(where=f"{scenario}/scenario.yaml steps", message=message)

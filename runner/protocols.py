@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from runner.records import (
+    DEFAULT_AGENT,
     AnswerStep,
     Cell,
     CellResult,
     Event,
     MustCite,
     Outcome,
+    Phases,
     Rubric,
     Scenario,
     Score,
@@ -126,6 +128,8 @@ class Turn:
     """What had to be done differently from what was asked, for the record."""
     estimated: bool = False
     """True if the model counts no tokens and they are estimated from characters."""
+    phases: Phases | None = None
+    """What its tokens were of, where that is known already."""
     raw: Any = field(default=None, compare=False)
     """The provider's own content blocks, given back to it unchanged on the next turn."""
 
@@ -173,6 +177,10 @@ class ModelKind:
     open: Callable[[str, ModelSettings], Model]
     """Makes the model of one cell from what stands behind the colon of its name."""
     language_model: bool
+    agent: Callable[[str], str] = lambda _: DEFAULT_AGENT
+    """A name in AGENTS, of what stands behind the colon: how it is asked unless the user says."""
+    free: bool = False
+    """A language model whose tokens cost no dollars."""
     argument: str = ""
     """What has to stand behind the colon, as help shows it; empty if nothing may."""
     notice: str = ""

@@ -29,7 +29,11 @@ class RunRequest(Request):
     """Empty for all."""
     models: tuple[str, ...]
     agent: str
-    """How it converses: a name in AGENTS."""
+    """How it converses: a name in AGENTS; empty for the models' own."""
+    threads: int
+    """Of the server of local weights."""
+    context_tokens: int
+    """That local weights are given room for."""
     thinking_tokens: int
     """Of one turn, at most; 0 for none."""
     output_tokens: int
@@ -60,6 +64,37 @@ class RunRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class ScoreRequest(Request):
     run: str
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportRequest(Request):
+    files: tuple[str, ...]
+    """A path each; `SERVER=PATH` for another arm than `server`."""
+    scenario: str
+    server: str
+    """Empty if every file names its own."""
+    mounted: str
+    """What the other harness called the server; empty for its name."""
+    name: str
+    """The run's folder under runs/; empty for the scenario's name."""
+    gate: GatePolicy
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportScenarioRequest(Request):
+    file: Path
+    rubric: Path | None
+    """None for the file beside it."""
+    url: str
+    commit: str
+    id: str
+    """Empty for the file's own name."""
+    language: str
+    tokens: int | None
+    wall_sec: int | None
+    """Ceilings; None for what the other harness documents for the repository."""
     json: bool
 
 
@@ -112,6 +147,7 @@ class ServerRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class VerifyAnchorsRequest(Request):
     judge: str
+    require: Literal["screens", "ranks"]
     json: bool
 
 

@@ -25,13 +25,13 @@ from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_spec import environment_of, fill, launch, pick_canary
+from runner.tokens import estimated_tokens
 from runner.volumes import ServerVolume
 
 EXCERPT_CHARS = 300
 PATHS_KEPT = 50
 LISTING_LIMIT_SEC = 120
 DOCTOR_LIMIT_SEC = 1200
-CHARS_PER_TOKEN = 4
 
 
 # --- making it ready ------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def _card(
         protocol=tools.protocol,
         tools=tools.names,
         schema_chars=tools.schema_chars,
-        schema_tokens=tools.schema_chars // CHARS_PER_TOKEN,
+        schema_tokens=estimated_tokens(tools.schema_chars),
         instructions_chars=tools.instructions_chars,
         initialize_sec=session.initialize_sec,
         warm_up_sec=ready.warm_up_sec,

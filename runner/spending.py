@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import CatalogError, FairtrialError, SpendingCap
-from runner.models import is_language_model, kind_name
+from runner.models import is_language_model, kind_name, kind_of
 from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
 from runner.store import RunStore
 from runner.transcript import usage_in
 
 LIMIT_BYTES = 1_000_000
+FREE = Price(input=0.0, cache_write=0.0, cache_read=0.0, output=0.0)
 if TYPE_CHECKING:
     from runner.requests import RunRequest
 
@@ -91,6 +92,9 @@ def price_of(prices: PriceList, model: str) -> Price | None:
 
     `claude-sonnet-4-5-20250929` and `anthropic:claude-sonnet-4-5` are one model.
     """
+    kind = kind_of(model)
+    if kind is not None and kind.free:
+        return FREE
     name = model if ":" in model else f"anthropic:{model}"
     undated = re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", name)
     return prices.models.get(name) or prices.models.get(undated)

@@ -4,6 +4,7 @@ Whatever kills a runner, what is finished stays, and what is not can be told.
 
 runs/<run>/plan.json
 runs/<run>/cells/<cell id>/attempt-<n>/{transcript.jsonl, server.stderr.log, result.json}
+runs/<run>/cells/<cell id>/attempt-1/source         the file that an imported cell was read from
 runs/<run>/cells/<cell id>/attempt-<n>.partial/     an attempt that is running, or was cut off
 runs/<run>/cells/<cell id>/scorecard.json
 
@@ -112,11 +113,16 @@ def write_whole(path: Path, text: str) -> None:
 
     Raises FairtrialError if the disk does not take it.
     """
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """As `write_whole`."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(data)
             file.flush()
             # Without it, a power cut after the rename leaves an empty file under the final name.
             os.fsync(file.fileno())

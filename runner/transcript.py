@@ -159,6 +159,15 @@ def extent_of(path: Path) -> Extent:
     return Extent(digest=digest.hexdigest(), events=events)
 
 
+def extent_of_events(events: Iterable[Event]) -> Extent:
+    """What a transcript of them would hold, without writing one."""
+    digest, count = hashlib.sha256(), 0
+    for event in events:
+        digest.update(_line(event))
+        count += 1
+    return Extent(digest=digest.hexdigest(), events=count)
+
+
 def _unreadable(path: Path, error: OSError) -> FairtrialError:
     return FairtrialError(
         f"the transcript cannot be read: {error.strerror or error}", where=str(path)
@@ -263,7 +272,8 @@ class _Ledger:
         self._retries = 0
         self._phases: list[Phases] = []
         self._tokens_estimated = False
-        self._turn_secs: list[float] = []
+        self._turn_secs: list[float | None] = []
+        self._elapsed_secs: list[float] = []
         self._backoff_secs: list[float] = []
         self._queued_secs: list[float] = []
 
@@ -271,8 +281,8 @@ class _Ledger:
         self._check_step(event)
         if isinstance(event, Prose):
             self._prose[event.step].append(event.text)
-        elif isinstance(event, StepEnd) and event.stop == "end":
-            self._ended.add(event.step)
+        elif isinstance(event, StepEnd):
+            self._end(event)
         elif isinstance(event, ToolCall):
             self._open(event)
         elif isinstance(event, ToolResult):
@@ -281,6 +291,12 @@ class _Ledger:
             self._spend(event)
         elif isinstance(event, Malformed):
             self._malformed += 1
+
+    def _end(self, event: StepEnd) -> None:
+        if event.stop == "end":
+            self._ended.add(event.step)
+        if event.elapsed_sec is not None:
+            self._elapsed_secs.append(event.elapsed_sec)
 
     def _check_step(self, event: Event) -> None:
         step = getattr(event, "step", 0)
@@ -336,15 +352,11 @@ class _Ledger:
         return tuple(_traced(entry) for entry in self._calls)
 
     def effort(self, steps: Sequence[AnswerStep]) -> Effort:
-        backoff_sec = sum(self._backoff_secs)
-        # A provider that makes us wait is not the arm's slowness.
-        turns_sec = max(0.0, sum(self._turn_secs) - backoff_sec)
-        tools_sec = sum(map(_waited_sec, self._calls))
         return Effort(
             input_tokens=self._input_tokens,
             output_tokens=self._output_tokens,
-            agent_sec=turns_sec + tools_sec,
-            backoff_sec=backoff_sec,
+            agent_sec=self._agent_sec(),
+            backoff_sec=sum(self._backoff_secs),
             queued_sec=sum(self._queued_secs),
             actions=len(self._calls),
             steps_completed=sum(step.completed for step in steps),
@@ -357,6 +369,15 @@ class _Ledger:
             retries=self._retries,
             phases=_summed(self._phases),
         )
+
+    def _agent_sec(self) -> float | None:
+        timed_secs = [wall_sec for wall_sec in self._turn_secs if wall_sec is not None]
+        if len(timed_secs) < len(self._turn_secs):
+            # Taken for 0, turns that nobody timed would be the quickest of all.
+            return sum(self._elapsed_secs) if self._elapsed_secs else None
+        # A provider that makes us wait is not the arm's slowness.
+        turns_sec = max(0.0, sum(timed_secs) - sum(self._backoff_secs))
+        return turns_sec + sum(map(_waited_sec, self._calls))
 
 
 def _summed(parts: Sequence[Phases]) -> Phases | None:
@@ -373,12 +394,13 @@ def _waited_sec(entry: _LedgerCall) -> float:
     if entry.result is None:
         return 0.0
     if entry.result.waited_sec is None:
-        return entry.result.wall_sec
+        return entry.result.wall_sec or 0.0
     return entry.result.waited_sec
 
 
 def _traced(entry: _LedgerCall) -> TraceCall:
-    is_error, size_chars, wall_sec = True, 0, 0.0
+    is_error, size_chars = True, 0
+    wall_sec: float | None = 0.0
     # A call that nothing answered did not succeed: the cell was cut inside it.
     if entry.result:
         is_error = entry.result.is_error

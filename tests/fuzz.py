@@ -31,6 +31,7 @@ from runner.grounding.extract import extract
 from runner.grounding.rows import rows_in
 from runner.grounding.verify import ground
 from runner.importers import claude_code
+from runner.importers.cells import Recording, read_session
 from runner.importers.texts import read_text
 from runner.judges import JUDGES
 from runner.locks import address_problems, read_repos_lock
@@ -42,7 +43,7 @@ from runner.sandbox.images import read_images
 from runner.scoring.adoption import runs_search
 from runner.scoring.keywords import passes
 from runner.store import RunStore
-from runner.transcript import iter_transcript, split
+from runner.transcript import TranscriptWriter, iter_transcript, split
 from tests.checkout import REFERENCE, ROOT, RUBRIC, server
 from tests.checkout import scenario as small_scenario
 from tests.grounding.test_extract import INDEX
@@ -251,6 +252,16 @@ def _of_transcripts(folder: Path) -> dict[str, Reader]:
     def halves(path: Path) -> object:
         return split(iter_transcript(path), material.SCENARIO)
 
+    def imported(data: bytes) -> object:
+        recording = Recording(data=data, file="i.json", server="x", mounted="x")
+        events = read_session(recording, material.SCENARIO).events
+        with TranscriptWriter(folder / "i.jsonl") as writer:
+            for event in events:
+                writer.write(event)
+        written = halves(folder / "i.jsonl")
+        (folder / "i.jsonl").unlink()
+        return written
+
     def grounded(path: Path) -> object:
         return ground_file(path, material.TREE)
 
@@ -258,6 +269,7 @@ def _of_transcripts(folder: Path) -> dict[str, Reader]:
         "claude code": Reader(
             seeds=claude, read=_file_reader(folder / "c.jsonl", claude_code.read_transcript)
         ),
+        "imported cell": Reader(seeds=claude, read=imported),
         "text of any file": Reader(
             seeds=(*claude, *ours), read=_file_reader(folder / "a.txt", read_text)
         ),

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import docker
 
+from runner.agents import AGENTS
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import Toolbox
+from runner.agents.usage import UsageTotals
 from runner.protocols import Call, Message, Model, ShellResult, ToolSpec, Turn
 from runner.records import Budget, Cell, Event, GitSource, Limits, Outcome, Scenario, Step
 from runner.sandbox.container import Container, ContainerSpec, open_container
@@ -164,6 +166,32 @@ def scenario(*prompts: str, **budget: int) -> Scenario:
 
 def cell(server: str = "shell", *, trial: int = 1, **inputs: str) -> Cell:
     return Cell(scenario="small", server=server, model="offline", trial=trial, inputs=inputs)
+
+
+# --- a conversation on this machine -------------------------------------------------------------
+
+
+def converse_here(
+    agent: str, model: Model, asked: Scenario, folder: Path
+) -> tuple[Outcome, list[Event]]:
+    """An agent's conversation, with this machine's shell in a folder."""
+    events: list[Event] = []
+    made = AGENTS[agent](
+        model=model,
+        scenario=asked,
+        toolbox=Toolbox(LocalSandbox(folder), Limits()),
+        record=events.append,
+        totals=UsageTotals(),
+        instructions="",
+    )
+
+    async def run() -> Outcome:
+        try:
+            return await made.run()
+        finally:
+            await model.close()
+
+    return asyncio.run(run()), events
 
 
 # --- a conversation in a real cell --------------------------------------------------------------

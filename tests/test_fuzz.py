@@ -15,7 +15,7 @@ NAMES = (
     *("plan", "result", "scorecard", "scenario", "rubric", "reference", "server"),
     *("server's packages", "addresses", "npm's addresses", "images lock", "repos lock", "recipe"),
     *("images in use", "anchors lock", "grades", "extraction", "grounding", "judge", "keywords"),
-    *("rows", "command lines"),
+    *("rows", "command lines", "imported cell"),
 )
 
 

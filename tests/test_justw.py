@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECIPES = [
     "demo",
     "test",
+    "test-llm",
     "check",
     "lock",
     "cell",

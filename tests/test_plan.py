@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import FairtrialError
+from runner.errors import CatalogError, FairtrialError
 from runner.plan import (
     PASS_AT,
     Wanted,
@@ -125,6 +125,17 @@ def test_no_trial_is_added_after_a_look(tmp_path: Path) -> None:
     load_or_create_plan(store, wanted())
     with pytest.raises(FairtrialError, match="48 cells then, 72 now"):
         load_or_create_plan(store, wanted(cells=cells(trials=3)))
+
+
+def test_blocks_that_were_edited_to_leave_a_cell_out_are_refused(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "r")
+    load_or_create_plan(store, wanted())
+    path = tmp_path / "r" / "plan.json"
+    edited = json.loads(path.read_text())
+    edited["study"]["blocks"][3]["order"].pop()
+    path.write_text(json.dumps(edited))
+    with pytest.raises(CatalogError, match="the blocks hold other cells than the plan"):
+        store.plan()
 
 
 # --- an earlier version's plan ------------------------------------------------------------------

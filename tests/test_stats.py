@@ -177,7 +177,7 @@ def test_the_chance_that_all_of_k_pass_and_that_one_does(
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_over_all_that_could_happen_both_are_neither_too_high_nor_too_low(k: int) -> None:
     # Exactly, over every count of passes among 5 trials that pass one time in three. The plain
-    # (passed / trials)^k would be too high: 0.0938 for k = 3, where the truth is 0.0370.
+    # (passed / trials)^k would be too high: 0.0844 for k = 3, where the truth is 0.0370.
     third = Fraction(1, 3)
     all_of_them = one_of_them = plain = Fraction(0)
     for passed in range(6):

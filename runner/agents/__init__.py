@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from runner.agents import json_actions, react
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Conversation
+from runner.agents.written import RecordedModel
 from runner.protocols import Agent, AgentFactory, Model
 from runner.records import DEFAULT_AGENT
 
@@ -18,12 +20,26 @@ def system_prompt(agent: str) -> str:
     return SYSTEM + FORMS.get(agent, "")
 
 
+def agent_told(system: str) -> str:
+    """The agent that was told so; tool_calling for what none of today's is told."""
+    for agent in FORMS:
+        if system == system_prompt(agent):
+            return agent
+    return DEFAULT_AGENT
+
+
 def _react(*, model: Model, **cell: Any) -> Agent:
-    return Conversation(model=react.React(model), **_in_form("react"), **cell)
+    reading = _reading(model, react.React)
+    return Conversation(model=reading, **_in_form("react"), **cell)
 
 
 def _json_actions(*, model: Model, **cell: Any) -> Agent:
-    return Conversation(model=json_actions.JsonActions(model), **_in_form("json_actions"), **cell)
+    reading = _reading(model, json_actions.JsonActions)
+    return Conversation(model=reading, **_in_form("json_actions"), **cell)
+
+
+def _reading(model: Model, form: Callable[[Model], Model]) -> Model:
+    return model if isinstance(model, RecordedModel) else form(model)
 
 
 TURNS_PER_STEP = 30

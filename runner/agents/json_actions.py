@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runner.agents.written import Reading, WrittenCalls, constrained, listed
+from runner.agents.written import Reading, WrittenCalls, constrained, listed, unfenced
 from runner.models.wire import load_json
 from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import canonical_json
@@ -94,7 +94,8 @@ class JsonActions(WrittenCalls):
 
     def read(self, text: str) -> Reading:
         try:
-            action = load_json(text)
+            # Where a server ignores the schema, as llama.cpp does behind the Messages API.
+            action = load_json(unfenced(text))
         except ValueError as error:
             return Reading(problem=f"it is not JSON: {error}")
         if not isinstance(action, dict):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runner.agents.written import Reading, WrittenCalls, listed
+from runner.agents.written import Reading, WrittenCalls, listed, unfenced
 from runner.models.wire import load_json
 from runner.protocols import Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import canonical_json
@@ -76,7 +76,7 @@ def _between(text: str, tag: str) -> str | None:
 
 def _calls(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Raises ValueError with what is wrong."""
-    calls = load_json(_unfenced(text))
+    calls = load_json(unfenced(text))
     if not isinstance(calls, list):
         raise ValueError("it is no list")  # noqa: TRY004 - as any malformed list
     for number, call in enumerate(calls, start=1):
@@ -86,12 +86,6 @@ def _calls(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(arguments, dict):
             raise ValueError(f"the arguments of call {number} are no object")  # noqa: TRY004 - as above
         yield call["name"], arguments
-
-
-def _unfenced(text: str) -> str:
-    """Models put JSON into a code block out of habit: ```json […] ```"""
-    found = re.fullmatch(r"```\w*\n(.*?)\n?```", text.strip(), re.S)
-    return found.group(1) if found else text
 
 
 # --- the history ----------------------------------------------------------------------------

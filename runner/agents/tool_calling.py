@@ -136,7 +136,9 @@ class Conversation:
                 timeout_sec=self.totals.seconds_left(self.scenario.budget),
             )
         wall_sec = time.monotonic() - started
-        phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
+        phases = turn.phases
+        if phases is None:
+            phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
         self.messages.append(turn)
         self.totals.add_turn(turn, wall_sec)
         for note in turn.notes:

@@ -6,6 +6,7 @@ with calls. The conversation, its limits and its record are `tool_calling`'s own
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,14 @@ class ConstrainedModel(Protocol):
     ) -> Turn:
         """Raises ProviderError if the provider fails, TimeoutError past the deadline."""
         ...
+
+
+@runtime_checkable
+class RecordedModel(Protocol):
+    """A model whose turns have been read, by the agent that it was recorded with."""
+
+    recorded_system: str
+    """What that agent was told, without a server's instructions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +128,12 @@ def listed(tools: Sequence[ToolSpec]) -> str:
         }
         lines.append(canonical_json(shown))
     return "\n".join(lines)
+
+
+def unfenced(text: str) -> str:
+    """Models put JSON into a code block out of habit: ```json […] ```"""
+    found = re.fullmatch(r"```\w*\n(.*?)\n?```", text.strip(), re.S)
+    return found.group(1) if found else text
 
 
 def constrained(model: Model) -> ConstrainedModel:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from runner.records import AnchorScore, Correlation, Disagreement
+from runner.records import AnchorScore, Concordance, Correlation, Disagreement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,12 +95,19 @@ def _interval(
     count = int(groups.max()) + 1
     if count < MIN_GROUPS:
         return None, None
-    evenly = [1 / count] * count
-    drawn = np.random.default_rng(SEED).multinomial(count, evenly, size=RESAMPLES)
-    rhos = resampled_rhos(x, y, drawn.astype(np.float64)[:, groups])
+    rhos = resampled_rhos(x, y, _drawn(count)[:, groups])
     # A resample that drew one value only has no rho; it says nothing about the spread of the rest.
     low, high = np.percentile(rhos[np.isfinite(rhos)], [2.5, 97.5])
     return float(low), float(high)
+
+
+def _drawn(count: int) -> NDArray[np.float64]:
+    """Resample × item: how often each of `count` is drawn."""
+    import numpy as np  # noqa: PLC0415 - see correlate
+
+    evenly = [1 / count] * count
+    drawn = np.random.default_rng(SEED).multinomial(count, evenly, size=RESAMPLES)
+    return drawn.astype(np.float64)
 
 
 def resampled_rhos(
@@ -132,6 +139,31 @@ def _centred_ranks(values: NDArray[np.float64], times: NDArray[np.float64]) -> N
     ranks = times @ below
     mean = (times * ranks).sum(axis=1, keepdims=True) / times.sum(axis=1, keepdims=True)
     return np.asarray(ranks - mean)
+
+
+def concordance(gold: Sequence[float], judged: Sequence[float], gap: float) -> Concordance:
+    """Of the pairs at least `gap` apart by hand, the share that the judge orders alike.
+
+    A pair that the judge ties counts as half. The 95 % interval is over items, drawn as for rho.
+    """
+    import numpy as np  # noqa: PLC0415 - see correlate
+
+    x, y = _rounded(gold), _rounded(judged)
+    apart = x[:, None] - x[None, :] >= gap - ROUNDING
+    # Of each pair, better first: 1 if the judge says so, too, 0.5 if it ties them, else 0.
+    agrees = apart * (np.sign(y[:, None] - y[None, :]) / 2 + 0.5)
+    pairs = int(apart.sum())
+    if not pairs:
+        return Concordance(share=None, pairs=0)
+    share = float(agrees.sum()) / pairs
+    if len(x) < MIN_GROUPS:
+        return Concordance(share=share, pairs=pairs)
+    times = _drawn(len(x))
+    drawn_pairs = ((times @ apart) * times).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = ((times @ agrees) * times).sum(axis=1) / drawn_pairs
+    low, high = np.percentile(shares[np.isfinite(shares)], [2.5, 97.5])
+    return Concordance(share=share, low=float(low), high=float(high), pairs=pairs)
 
 
 def disagreements(scores: Sequence[AnchorScore], most: int = 3) -> tuple[Disagreement, ...]:

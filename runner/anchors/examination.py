@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from runner.anchors import agreement, material, verdicts
+from runner.anchors import agreement, material, qualities, requirements, verdicts
 from runner.anchors.material import Anchor
-from runner.catalog import Catalog, load_catalog
-from runner.protocols import Judge, Sources
-from runner.records import AnchorScore, AnchorsLock, Correlation, GateVerdict, Verdict
+from runner.anchors.pairs import Pair, Question, is_junk, pairs_of, shuffled_steps
+from runner.catalog import Catalog, LoadedScenario, load_catalog
+from runner.protocols import Judge, Log, Sources
+from runner.records import (
+    AnchorScore,
+    AnchorsLock,
+    Correlation,
+    Examination,
+    GateVerdict,
+    JudgeLock,
+    Verdict,
+)
 
 MIN_RHO = 0.85
 """DESIGN.md, The gate. Equality passes."""
 MIN_TRANSCRIPTS = 12
 """Over three anchors rho can only be ±1 or ±0.5; below a dozen one pair decides it."""
+
+Asking = Literal["new", "again", "none"]
+"""Which pairs a judge is asked about.
+
+`new`: those on which nothing is accepted. `again`: all, if it is deterministic, and it has to say
+what was accepted; else none. `none`: the examination is taken as it was accepted."""
+
+
+def silent(_: str) -> None:
+    """Nobody waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,38 +45,99 @@ class Examined:
     anchors: tuple[Anchor, ...]
     judged: tuple[Verdict, ...]
     """Of each anchor, in their order."""
+    qualities: Mapping[str, float]
+    """Of each side of each pair, by key."""
     verdict: GateVerdict
 
 
-def examine(
+def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     root: Path,
     judge: Judge,
     lock: AnchorsLock | None,
     sources: Sources | None = None,
     *,
+    pairs: Asking,
+    log: Log = silent,
     catalog: Catalog | None = None,
 ) -> Examined:
-    """Judge every anchor under the rubrics as they are.
+    """Judge every anchor under the rubrics as they are, and every pair as `pairs` says.
 
     `lock` gives the gold's weights and the verdicts to believe; None takes the rubrics' weights and
     no stored verdict. Raises CatalogError, AnchorsDrifted or NoVerdict as what it reads does.
     """
     gold_weights = None
-    accepted: dict[str, str] = {}
+    locked: JudgeLock | None = None
     generation = 0
     if lock:
         gold_weights = lock.gold_weights
         generation = lock.generation
-        if judge.name in lock.judges:
-            accepted = lock.judges[judge.name].verdicts
-    anchors = material.load_anchors(catalog or load_catalog(root), gold_weights, sources)
-    judged = verdicts.verdicts_of(root, judge, anchors, accepted)
-    verdict = _gate_verdict(judge, anchors, judged, generation)
-    return Examined(anchors=tuple(anchors), judged=tuple(judged), verdict=verdict)
+        locked = lock.judges.get(judge.name)
+    catalog = catalog or load_catalog(root)
+    anchors = material.load_anchors(catalog, gold_weights, sources)
+    judged = verdicts.verdicts_of(root, judge, anchors, locked.verdicts if locked else {})
+    asked = _Asked(root=root, judge=judge, locked=locked, log=log)
+    figures, examination = asked.examined(anchors, judged, material.held_out(catalog), pairs)
+    verdict = _gate_verdict(judge, anchors, judged, generation, examination)
+    return Examined(
+        anchors=tuple(anchors), judged=tuple(judged), qualities=figures, verdict=verdict
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A judge, and what the lock holds of its examination."""
+
+    root: Path
+    judge: Judge
+    locked: JudgeLock | None
+    log: Log
+
+    def examined(
+        self,
+        anchors: Sequence[Anchor],
+        judged: Sequence[Verdict],
+        scenarios: Sequence[LoadedScenario],
+        asking: Asking,
+    ) -> tuple[Mapping[str, float], Examination]:
+        """The figure of each side of each pair, and what follows."""
+        accepted = qualities.stored(self.root, self.judge, self.locked)
+        known = accepted.qualities if accepted else {}
+        if asking == "none":
+            return known, accepted.examination if accepted else requirements.not_examined()
+        pairs = pairs_of(anchors, scenarios)
+        if asking == "new" or self.judge.deterministic:
+            questions = _questions(anchors, pairs)
+            known = self._answers(questions, known, asking)
+        overall = [verdict.quality for verdict in judged]
+        return known, requirements.examination(anchors, overall, pairs, known)
+
+    def _answers(
+        self, questions: Iterator[Question], known: Mapping[str, float], asking: Asking
+    ) -> dict[str, float]:
+        if not self.judge.deterministic:
+            return qualities.ask(self.judge, questions, known, self.log)
+        figures = qualities.ask(self.judge, questions, {}, self.log)
+        if asking == "again":
+            qualities.refuse_others(self.judge, figures, known)
+        return figures
+
+
+def _questions(anchors: Sequence[Anchor], pairs: Sequence[Pair]) -> Iterator[Question]:
+    """Both sides of each pair, and every anchor that is no junk with its words shuffled."""
+    for pair in pairs:
+        yield pair.better
+        yield pair.other
+    for anchor in anchors:
+        if not is_junk(anchor):
+            yield from shuffled_steps(anchor)
 
 
 def _gate_verdict(
-    judge: Judge, anchors: Sequence[Anchor], judged: Sequence[Verdict], generation: int
+    judge: Judge,
+    anchors: Sequence[Anchor],
+    judged: Sequence[Verdict],
+    generation: int,
+    examination: Examination,
 ) -> GateVerdict:
     scores = []
     for anchor, verdict in zip(anchors, judged, strict=True):
@@ -72,6 +153,7 @@ def _gate_verdict(
         disagreements=agreement.disagreements(scores),
         scores=tuple(scores),
         refusal=refusal(overall),
+        examination=examination,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runner.anchors import chain, frozen, material, own_pairs, verdicts
+from runner.anchors import chain, frozen, material, own_pairs, qualities, verdicts
 from runner.anchors.agreement import ROUNDING
 from runner.anchors.changes import (
     Changes,
@@ -27,8 +27,9 @@ from runner.anchors.changes import (
     scoring_drifts,
     unlocked,
 )
-from runner.anchors.examination import MIN_TRANSCRIPTS, Examined, examine
+from runner.anchors.examination import MIN_TRANSCRIPTS, Asking, Examined, examine, silent
 from runner.anchors.frozen import ANCHORS, digest_tree
+from runner.anchors.requirements import requirement_text
 from runner.catalog import HELD_OUT, Catalog, LoadedScenario, load_catalog
 from runner.errors import (
     AnchorsDisagree,
@@ -39,8 +40,8 @@ from runner.errors import (
     NoVerdict,
 )
 from runner.proofs import REFERENCE_FLOOR, answer_steps
-from runner.protocols import Judge, Sources
-from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock
+from runner.protocols import Judge, Log, Sources
+from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing
 
 MIN_REFERENCE_CRITERION = 0.5
 """What a reference answer must earn in each criterion; on the whole it is REFERENCE_FLOOR."""
@@ -58,20 +59,23 @@ REGRADE = (
 # --- verify ---------------------------------------------------------------------------------
 
 
-def verify(
+def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
     root: Path,
     judge: Judge,
     *,
     scenarios: Collection[str] | None = None,
     sources: Sources | None = None,
+    pairs: Asking = "none",
+    log: Log = silent,
     catalog: Catalog | None = None,
 ) -> GateVerdict:
     """The gate's verdict; its `refusal` says why the gate is closed if the anchors disagree.
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
-    checked. `sources`: for a judge that reads the cited lines. `catalog`: what the caller goes by,
-    read or still to be read; the gate vouches for what it holds. Raises AnchorsDrifted with every
-    drift, NoVerdict if a verdict is missing and the judge is out of reach.
+    checked. `sources`: for a judge that reads the cited lines. `pairs`: whether the judge is
+    examined anew; see examination.Asking. `catalog`: what the caller goes by, read or still to
+    be read; the gate vouches for what it holds. Raises AnchorsDrifted with every drift, NoVerdict
+    if a verdict is missing and the judge is out of reach.
     """
     generations, history = chain.read_chain_and_past(root)
     lock = generations[-1]
@@ -90,7 +94,7 @@ def verify(
             ),
         )
     catalog = catalog or load_catalog(root)
-    examined = examine(root, judge, lock, sources, catalog=catalog)
+    examined = examine(root, judge, lock, sources, pairs=pairs, log=log, catalog=catalog)
     # Afterwards: by now everything that was asked for has been read, and is not read again.
     if drifts := loaded_drifts(catalog, lock, scenarios):
         raise AnchorsDrifted(drifts, hint=LOADED)
@@ -104,6 +108,17 @@ def require(verdict: GateVerdict) -> None:
         raise AnchorsDisagree(
             verdict.refusal,
             hint="`fairtrial verify-anchors` shows the pairs; --ungated goes on and marks it",
+        )
+
+
+def require_standing(verdict: GateVerdict, standing: Standing) -> None:
+    """Raises AnchorsDisagree if the judge screens and is asked to rank."""
+    unmet = verdict.examination.unmet
+    if standing == "ranks" and verdict.examination.standing != "ranks":
+        raise AnchorsDisagree(
+            f"the judge {verdict.judge} screens: "
+            f"{len(unmet)} of {len(verdict.examination.requirements)} requirements are not met",
+            hint="`fairtrial verify-anchors` lists them with their figures",
         )
 
 
@@ -124,6 +139,8 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
         chain_reason=lock.chain.reason,
         regrades=tuple(_regrades(generations)),
         history=verdict.history,
+        standing=verdict.examination.standing,
+        unmet=tuple(map(requirement_text, verdict.examination.unmet)),
     )
 
 
@@ -167,7 +184,9 @@ class Proposal:
     """Why `accept` would refuse, the first of them as its exit code; empty if it would not."""
 
 
-def propose(root: Path, judge: Judge, *, sources: Sources | None = None) -> Proposal:
+def propose(
+    root: Path, judge: Judge, *, sources: Sources | None = None, log: Log = silent
+) -> Proposal:
     """What `accept` would do, and which transcripts would move. Changes nothing.
 
     Raises AnchorsDrifted if the chain itself is broken, CatalogError if a file cannot be read,
@@ -175,7 +194,7 @@ def propose(root: Path, judge: Judge, *, sources: Sources | None = None) -> Prop
     """
     lock = _in_force(root)
     changes = changes_since(root, lock, judge)
-    verdict = examine(root, judge, lock, sources).verdict
+    verdict = examine(root, judge, lock, sources, pairs="new", log=log).verdict
     rho_before: float | None = None
     moves: Sequence[Move] = ()
     if lock and judge.name in lock.judges:
@@ -224,8 +243,14 @@ def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
 # --- accept ---------------------------------------------------------------------------------
 
 
-def accept(
-    root: Path, judge: Judge, *, reason: str, date: str, sources: Sources | None = None
+def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
+    root: Path,
+    judge: Judge,
+    *,
+    reason: str,
+    date: str,
+    sources: Sources | None = None,
+    log: Log = silent,
 ) -> Examined:
     """Write the next generation with rubrics, references, judge and scoring as they are.
 
@@ -244,7 +269,7 @@ def accept(
         )
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
-    examined = examine(root, judge, lock, sources)
+    examined = examine(root, judge, lock, sources, pairs="new", log=log)
     refusals = _refusals(root, judge, changes, examined.verdict, sources, lock=lock)
     for refusal in refusals:
         raise refusal
@@ -353,6 +378,9 @@ def _disorder(
 
 def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -> Iterator[str]:
     """What the reference answer does not earn."""
+    if loaded.scenario.unreviewed:
+        yield "it has none, and nobody has reviewed it; review it, or keep it elsewhere"
+        return
     # Most scenarios have no anchors: this alone vouches for their rubrics.
     steps = answer_steps(loaded.scenario, loaded.reference)
     source = sources(loaded.scenario.id) if sources else None
@@ -371,8 +399,14 @@ def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -
 # --- regrade --------------------------------------------------------------------------------
 
 
-def regrade(
-    root: Path, judge: Judge, *, reason: str, date: str, sources: Sources | None = None
+def regrade(  # noqa: PLR0913 - see accept
+    root: Path,
+    judge: Judge,
+    *,
+    reason: str,
+    date: str,
+    sources: Sources | None = None,
+    log: Log = silent,
 ) -> Examined:
     """Write a generation with gold, transcripts and held-out scenarios as they are: a new chain.
 
@@ -397,7 +431,7 @@ def regrade(
     new = _regraded_lock(root, lock, reason=reason, date=date)
     # Stored verdicts still count: only the gold is weighed anew, with today's rubrics.
     weighed_anew = lock.model_copy(update={"gold_weights": new.gold_weights})
-    examined = examine(root, judge, weighed_anew, sources)
+    examined = examine(root, judge, weighed_anew, sources, pairs="new", log=log)
     overall = examined.verdict.transcripts
     if overall.rho is None or overall.n < MIN_TRANSCRIPTS:
         require(examined.verdict)
@@ -439,6 +473,7 @@ def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> E
     for entry in judges.values():
         in_use |= entry.verdicts.keys()
     verdicts.forget_verdicts(root, in_use)
+    qualities.forget(root, judges)
     verdict = examined.verdict.model_copy(update={"generation": lock.generation})
     return replace(examined, verdict=verdict)
 
@@ -450,6 +485,8 @@ def _judge_lock(root: Path, judge: Judge, examined: Examined) -> JudgeLock:
         rho=verdict.transcripts.rho or 0.0,
         scores={score.transcript: score.judged for score in verdict.scores},
         verdicts=verdicts.write_verdicts(root, judge, examined.anchors, examined.judged),
+        standing=verdict.examination.standing,
+        examination=qualities.write(root, judge, verdict.examination, examined.qualities),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from runner.records import (
     parse_json,
     read_text,
 )
+from runner.stats import mean
 from runner.transcript import iter_transcript, split
 
 GOLD = "gold_scores.json"
@@ -42,7 +43,9 @@ class Anchor:
     answer: tuple[AnswerStep, ...]
     must_find: tuple[tuple[MustCite, ...], ...]
     gold_steps: tuple[float, ...]
-    """In the scenario's order."""
+    """In the scenario's order; the mean of both gradings where there are two."""
+    gradings: tuple[float, ...]
+    """The whole by each grading, the first one first: one or two."""
     source: Source | None = None
 
     @property
@@ -51,7 +54,7 @@ class Anchor:
 
     @property
     def gold(self) -> float:
-        return math.fsum(self.gold_steps) / len(self.gold_steps)
+        return mean(self.gold_steps)
 
 
 def rubric_weights(rubric: Rubric) -> dict[str, dict[str, float]]:
@@ -120,22 +123,32 @@ def _anchors_of(
     gold = read_gold(loaded.folder / GOLD, where)
     if messages := list(_misfits(gold, loaded, weights)):
         raise CatalogError([Problem(where=where, message=message) for message in messages])
-    for graded in sorted(gold.transcripts, key=lambda graded: graded.transcript):
-        yield _anchor(loaded, graded, weights, sources)
+    second = {item.transcript: item for item in gold.second}
+    for first in sorted(gold.transcripts, key=lambda graded: graded.transcript):
+        gradings = [first]
+        if first.transcript in second:
+            gradings.append(second[first.transcript])
+        steps = [gold_steps(graded, weights) for graded in gradings]
+        yield _anchor(loaded, first.transcript, steps, sources)
 
 
 def _anchor(
-    loaded: LoadedScenario, graded: GoldTranscript, weights: Weights, sources: Sources | None
+    loaded: LoadedScenario,
+    transcript: str,
+    gradings: Sequence[tuple[float, ...]],
+    sources: Sources | None,
 ) -> Anchor:
-    events = iter_transcript(loaded.folder / TRANSCRIPTS / graded.transcript)
+    """`gradings`: each one's steps."""
+    events = iter_transcript(loaded.folder / TRANSCRIPTS / transcript)
     answer, _, _ = split(events, loaded.scenario)
     return Anchor(
         scenario=loaded.scenario.id,
-        transcript=graded.transcript,
+        transcript=transcript,
         rubric=loaded.rubric,
         answer=answer.steps,
         must_find=must_find(loaded.scenario),
-        gold_steps=gold_steps(graded, weights),
+        gold_steps=tuple(map(mean, zip(*gradings, strict=True))),
+        gradings=tuple(map(mean, gradings)),
         source=sources(loaded.scenario.id) if sources else None,
     )
 
@@ -173,9 +186,25 @@ def _misfits(gold: GoldScores, loaded: LoadedScenario, weights: Weights) -> Iter
     # Without this the worst anchor could be left ungraded, or a good one graded twice.
     if graded != files:
         yield f"grades {graded}, but {TRANSCRIPTS}/ holds {files}"
+    yield from _misfit_second(gold)
     expected = {step.name: sorted(weights.get(step.name, {})) for step in loaded.scenario.steps}
-    for item in gold.transcripts:
+    for item in (*gold.transcripts, *gold.second):
         yield from _misfit_steps(item, expected)
+
+
+def _misfit_second(gold: GoldScores) -> Iterator[str]:
+    first = {item.transcript: item for item in gold.transcripts}
+    seen: set[str] = set()
+    for item in gold.second:
+        other = first.get(item.transcript)
+        if other is None:
+            yield f"second: grades {item.transcript}, which has no first grading"
+        elif (other.graded_by, other.how) == (item.graded_by, item.how):
+            # A copy of the first grading would agree with it perfectly.
+            yield f"second: {item.transcript} was graded by the same, in the same way, as the first"
+        if item.transcript in seen:
+            yield f"second: grades {item.transcript} twice"
+        seen.add(item.transcript)
 
 
 def _misfit_steps(item: GoldTranscript, expected: Mapping[str, list[str]]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from runner.grounding.pointing import same_file
 SEED = "perturbations 1"
 """Change it, and every pair is another: stored answers to them no longer count."""
 
-_SENTENCE = re.compile(r"(?<=[.!?])[ \t]+|[ \t]+\|[ \t]+")  # `It runs. Then`, `| a | b |`
-_MARKER = re.compile(r"[ \t>|]*(?:[-*+•#]+|\d{1,3}[.)])?[ \t]*")  # `- `, `2. `, `## `, `| `
+_SENTENCE = re.compile(r"((?<=[.!?])[ \t]+|[ \t]+\|[ \t]*)")  # `It runs. Then`, `| a | b |`
+_MARKER = re.compile(r"[ \t>|]*(?:(?:[-*+•#]+|\d{1,3}[.)])[ \t]+)?")  # `- `, `2. `, `## `, `| `
 _NUMBER = r"\d{1,6}"
 _RANGE = rf"{_NUMBER}(?:[-–]{_NUMBER})?"
 _LIST = rf"{_RANGE}(?:(?:,[ ]?|[ ]and[ ]){_RANGE})*(?!\w|\.\d)"
@@ -42,10 +42,11 @@ def shuffled(text: str) -> str:
 def _shuffled_line(line: str, number: int) -> str:
     marker = _MARKER.match(line)
     begin = marker.end() if marker else 0
-    pieces = []
-    for piece in _SENTENCE.split(line[begin:]):
-        pieces.append(" ".join(_other_order(piece.split(), str(number))))
-    return line[:begin] + " ".join(pieces)
+    # Sentences or cells at even places, and what stands between them at odd ones.
+    pieces = _SENTENCE.split(line[begin:])
+    for place in range(0, len(pieces), 2):
+        pieces[place] = " ".join(_other_order(pieces[place].split(), str(number)))
+    return line[:begin] + "".join(pieces)
 
 
 def _other_order(words: Sequence[str], salt: str) -> list[str]:

@@ -78,7 +78,7 @@ class Scenarios:
         if loaded is None:
             return {**found, "cell.scenario": (cell.scenario, "not in the catalog")}
         asked = cell.inputs.get("scenario", "")
-        found["cell.inputs.scenario"] = (asked, _questions_digest(loaded.scenario))
+        found["cell.inputs.scenario"] = (asked, questions_digest(loaded.scenario))
         commit = cell.inputs.get("commit", "")
         found["cell.inputs.commit"] = (commit, checkout.repository(loaded).commit)
         return found
@@ -147,7 +147,7 @@ def _inputs(
     """Everything that could change what happens in the cell, by name."""
     ground = prepared.scenarios[scenario]
     return {
-        "scenario": _questions_digest(ground.scenario),
+        "scenario": questions_digest(ground.scenario),
         "system_prompt": digest_of(system_prompt(prepared.agent)),
         "server": prepared.arms[server].digest,
         "base_image": ground.base_image,
@@ -167,7 +167,7 @@ def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
     return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}
 
 
-def _questions_digest(scenario: Scenario) -> str:
+def questions_digest(scenario: Scenario) -> str:
     """Of what the agent is asked and allowed: a changed rubric or title asks for no new run."""
     asked = scenario.model_dump(mode="json", include={"repository", "budget"})
     return digest_of({**asked, "prompts": [step.prompt for step in scenario.steps]})

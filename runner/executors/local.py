@@ -65,8 +65,9 @@ class _Work:
         async with self.slots:
             taken_up_at = now()
             for cell in cells:
-                # What ends the run frees its slot before the others are cancelled.
-                if self.over:
+                # What ends the run frees its slot before the others are cancelled; and a cell that
+                # is cancelled records that and returns, so the next would begin after Ctrl-C.
+                if self.over or _is_cancelled():
                     return
                 await self._run_cell(cell, taken_up_at)
 
@@ -84,6 +85,11 @@ class _Work:
         except FairtrialError:
             self.over = True
             raise
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def run_until_done(work: Coroutine[object, object, None]) -> None:

@@ -2,16 +2,17 @@
 
 `--output-format stream-json`: JSON Lines, or a JSON array of the same events. The answer is the
 assistant's prose, per user prompt. A subagent's prose (a sidechain) is talk between machines and
-is left out, as are thinking, tool input and tool output. What is written otherwise than Claude Code
-writes it is passed over, and a note at the end says how often.
+is left out, as are thinking, tool input and tool output. Its calls and tokens count: an arm could
+hide both there. What is written otherwise than Claude Code writes it is passed over, and notes at
+the end say what, and how often.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,8 @@ from runner.records import (
     Usage,
 )
 
+MAX_DEPTH = 50
+"""Levels of a call's arguments: what is nested deeper could not be read back."""
 _TOO_MANY = 10**15
 """Tokens: more than any conversation had; NaN and infinity are no fewer."""
 Line = Mapping[str, Any]
@@ -99,12 +102,13 @@ def roots_of(lines: Iterable[Line]) -> tuple[str, ...]:
 
 
 def events_in(lines: Iterable[Line]) -> Iterator[Event]:
-    """The main agent's events, as ours."""
-    reader = _Reader()
-    for line in filterfalse(_is_of_subagent, lines):
+    """The main agent's events, and its subagents' calls and tokens, as ours."""
+    reader = Reader()
+    for line in lines:
         yield from reader.read(line)
-    if reader.passed_over:
-        yield Note(text=f"{reader.passed_over} parts that no transcript has were passed over")
+    yield from reader.close()
+    for text in reader.remarks():
+        yield Note(text=text)
 
 
 def _is_of_subagent(line: Line) -> bool:
@@ -114,15 +118,33 @@ def _is_of_subagent(line: Line) -> bool:
 # --- one line after the other ---------------------------------------------------------------
 
 
-class _Reader:
+PASSED_OVER = "parts that no transcript has were passed over"
+_IMAGES = "images were left out"
+_REPEATED = "repeated lines were read once"
+_NO_CALL = "results of calls that the transcript does not hold were left out"
+_UNHELD = "calls' arguments were left out: too deep, or no JSON"
+_SUBAGENTS = "turns were subagents': their calls and tokens count, their prose is no answer"
+_UNEVEN = "results count other tokens than their messages; the larger figures were taken"
+
+
+class Reader:
     """The place in the transcript. A step ends with a `result`, or if the user speaks again."""
 
     def __init__(self) -> None:
         self.step = 0
         self.counted: set[str] = set()
         """Messages whose usage was counted."""
-        self.passed_over = 0
-        """Parts that are not as Claude Code writes them."""
+        self.counts: Counter[str] = Counter()
+        """What was not carried over as it stands -> how often."""
+        self._seen: set[str] = set()
+        """Ids of lines."""
+        self._open: set[str] = set()
+        """Ids of calls that have no result yet."""
+        self._pending: Usage | None = None
+        """Of the latest turn: what a result corrects comes before it, so that it stays the last."""
+        self._tokens = _Ledgers()
+        self._stop = ""
+        """Why the latest turn ended, if its message says so."""
         self._begin_step()
 
     def _begin_step(self) -> None:
@@ -139,13 +161,40 @@ class _Reader:
             self._begin_step()
 
     def read(self, line: Line) -> Iterator[Event]:
+        if self._is_repeated(line):
+            return
+        of_subagent = _is_of_subagent(line)
         match line.get("type"):
+            case "assistant" if of_subagent:
+                yield from self._subagent(self._message(line))
+            case "user" if of_subagent:
+                yield from self._tool_results(self._blocks(self._message(line)))
             case "assistant":
                 yield from self._assistant(self._message(line))
             case "user":
                 yield from self._user(line)
-            case "result":
+            case "result" if not of_subagent:
                 yield from self._result(line)
+
+    def close(self) -> Iterator[Event]:
+        """What is left when the file ends; a log of a session has no `result`."""
+        yield from self._flush()
+        if self._stop == "end_turn" and not self.has_ended:
+            yield StepEnd(step=self.step, stop="end")
+            self.has_ended = True
+
+    def remarks(self) -> Iterator[str]:
+        """`3 images were left out`."""
+        for what, count in self.counts.items():
+            yield f"{count} {what}"
+
+    def _is_repeated(self, line: Line) -> bool:
+        name = _text(line.get("uuid"))
+        if name and name in self._seen:
+            self.counts[_REPEATED] += 1
+            return True
+        self._seen.add(name)
+        return False
 
     def _message(self, line: Line) -> Line:
         """A message that is a text or a list alone is its content."""
@@ -166,7 +215,7 @@ class _Reader:
             elif isinstance(item, str):
                 blocks.append({"type": "text", "text": item})
             elif item is not None:
-                self.passed_over += 1
+                self.counts[PASSED_OVER] += 1
         return blocks
 
     # what the assistant says and does
@@ -180,12 +229,37 @@ class _Reader:
             self.turn += 1
         for block in self._blocks(message):
             yield from self._block(block)
-        usage = message.get("usage")
-        if isinstance(usage, dict) and usage and self.message not in self.counted:
-            self.counted.add(self.message)
-            yield self._usage(usage)
-        elif usage and not isinstance(usage, dict):
-            self.passed_over += 1
+        self._stop = _text(message.get("stop_reason"))
+        usage = self._new_usage(message)
+        if usage is not None:
+            yield from self._flush()
+            self._tokens.add(usage, of_subagent=False)
+            self._pending = usage
+
+    def _subagent(self, message: Line) -> Iterator[Event]:
+        for block in self._blocks(message):
+            if block.get("type") == "tool_use":
+                yield self._tool_call(block)
+        usage = self._new_usage(message)
+        if usage is not None:
+            self.counts[_SUBAGENTS] += 1
+            self._tokens.add(usage, of_subagent=True)
+            yield usage
+
+    def _new_usage(self, message: Line) -> Usage | None:
+        """A message's, at its first line."""
+        name, usage = _text(message.get("id")), message.get("usage")
+        if usage and not isinstance(usage, dict):
+            self.counts[PASSED_OVER] += 1
+        if not isinstance(usage, dict) or not usage or name in self.counted:
+            return None
+        self.counted.add(name)
+        return self._usage(usage)
+
+    def _flush(self) -> Iterator[Usage]:
+        if self._pending is not None:
+            yield self._pending
+        self._pending = None
 
     def _block(self, block: Line) -> Iterator[Event]:
         kind = block.get("type")
@@ -198,31 +272,41 @@ class _Reader:
             yield Thinking(step=self.step, turn=self.turn, text=text)
         elif kind == "tool_use":
             yield self._tool_call(block)
+        elif kind == "image":
+            self.counts[_IMAGES] += 1
         elif not isinstance(said, str):
-            self.passed_over += 1
+            self.counts[PASSED_OVER] += 1
 
     def _tool_call(self, block: Line) -> ToolCall:
         tool = _text(block.get("name"))
-        arguments = block.get("input")
+        name = _text(block.get("id"))
+        self._open.add(name)
         return ToolCall(
             step=self.step,
-            turn=self.turn,
-            call_id=_text(block.get("id")),
+            turn=max(0, self.turn),
+            call_id=name,
             origin="server" if tool.startswith("mcp__") else "shell",
             tool=tool,
-            arguments=arguments if isinstance(arguments, dict) else {},
+            arguments=self._arguments(block.get("input")),
         )
+
+    def _arguments(self, value: object) -> dict[str, Any]:
+        if isinstance(value, dict) and _can_be_held(value):
+            return value
+        if value is not None:
+            self.counts[_UNHELD] += 1
+        return {}
 
     def _usage(self, usage: Line) -> Usage:
         written_tokens = _count(usage, "cache_creation_input_tokens")
         return Usage(
             step=self.step,
-            turn=self.turn,
+            turn=max(0, self.turn),
             input_tokens=_count(usage, "input_tokens") + written_tokens,
             output_tokens=_count(usage, "output_tokens"),
             cache_read_tokens=_count(usage, "cache_read_input_tokens"),
             cache_write_tokens=written_tokens,
-            wall_sec=0.0,
+            wall_sec=None,
         )
 
     # what the user and the tools say
@@ -230,8 +314,8 @@ class _Reader:
     def _user(self, line: Line) -> Iterator[Event]:
         blocks = self._blocks(self._message(line))
         results = [block for block in blocks if block.get("type") == "tool_result"]
-        for block in results:
-            yield self._tool_result(block)
+        yield from self._tool_results(results)
+        self._count_images(blocks)
         spoken = _spoken(blocks)
         if not spoken or results or _is_reminder(line):
             return
@@ -241,8 +325,23 @@ class _Reader:
         self._go_on()
         yield Prompt(step=self.step, text=spoken)
 
+    def _tool_results(self, blocks: Iterable[Line]) -> Iterator[ToolResult]:
+        for block in blocks:
+            if block.get("type") != "tool_result":
+                continue
+            name = _text(block.get("tool_use_id"))
+            if name in self._open:
+                self._open.remove(name)
+                yield self._tool_result(block)
+            else:
+                # Of a session gone on with elsewhere: a result of nothing could not be scored.
+                self.counts[_NO_CALL] += 1
+
     def _tool_result(self, block: Line) -> ToolResult:
-        text = _result_text(block.get("content"))
+        content = block.get("content")
+        if isinstance(content, list):
+            self._count_images(_objects(content))
+        text = _result_text(content)
         return ToolResult(
             step=self.step,
             turn=max(0, self.turn),
@@ -252,8 +351,13 @@ class _Reader:
             size_chars=len(text),
             digest=hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
             truncated=False,
-            wall_sec=0.0,
+            wall_sec=None,
         )
+
+    def _count_images(self, parts: Iterable[Line]) -> None:
+        for part in parts:
+            if part.get("type") == "image":
+                self.counts[_IMAGES] += 1
 
     # how it ends
 
@@ -267,13 +371,99 @@ class _Reader:
         if line.get("is_error"):
             yield Note(text=f"Claude Code ended with {_text(line.get('subtype'))}")
             stop = "cut"
+        yield from self._corrected(line.get("usage"))
+        yield from self._flush()
         if not self.has_ended:
-            yield StepEnd(step=self.step, stop=stop)
+            yield StepEnd(step=self.step, stop=stop, elapsed_sec=_seconds(line))
         self.has_ended = True
+
+    def _corrected(self, usage: object) -> Iterator[Usage]:
+        """What a result counts and its messages do not: they tell how a turn's output began."""
+        if isinstance(usage, dict) and usage:
+            missing, even = self._tokens.missing(self._usage(usage))
+            if not even:
+                self.counts[_UNEVEN] += 1
+            self._tokens.settle(missing)
+            if any(missing.values()):
+                place = {"step": self.step, "turn": max(0, self.turn)}
+                yield Usage.model_validate({**place, **missing, "wall_sec": None})
 
     def _repeats(self, final: str) -> bool:
         """Is the result the last message's prose again? In some transcripts it is all there is."""
         return any(final.strip() in text or text.strip() in final for text in self.prose)
+
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+class _Ledgers:
+    """Tokens as messages count them, four ways: versions differ in what their results sum up."""
+
+    def __init__(self) -> None:
+        self._totals = (Counter[str](), Counter[str]())
+        self._since = (Counter[str](), Counter[str]())
+        """Since the latest result."""
+
+    def add(self, usage: Usage, *, of_subagent: bool) -> None:
+        spent = {name: getattr(usage, name) for name in _COUNTS}
+        for alone, everybody in (self._since, self._totals):
+            everybody.update(spent)
+            if not of_subagent:
+                alone.update(spent)
+
+    def missing(self, said: Usage) -> tuple[dict[str, int], bool]:
+        """What a result has beyond its messages; and whether their input is the same as its own."""
+        found = next((ledger for ledger in self._ledgers() if _same_input(ledger, said)), None)
+        counted = self._since[1] if found is None else found
+        missing = {name: max(0, getattr(said, name) - counted[name]) for name in _COUNTS}
+        return missing, found is not None or not counted
+
+    def settle(self, missing: Mapping[str, int]) -> None:
+        """A result has been corrected for; a later one may count all of it again."""
+        for ledger in self._totals:
+            ledger.update(missing)
+        self._since = (Counter[str](), Counter[str]())
+
+    def _ledgers(self) -> Iterator[Counter[str]]:
+        yield from self._since
+        yield from self._totals
+
+
+def _same_input(counted: Counter[str], said: Usage) -> bool:
+    given = (counted["input_tokens"], counted["cache_read_tokens"])
+    return given == (said.input_tokens, said.cache_read_tokens)
+
+
+def _seconds(line: Line) -> float | None:
+    """A result's own duration: model, tools and waits together."""
+    duration_ms = _count(line, "duration_ms")
+    if not duration_ms:
+        return None
+    return duration_ms / 1000
+
+
+def _can_be_held(value: object) -> bool:
+    """JSON that can be written, and read back."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            break
+    if level:
+        return False
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list):
+        return value
+    return ()
 
 
 def _is_reminder(line: Line) -> bool:

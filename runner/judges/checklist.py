@@ -31,8 +31,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from runner.code_identity import code_digest, imported_sources
@@ -48,7 +48,10 @@ from runner.records import (
     Criterion,
     CriterionVerdict,
     Fact,
+    FactStatus,
+    FactVerdict,
     MustCite,
+    Placing,
     Rubric,
     RubricStep,
     StepVerdict,
@@ -73,9 +76,14 @@ NO_PART_IN_VERDICTS = (
 )
 """Modules that are imported, and whose code is no part of the judge's identity."""
 
-CITED, APART, UNCITED, MISCITED = 1.0, 0.75, 0.35, 0.10
+CITED, APART, ASIDE, UNCITED, MISCITED = 1.0, 0.75, 0.45, 0.35, 0.10
+NARROW_LINES = 100
+"""Lines of a cited range that points. A wider one is worth as much less as it is wider, unless the
+place is as wide itself."""
 CONTRADICTED = 0.4
 """Share that is left of a fact that the answer also denies."""
+DENIED = -0.5
+"""A fact that is denied and nowhere said: worse than one that is left out."""
 DISTRUST = 0.4
 """Share left of facts without places if an answer points wrong more often than right."""
 MAX_ROW_WORDS = 25
@@ -102,13 +110,15 @@ class Checklist:
 
         A step of the rubric without an answer scores 0.
         """
-        steps = tuple(_judge_steps(rubric, answer, must_find))
+        judged = list(_judge_steps(rubric, answer, must_find))
+        steps = tuple(verdict for verdict, _ in judged)
         return Verdict(
             judge=self.name,
             identity=self.identity,
             inputs=verdict_inputs(rubric, answer, must_find),
             quality=math.fsum(step.quality for step in steps) / len(steps),
             steps=steps,
+            facts=tuple(itertools.chain.from_iterable(facts for _, facts in judged)),
         )
 
 
@@ -127,7 +137,7 @@ def _identity() -> str:
 
 def _judge_steps(
     rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
-) -> Iterator[StepVerdict]:
+) -> Iterator[_Judged]:
     answered: dict[str, tuple[AnswerStep, Sequence[MustCite]]] = {}
     for step_answer, places in zip(answer, must_find, strict=True):
         if step_answer.text.strip():
@@ -139,22 +149,48 @@ def _judge_steps(
             yield _unanswered(step)
 
 
-def _unanswered(step: RubricStep) -> StepVerdict:
-    nothing = CriterionVerdict(score=0.0, reason="the step has no answer")
-    return StepVerdict(name=step.name, quality=0.0, criteria=dict.fromkeys(step.criteria, nothing))
+_Judged = tuple[StepVerdict, list[FactVerdict]]
 
 
-def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> StepVerdict:
-    credit_of = _Marking(step, Reading(step, answer, must_find)).credits()
+def _unanswered(step: RubricStep) -> _Judged:
+    reason = "the step has no answer"
+    nothing = CriterionVerdict(score=0.0, reason=reason)
+    criteria = dict.fromkeys(step.criteria, nothing)
+    credit_of = dict.fromkeys(facts_of(step), _Credit(worth=0.0, why=reason))
+    verdict = StepVerdict(name=step.name, quality=0.0, criteria=criteria)
+    return verdict, list(_fact_verdicts(step, credit_of))
+
+
+def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> _Judged:
+    reading = Reading(step, answer, must_find)
+    credit_of = _Marking(step, reading).credits()
+    for key, credit in credit_of.items():
+        credit_of[key] = credit.times(reading.order, _NO_ORDER)
     criteria: dict[str, CriterionVerdict] = {}
     parts: list[float] = []
     for name, criterion in step.criteria.items():
-        verdict = _judge_criterion(name, criterion, credit_of)
-        criteria[name] = verdict
-        parts.append(criterion.weight * verdict.score)
+        criteria[name] = _judge_criterion(name, criterion, credit_of)
+        parts.append(criterion.weight * criteria[name].score)
     # fsum: plain sums round otherwise from one Python to the next, and the gate compares verdicts
     # by their bytes.
-    return StepVerdict(name=step.name, quality=min(1.0, math.fsum(parts)), criteria=criteria)
+    quality = min(1.0, math.fsum(parts))
+    verdict = StepVerdict(name=step.name, quality=quality, criteria=criteria)
+    return verdict, list(_fact_verdicts(step, credit_of))
+
+
+def _fact_verdicts(step: RubricStep, credit_of: dict[FactKey, _Credit]) -> Iterator[FactVerdict]:
+    for (criterion, index), fact in facts_of(step).items():
+        credit = credit_of[criterion, index]
+        yield FactVerdict(
+            step=step.name,
+            criterion=criterion,
+            says=fact.says,
+            verdict=credit.status,
+            quote=credit.quote,
+            place=credit.place,
+            credit=credit.worth,
+            reason=credit.why if credit.worth < CITED else "",
+        )
 
 
 def _judge_criterion(
@@ -169,7 +205,7 @@ def _judge_criterion(
         earned.append(fact.weight * credit.worth)
         if credit.worth < CITED:
             short.append(f"{credit.why}: {fact.says}")
-    score = math.fsum(earned) / math.fsum(weights)
+    score = max(0.0, math.fsum(earned) / math.fsum(weights))
     met = f"{len(weights) - len(short)} of {len(weights)} facts"
     return CriterionVerdict(score=min(1.0, score), reason="; ".join([met, *short]))
 
@@ -182,12 +218,28 @@ class _Credit:
     worth: float
     why: str = ""
     """Why it is not whole."""
+    place: Placing = "none"
+    quote: str = ""
+    """The passage that says the fact, or that contradicts it."""
+
+    @property
+    def status(self) -> FactStatus:
+        """`partial`: something contradicts it too, or the words are in no order."""
+        if self.worth < 0:
+            return "contradicted"
+        if not self.worth:
+            return "absent"
+        return "partial" if self.why in _IN_PART else "stated"
 
     def times(self, share: float, why: str) -> _Credit:
         """What is left of it; nothing stays nothing, for its own reason."""
-        if not self.worth:
+        if self.worth <= 0 or share == 1:
             return self
-        return _Credit(worth=self.worth * share, why=why)
+        return replace(self, worth=self.worth * share, why=why)
+
+    def said_in(self, quote: str) -> _Credit:
+        """What earns nothing quotes nothing."""
+        return replace(self, quote=quote) if self.worth else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +255,10 @@ class _Option:
         return (-self.credit.worth, len(self.units))
 
 
-_ELSEWHERE = "cited at another line"
+_ELSEWHERE = "cited at another place"
+_WIDE = "cited by wide ranges"
+_DENIED, _NO_ORDER = "said and denied", "its words are in no order"
+_IN_PART = frozenset({_DENIED, _NO_ORDER})
 
 
 class _Marking:
@@ -238,11 +293,17 @@ class _Marking:
         options = self._options(fact, hits)
         for option in options:
             if option.credit.worth and self._take_capacity(option.units):
+                credit = option.credit.said_in(self.reading.quote(option.units))
                 if hits.denied:
-                    return option.credit.times(CONTRADICTED, "said and denied")
-                return option.credit
+                    return credit.times(CONTRADICTED, _DENIED)
+                return credit
         if not options:
-            return _Credit(worth=0.0, why="denied" if hits.denied else "missing")
+            if hits.wrong:
+                first = min(hits.wrong)
+                return _Credit(worth=DENIED, why="denied").said_in(
+                    self.reading.quote(range(first, first + 1))
+                )
+            return _Credit(worth=0.0, why="missing")
         best = options[0].credit
         return _Credit(worth=0.0, why="said among too many" if best.worth else best.why)
 
@@ -265,19 +326,24 @@ class _Marking:
 
     def _credit_in(self, fact: Fact, passage: Passage) -> _Credit:
         """What one passage that says the fact would earn."""
-        trust, is_spray = self.reading.trust, self.reading.is_spray
-        is_cited = _is_cited(fact, passage.places)
-        if (is_spray or not is_cited) and not self._is_statement(passage):
+        aim = _aim(fact, passage.places)
+        if not self.reading.is_in_order(passage):
+            return _Credit(worth=0.0, why="only its words, in no order")
+        if (self.reading.is_spray or not aim) and not self._is_statement(passage):
             return _Credit(worth=0.0, why="only its words")
-        if is_cited:
-            return _Credit(worth=CITED * trust, why="cited in a spray")
+        if aim:
+            return _cited(aim, self.reading.trust)
+        return self._credit_without_its_place(fact, passage)
+
+    def _credit_without_its_place(self, fact: Fact, passage: Passage) -> _Credit:
         if not fact.cites:
             return _Credit(worth=CITED)
-        if _is_cited(fact, self.reading.places):
-            why = "cited in a spray" if is_spray else "cited elsewhere"
-            return _Credit(worth=APART * trust, why=why)
-        if _names_file_of(fact, passage.places):
-            return _Credit(worth=MISCITED, why=_ELSEWHERE)
+        if any(_aim(fact, [place]) == 1 for place in self.reading.places):
+            why = "cited in a spray" if self.reading.is_spray else "cited elsewhere"
+            worth = ASIDE if passage.places else APART
+            return _Credit(worth=worth * self.reading.trust, why=why, place="right")
+        if passage.places:
+            return _Credit(worth=MISCITED, why=_ELSEWHERE, place=_misplaced(fact, passage.places))
         return _Credit(worth=UNCITED, why="uncited")
 
     def _is_statement(self, passage: Passage) -> bool:
@@ -297,9 +363,9 @@ def _points_wrong(earned: Iterable[_Credit]) -> bool:
     """Do more facts cite another line of their file than the right one?"""
     balance = 0
     for credit in earned:
-        if credit.worth >= APART:
+        if credit.worth >= ASIDE:
             balance += 1
-        elif credit.why == _ELSEWHERE:
+        elif credit.why in (_ELSEWHERE, _WIDE):
             balance -= 1
     return balance < 0
 
@@ -309,14 +375,32 @@ def _capacity(unit: Unit) -> int:
     return 4 + unit.words // 15
 
 
-def _is_cited(fact: Fact, places: Iterable[Place]) -> bool:
-    pairs = itertools.product(places, fact.cites)
-    return any(points_at(place.path, place.start, place.end, cite) for place, cite in pairs)
+def _cited(aim: float, trust: float) -> _Credit:
+    """What a fact earns beside its place."""
+    worth = MISCITED + (CITED - MISCITED) * aim
+    why = "cited in a spray" if aim == 1 else _WIDE
+    return _Credit(worth=worth * trust, why=why, place="right")
 
 
-def _names_file_of(fact: Fact, places: Iterable[Place]) -> bool:
-    pairs = itertools.product(places, fact.cites)
-    return any(same_file(place.path, cite.path) for place, cite in pairs)
+def _misplaced(fact: Fact, places: Iterable[Place]) -> Placing:
+    for place, cite in itertools.product(places, fact.cites):
+        if same_file(place.path, cite.path):
+            return "wrong_line"
+    return "wrong_file"
+
+
+def _aim(fact: Fact, places: Collection[Place]) -> float:
+    """Do places point at one of the fact's? 0 if none does, 1 if one does, less if they are wide.
+
+    Ranges that between them cover a file hit everything in it.
+    """
+    wide = sum(place.lines for place in places if place.lines > NARROW_LINES)
+    aims = [0.0]
+    for place, cite in itertools.product(places, fact.cites):
+        if points_at(place.path, place.start, place.end, cite):
+            allowed = NARROW_LINES + 2 * ((cite.end or cite.line) - cite.line)
+            aims.append(min(1.0, allowed / max(wide, place.lines)))
+    return max(aims)
 
 
 _FUNCTION_WORDS = frozenset(

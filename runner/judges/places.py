@@ -21,6 +21,10 @@ class Place:
     start: int
     end: int
 
+    @property
+    def lines(self) -> int:
+        return self.end - self.start + 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pointing:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import chain, filterfalse
 
 from runner.grounding.pointing import spray_share
+from runner.judges.fluency import fluency_of, order_share
+from runner.judges.hidden import visible
 from runner.judges.passages import blocks_of
 from runner.judges.places import Place
 from runner.judges.terms import Texts
@@ -50,9 +52,9 @@ class Reading:
     def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
         facts = list(facts_of(step).values())
         given = _given_to_agent(step, answer)
-        blocks = list(map(given.left_out, blocks_of(answer.text)))
+        blocks = list(map(given.left_out, blocks_of(visible(answer.text))))
         self.units = list(chain.from_iterable(blocks))
-        self.own = Texts([unit.text for unit in self.units])
+        self.own = Texts([unit.said for unit in self.units])
         self.above = Texts([unit.context.text for unit in self.units])
         crowded = _crowded(self.units)
         self.passages = list(_passages(blocks, crowded))
@@ -62,14 +64,25 @@ class Reading:
         """What a place is worth: 1, or less if the step is a spray of them."""
         vocabulary = _vocabulary(facts)
         self._own_words = [given.own_words(unit, vocabulary) for unit in self.units]
+        self._fluency = [fluency_of(unit.text) for unit in self.units]
+        self.order = order_share(self._fluency)
+        """What is left of everything, in [0, 1], if the words of the step are in no order."""
 
     @property
     def is_spray(self) -> bool:
         return self.trust < 1
 
+    def quote(self, units: range) -> str:
+        """Some neighbouring sentences as they are written."""
+        return " ".join(self.units[unit].written for unit in units)
+
     def length(self, passage: Passage) -> int:
         """Words of a passage."""
         return sum(self.units[unit].words for unit in passage.units)
+
+    def is_in_order(self, passage: Passage) -> bool:
+        """Do its words follow one another as words of a sentence do?"""
+        return order_share([self._fluency[unit] for unit in passage.units]) > 0
 
     def own_words(self, passage: Passage) -> list[str]:
         """Ordinary words of a passage that are no term's and not copied."""

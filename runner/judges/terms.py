@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
+from runner.judges.opposites import is_turned
+from runner.judges.synonyms import other_words
 from runner.records import Fact
 from runner.text import at_word_edges, fold
 
@@ -52,16 +54,32 @@ class FactHits:
 
     def __init__(self, fact: Fact, own: Texts, above: Texts) -> None:
         """`own`: the sentences; `above`: what each of them stands under."""
+        # A denial has to be in the author's words: other words may be of another fact.
         spans = [own.spans(group) for group in fact.terms]
         self._own = [set(group) for group in spans]
         self._above = [set(above.spans(group)) for group in fact.terms]
         opposites = set(own.spans(fact.never)) & (self._own[0] | self._above[0])
-        self.denied = opposites | _negated(fact, own, spans)
-        """Positions of the sentences that say the fact's opposite."""
+        negated = _negated(fact, own, spans)
+        self.denied = opposites
+        """Positions of the sentences that say the fact's opposite, whatever others say."""
+        if not _NEGATION.search(plain_term(fact.says)):
+            self.denied = opposites | negated
+        self.wrong = self.denied | negated | self._turned(fact, own)
+        """Positions of the sentences that name all of the fact, and do not say it."""
+        for at, group in enumerate(fact.terms):
+            others = other_words(group)
+            self._own[at].update(own.spans(others))
+            self._above[at].update(above.spans(others))
+
+    def _turned(self, fact: Fact, own: Texts) -> set[int]:
+        says = affirmed(plain_term(fact.says))
+        everywhere = [mine | above for mine, above in zip(self._own, self._above, strict=True)]
+        named = set[int]().union(*self._own).intersection(*everywhere)
+        return {unit for unit in named if is_turned(says, affirmed(own.texts[unit]))}
 
     def are_in(self, units: Collection[int]) -> bool:
         """Does every group match in these sentences or above them, and one of them in these?"""
-        if not self.denied.isdisjoint(units):
+        if not self.wrong.isdisjoint(units):
             return False
         is_own = False
         for own, above in zip(self._own, self._above, strict=True):
@@ -131,15 +149,44 @@ def _negated(fact: Fact, own: Texts, spans: Sequence[dict[int, list[Span]]]) -> 
 
     `spans`: each group's matches.
     """
-    # "other errors are not caught" is said with a negation: that is no denial of it.
-    if _NEGATION.search(fact.says.lower()):
-        return set()
+    deniable = _deniable(fact)
     negated = set()
     for unit in set.intersection(*map(set, spans)):
-        groups = [group[unit] for group in spans]
+        groups = [spans[at][unit] for at in deniable]
         if _is_negated(own.texts[unit], groups):
             negated.add(unit)
     return negated
+
+
+@lru_cache(maxsize=4096)
+def affirmed(text: str) -> str:
+    """A text without the words that are negated in it."""
+    parts = []
+    at = 0
+    for cue in _NEGATION.finditer(text):
+        parts.append(text[at : cue.end()])
+        at = max(at, _reach(text, cue.end()))
+    return " ".join([*parts, text[at:]])
+
+
+@lru_cache(maxsize=4096)
+def _deniable(fact: Fact) -> tuple[int, ...]:
+    """Positions of the groups whose terms the fact's own words do not negate.
+
+    "Other errors are not caught" is said with a negation: that is no denial of it. A group that
+    these words do not name may be said with one as well.
+    """
+    says = plain_term(fact.says)
+    everything = tuple(range(len(fact.terms)))
+    if not _NEGATION.search(says):
+        return everything
+    zones = _Union((cue.end(), _reach(says, cue.end())) for cue in _NEGATION.finditer(says))
+    deniable = []
+    for at in everything:
+        spans = Texts([says]).spans(fact.terms[at]).get(0, [])
+        if spans and not any(start in zones for start, _ in spans):
+            deniable.append(at)
+    return tuple(deniable)
 
 
 def _is_negated(text: str, groups: Sequence[Sequence[Span]]) -> bool:

@@ -41,11 +41,35 @@ class Unit:
     """Lower-case, folded, without Markdown emphasis."""
     context: Context
     places: tuple[Place, ...]
+    written: str = ""
+    """With its case and its marks."""
 
     @property
     def words(self) -> int:
         return self.text.count(" ") + 1
 
+    @property
+    def said(self) -> str:
+        """Its text if it states something: a question, and what is called false, do not."""
+        is_question = self.text.endswith(_QUESTION_ENDS)
+        if is_question or _CALLED_FALSE.search(self.text) or _FALSE_LEAD.search(self.context.text):
+            return ""
+        return self.text
+
+
+_QUESTION_ENDS = ("?", '?"', "?)", "?'")
+_CALLED_FALSE = re.compile(
+    r"""
+    \b(?:false | untrue | not\ true | wrong | incorrect | not\ the\ case | not\ so | a\ myth
+        | mistaken | no\ evidence | i\ doubt | doubtful)
+    \ (?:that | to\ (?:say|think|claim|believe)) \b
+    """,
+    re.VERBOSE,
+)
+_FALSE_LEAD = re.compile(
+    r"\bnone\ of\ (?:this|these|the\ following)\b[^|]{0,40}\b(?:true|holds|correct)\b"
+    r"|\b(?:following|these|below)\b[^|]{0,40}\b(?:false|untrue|wrong|incorrect)\b"
+)
 
 Block = list[Unit]
 """Units that are read together: a paragraph, an item with what is under it, a row, an object."""
@@ -90,7 +114,7 @@ def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
             # With its code marks and case: they tell `f` (42) from a number in a bracket.
             pointing = places_in(piece, path)
             path = pointing.last_path
-            units.append(Unit(_without_emphasis(piece).lower(), context, pointing.places))
+            units.append(Unit(_without_emphasis(piece).lower(), context, pointing.places, piece))
     return units
 
 

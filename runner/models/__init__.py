@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 
 from runner.errors import FairtrialError
@@ -19,14 +20,32 @@ def _open_claude(model: str, settings: ModelSettings) -> Model:
 
 
 def _open_chat(model: str, settings: ModelSettings) -> Model:
-    if find_spec("openai") is None:
-        raise FairtrialError(
-            f"openai:{model} needs the openai package, which is not installed",
-            hint="install it with `pip install 'fairtrial[openai]'`",
-        )
+    _require_openai(f"openai:{model}", extra="openai")
     from runner.models.chat import ChatCompletions  # noqa: PLC0415 - the SDK is an extra
 
     return ChatCompletions(model, settings)
+
+
+def _open_local(file: str, settings: ModelSettings) -> Model:
+    _require_openai(f"local:{file}", extra="local")
+    from runner.models.local import Local  # noqa: PLC0415 - the SDK is an extra
+
+    return Local(file, settings)
+
+
+def _require_openai(model: str, *, extra: str) -> None:
+    if find_spec("openai") is None:
+        raise FairtrialError(
+            f"{model} needs the openai package, which is not installed",
+            hint=f"install it with `pip install 'fairtrial[{extra}]'`",
+        )
+
+
+def _recorded_agent(path: str) -> str:
+    """The agent of the recording: another one would be told other things."""
+    from runner.agents import agent_told  # noqa: PLC0415 - agents are built on models
+
+    return agent_told(Replay(path).recorded_system)
 
 
 MODELS: dict[str, ModelKind] = {
@@ -43,10 +62,19 @@ MODELS: dict[str, ModelKind] = {
             "Made from a replayed recording: it shows where tools answer differently now, "
             "and ranks nobody."
         ),
+        agent=_recorded_agent,
         remarks=remarks,
     ),
     "anthropic": ModelKind(open=_open_claude, language_model=True, argument="<id>"),
     "openai": ModelKind(open=_open_chat, language_model=True, argument="<id>"),
+    "local": ModelKind(
+        open=_open_local,
+        language_model=True,
+        # Small models fail at native calls, and hold to a schema.
+        agent=lambda _: "json_actions",
+        free=True,
+        argument="<path.gguf>",
+    ),
 }
 BARE = {"claude-": "anthropic"}
 """How ids begin that need no kind before them."""
@@ -78,6 +106,23 @@ def _kind_and_argument(name: str) -> tuple[str, str]:
             return kind, name
     kind, _, argument = name.partition(":")
     return kind, argument
+
+
+def agent_for(models: Iterable[str]) -> str:
+    """How the models are asked where the user does not say: a name in AGENTS.
+
+    Raises FairtrialError if they differ in it: a run has one agent.
+    """
+    agents = sorted({_own_agent(model) for model in models})
+    if len(agents) > 1:
+        hint = f"choose one for all with --agent, or run them apart: {', '.join(agents)}"
+        raise FairtrialError("these models are asked in different ways", hint=hint)
+    return agents[0]
+
+
+def _own_agent(model: str) -> str:
+    kind, argument = _kind_and_argument(model)
+    return MODELS[kind].agent(argument)
 
 
 def spellings() -> list[str]:

@@ -11,9 +11,10 @@ from runner.errors import ProviderError
 from runner.models.provider import PassingFault, Provider, timeouts
 from runner.models.remote import STREAM_ERRORS, RemoteModel
 from runner.models.settings import ModelSettings
-from runner.models.wire import CHARS_PER_TOKEN, FittedTools, call_of, clean, written_arguments
+from runner.models.wire import FittedTools, call_of, clean, written_arguments
 from runner.protocols import Call, Message, Stop, Turn, UserMessage
 from runner.records import canonical_json
+from runner.tokens import estimated_tokens
 
 URL = "https://api.openai.com/v1"
 STOPS: dict[str, Stop] = {
@@ -27,22 +28,12 @@ _THOUGHTS = ("reasoning_content", "reasoning")
 """What servers call the thinking that this API has no field for."""
 
 
-class ChatCompletions(RemoteModel):
-    """protocols.Model."""
+class Chat(RemoteModel):
+    """protocols.Model, but for who provides it."""
 
     errors = (openai.APIError, *STREAM_ERRORS)
     name_chars = 64
     most_tools = 128
-
-    def __init__(self, model: str, settings: ModelSettings) -> None:
-        """Raises FairtrialError if there is no key."""
-        provider = Provider(
-            title="OpenAI",
-            key_variable="OPENAI_API_KEY",
-            url_variable="OPENAI_BASE_URL",
-            endpoint=settings.openai,
-        )
-        super().__init__(f"openai:{model}", provider, settings)
 
     def request(
         self, system: str, conversation: Sequence[Message], tools: FittedTools
@@ -79,6 +70,20 @@ class ChatCompletions(RemoteModel):
     def _limit_name(self) -> str:
         # OpenAI's newer models refuse the old name, and most other servers know no other.
         return "max_tokens" if self.provider.endpoint.url else "max_completion_tokens"
+
+
+class ChatCompletions(Chat):
+    """protocols.Model."""
+
+    def __init__(self, model: str, settings: ModelSettings) -> None:
+        """Raises FairtrialError if there is no key."""
+        provider = Provider(
+            title="OpenAI",
+            key_variable="OPENAI_API_KEY",
+            url_variable="OPENAI_BASE_URL",
+            endpoint=settings.openai,
+        )
+        super().__init__(f"openai:{model}", provider, settings)
 
 
 # --- the request ----------------------------------------------------------------------------
@@ -204,8 +209,8 @@ class _Reply:
     def _counts(self, written_chars: int) -> dict[str, Any]:
         if self._usage is None:
             return {
-                "input_tokens": len(canonical_json(self._request)) // CHARS_PER_TOKEN,
-                "output_tokens": written_chars // CHARS_PER_TOKEN,
+                "input_tokens": estimated_tokens(len(canonical_json(self._request))),
+                "output_tokens": estimated_tokens(written_chars),
                 "estimated": True,
             }
         read = _detail(self._usage, "prompt_tokens_details", "cached_tokens") or 0

@@ -6,6 +6,7 @@ off, and then nobody can tell.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -240,7 +241,7 @@ class _Reply:
         written = self._arguments[index]
         if block.input and not written:
             # Some servers send the arguments whole.
-            return Call(id=block.id, tool=name, arguments=dict(block.input))
+            written = json.dumps(block.input)
         cut = self._stop == "max_tokens" and index == max(self._blocks)
         return call_of(block.id, name, written, cut=cut)
 

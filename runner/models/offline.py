@@ -27,6 +27,7 @@ from runner.models.tool_use import (
 )
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
+from runner.tokens import estimated_tokens
 
 VERSION = 4
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
@@ -38,8 +39,6 @@ FOLLOWED = 6
 """Names that are followed out of the bodies of those."""
 SHOWN = 14
 """Uses of the names that an answer lists, in the code and again in the tests."""
-CHARS_PER_TOKEN = 4
-"""An estimate: it has no tokenizer, and its tokens only have to grow with its texts."""
 
 
 # --- the names to look for ------------------------------------------------------------------
@@ -290,7 +289,7 @@ class Offline:
             search.absorb((self._made[result.call_id], result) for result in newest.results)
         turn = self._answer_or_call(search, shown_chars)
         seen_chars = sum(map(_length, conversation[:-1]))
-        return replace(turn, cache_read_tokens=seen_chars // CHARS_PER_TOKEN)
+        return replace(turn, cache_read_tokens=estimated_tokens(seen_chars))
 
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing of a cell."""
@@ -308,8 +307,8 @@ class Offline:
             text=text,
             calls=calls,
             stop="tool_use" if calls else "end",
-            input_tokens=shown_chars // CHARS_PER_TOKEN,
-            output_tokens=written_chars // CHARS_PER_TOKEN,
+            input_tokens=estimated_tokens(shown_chars),
+            output_tokens=estimated_tokens(written_chars),
             estimated=True,
         )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
@@ -146,6 +146,9 @@ async def before(deadline: float, events: AsyncIterator[E]) -> AsyncIterator[E]:
 
 # --- what a failure means -------------------------------------------------------------------
 
+UNREADABLE = (JSONDecodeError, UnicodeDecodeError, RecursionError)
+"""What an SDK lets through of a chunk: no JSON, no UTF-8, thousands of levels."""
+
 _PASSING_STATUS = frozenset({408, 409, 425, 429})
 _PASSING_TYPES = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 _OVERFLOW = re.compile(
@@ -155,7 +158,15 @@ _NO_MONEY = re.compile(
     r"credit balance|insufficient[_ ](quota|balance|credits|funds)|billing_(error|hard_limit)", re.I
 )
 _LIMIT = re.compile(r"max_(completion_)?tokens")
-_NO_TOOLS = re.compile(r"(not|n't|no endpoints found that) support.{0,20}\btool", re.I)
+_NO_TOOLS = re.compile(
+    r"""
+    (not|n't|no\ endpoints\ found\ that)\ support.{0,20}\b(tool|function\ call)  # Ollama
+    | (tool|function)[ _`]*(calling|use)?`?\ is\ not\ (supported|enabled)  # Groq, Gemini
+    | enable-auto-tool-choice  # vLLM, started without it
+    | tools\ param\ requires\ --jinja  # llama.cpp, started without it
+    """,
+    re.I | re.X,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +177,11 @@ class Provider:
     key_variable: str
     url_variable: str
     endpoint: Endpoint
+
+    @property
+    def place(self) -> str:
+        """Digest of where it answers, for the identity of what does."""
+        return self.endpoint.digest
 
     def require_key(self) -> None:
         """Raises FairtrialError without a key, except for a server of the user's own."""
@@ -197,20 +213,24 @@ class Provider:
             return PassingFault(self._said(status, kind, message), retry_after_sec=wait_sec)
         if status == 413 or _OVERFLOW.search(about):
             return ContextOverflow(self._said(status, kind, message))
-        return self._wrong_request(status, kind, message)
+        return self._wrong_request(response, kind, message)
 
     def _without_status(self, error: Exception) -> Exception:
         """Errors between two chunks of a stream, and those that never reached a server."""
         kind, message = _details(error)
         if _OVERFLOW.search(f"{kind} {message}"):
             return ContextOverflow(self._said("in the stream", kind, message))
-        if isinstance(error, JSONDecodeError):
+        if isinstance(error, UNREADABLE):
             return PassingFault(f"{self.title}: the stream holds a chunk that is no JSON")
         cause = error.__cause__ or error
         text = f"{self.title}: the connection failed ({type(cause).__name__})"
         return PassingFault(f"{text}{_colon(self._shown(message))}")
 
-    def _wrong_request(self, status: int, kind: str, message: str) -> ProviderError:
+    def _wrong_request(self, response: httpx2.Response, kind: str, message: str) -> ProviderError:
+        status = response.status_code
+        said_nothing = not kind and not message
+        if "html" in response.headers.get("content-type", "") or (status == 404 and said_nothing):
+            return self._no_api(status)
         said = self._said(status, kind, message)
         if _NO_TOOLS.search(message):
             return self._refused(said, "this model takes no tools: try --agent json_actions")
@@ -219,9 +239,15 @@ class Provider:
             return self._refused(said, hint)
         if status != 404:
             return ProviderError(said)
-        if not kind and not message:
-            return self._no_api(status)
         return self._refused(said, "is the model's name right, and is it one your key may use?")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raises PassingFault where what is read has another form than this API's."""
+        try:
+            yield
+        except (AttributeError, TypeError) as error:
+            raise PassingFault(f"{self.title}: the stream is not of this API: {error}") from error
 
     def require_stream(self, response: httpx2.Response) -> None:
         """Raises ProviderRefused if what answered is a web page, say."""
@@ -241,7 +267,8 @@ class Provider:
         return f"check {self.key_variable}"
 
     def _said(self, status: int | str, kind: str, message: str) -> str:
-        name = f"{status} {kind}".strip()
+        # Some servers send the status as the error's code, too.
+        name = f"{status} {kind}".strip() if kind != str(status) else kind
         return f"{self.title}: {name}{_colon(self._shown(message))}"
 
     def _shown(self, message: str) -> str:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Protocol
 
 import httpx2
 
-from runner.models.provider import ContextOverflow, Provider, answered, before, time_limit
+from runner.models.provider import (
+    UNREADABLE,
+    ContextOverflow,
+    Provider,
+    answered,
+    before,
+    time_limit,
+)
 from runner.models.settings import ModelSettings
 from runner.models.wire import FittedTools, fit
 from runner.protocols import Message, ToolSpec, Turn
 from runner.records import digest_of
 
-STREAM_ERRORS = (httpx2.TransportError, httpx2.DecodingError, JSONDecodeError)
+STREAM_ERRORS = (httpx2.TransportError, httpx2.DecodingError, *UNREADABLE)
 """What SDKs let through of a broken stream without making it their own error."""
 NO_KEY = "none"
 """For a server of the user's own that asks for no key."""
@@ -56,7 +62,7 @@ class RemoteModel(ABC):
             {
                 "model": name,
                 "version": self.version,
-                "endpoint": provider.endpoint.digest,
+                "endpoint": provider.place,
                 "thinking_tokens": settings.thinking_tokens,
                 "output_tokens": settings.output_tokens,
             }
@@ -153,8 +159,12 @@ class RemoteModel(ABC):
         ):
             self.provider.require_stream(stream.response)
             async for event in before(deadline, stream):
-                reply.take(event)
-        return reply.turn(tools)
+                with self.provider.reading():
+                    reply.take(event)
+        with self.provider.reading():
+            turn = reply.turn(tools)
+            _require_form(turn)
+        return turn
 
     async def _answered(
         self, request: dict[str, Any], tools: FittedTools, timeout_sec: float
@@ -181,3 +191,20 @@ class RemoteModel(ABC):
         fresh = tuple(note for note, told in self._notes.items() if not told)
         self._notes = dict.fromkeys(self._notes, True)
         return replace(turn, notes=fresh)
+
+
+def _require_form(turn: Turn) -> None:
+    """Raises TypeError for a text that is none, or a count: no record would take it."""
+    texts = [turn.text, turn.thinking, turn.served_by]
+    for call in turn.calls:
+        texts += [call.id, call.tool]
+    counts = [
+        turn.input_tokens,
+        turn.output_tokens,
+        turn.cache_read_tokens,
+        turn.cache_write_tokens,
+    ]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a name or a text is none")
+    if not all(isinstance(count, int) and count >= 0 for count in counts):
+        raise TypeError("a count of tokens is none")

@@ -8,19 +8,21 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from dataclasses import dataclass, field, replace
+from itertools import takewhile, zip_longest
 from pathlib import Path
+from typing import Any
 
 from runner.errors import FairtrialError, ProviderError
-from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import Call, Message, Result, Stop, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import (
     Event,
+    Malformed,
     Prompt,
     Prose,
     Record,
     StepEnd,
+    SystemPrompt,
     Thinking,
     ToolCall,
     ToolResult,
@@ -80,9 +82,10 @@ class _RecordedTurn:
     calls: list[ToolCall] = field(default_factory=list)
     results: dict[str, ToolResult] = field(default_factory=dict)
     """By the call's id."""
+    malformed: Malformed | None = None
     usage: Usage | None = None
 
-    def take(self, event: Prose | Thinking | ToolCall | ToolResult | Usage) -> None:
+    def take(self, event: _OfTurn) -> None:
         match event:
             case Prose():
                 self.texts.append(event.text)
@@ -93,26 +96,46 @@ class _RecordedTurn:
             case ToolResult():
                 self.results[event.call_id] = event
             case Usage():
-                self.usage = self.usage or event
+                self.usage = event
+            case Malformed():
+                self.malformed = event
 
-    def play(self) -> Turn:
-        """The turn as the model returned it then."""
-        calls = tuple(Call(id=c.call_id, tool=c.tool, arguments=c.arguments) for c in self.calls)
-        usage = self.usage or _NO_USAGE
-        return Turn(
+    def play(self, stop: Stop) -> Turn:
+        """The turn as the model returned it then. `stop`: of one without calls."""
+        turn = Turn(
             text="\n".join(self.texts),
             thinking="\n".join(self.thoughts),
-            calls=calls,
-            stop="tool_use" if calls else "end",
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cache_read_tokens=usage.cache_read_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            estimated=usage.estimated,
+            calls=tuple(map(_call, self.calls)),
+            stop="tool_use" if self.calls else stop,
+            **_spent(self.usage),
+        )
+        if self.malformed is None:
+            return turn
+        return replace(
+            turn, text=self.malformed.text, stop="malformed", problem=self.malformed.problem
         )
 
 
-_NO_USAGE = Usage(step=0, turn=0, input_tokens=0, output_tokens=0, wall_sec=0, estimated=True)
+_OfTurn = Prose | Thinking | ToolCall | ToolResult | Usage | Malformed
+
+
+def _call(event: ToolCall) -> Call:
+    return Call(id=event.call_id, tool=event.tool, arguments=event.arguments)
+
+
+def _spent(usage: Usage | None) -> dict[str, Any]:
+    """What the recording says of a turn's tokens."""
+    if usage is None:
+        return {"input_tokens": 0, "output_tokens": 0, "estimated": True}
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "estimated": usage.estimated,
+        "phases": usage.phases,
+        "served_by": usage.served_by,
+    }
 
 
 class Replay:
@@ -137,6 +160,7 @@ class Replay:
         self.identity = digest_of({"model": "replay", "recording": recording})
         self._where = str(file)
         self._recording = _Recording(read_transcript(file))
+        self.recorded_system = self._recording.system
         self._step = -1
         self._turn = 0
         self.compared = 0
@@ -154,18 +178,19 @@ class Replay:
 
         Raises ProviderError if the recording is of another scenario, or ends before it does.
         """
-        newest = conversation[-1]
-        if isinstance(newest, UserMessage):
-            self._begin_step(newest.text)
-        elif isinstance(newest, ToolMessage):
-            self._compare(newest.results)
-            self._turn += 1
+        self._turn += 1
+        for message in _since_last_turn(conversation):
+            if isinstance(message, ToolMessage):
+                self._compare(message.results)
+            elif isinstance(message, UserMessage) and not message.notice:
+                self._begin_step(message.text)
         recorded = self._recording.turns.get((self._step, self._turn), _RecordedTurn())
+        stop = self._recording.stop_of(self._step, self._turn)
         # A turn cut between its prose and its calls would pass for the model's own end of the step.
-        if not recorded.calls and self._step not in self._recording.ended_steps:
-            message = f"the recording ends at step {self._step + 1}, turn {self._turn}"
-            raise ProviderError(message, where=self._where, hint="it was cut off")
-        return recorded.play()
+        if stop is None and not recorded.calls and recorded.malformed is None:
+            what = f"the recording ends at step {self._step + 1}, turn {self._turn}"
+            raise ProviderError(what, where=self._where, hint="it was cut off")
+        return recorded.play(stop or "end")
 
     def _begin_step(self, prompt: str) -> None:
         self._step += 1
@@ -175,7 +200,7 @@ class Replay:
             raise ProviderError(message, where=self._where, hint="replay its own scenario")
 
     def _compare(self, results: Sequence[Result]) -> None:
-        turn = self._recording.turns[self._step, self._turn]
+        turn = self._recording.turns[self._step, self._turn - 1]
         for call, result in zip(turn.calls, results, strict=True):
             self.compared += 1
             recorded = turn.results.get(call.call_id)
@@ -186,7 +211,7 @@ class Replay:
         before, after = _first_differing_lines(recorded.text, result.text)
         return Difference(
             step=self._step,
-            turn=self._turn,
+            turn=self._turn - 1,
             tool=tool,
             recorded=before,
             now=after,
@@ -203,53 +228,43 @@ class Replay:
         """It holds nothing open."""
 
 
+def _since_last_turn(conversation: Sequence[Message]) -> list[Message]:
+    """A prompt, or results, and notices after them."""
+    newest = list(takewhile(lambda message: not isinstance(message, Turn), reversed(conversation)))
+    return newest[::-1]
+
+
+_STOPS: dict[str, Stop] = {"end": "end", "max_tokens": "max_tokens", "refusal": "refusal"}
+"""Of a step, but for one that was cut: what cut it is done again, or was never recorded."""
+
+
 class _Recording:
     """A transcript, by step and turn."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self.prompts: dict[int, str] = {}
-        self.ended_steps: set[int] = set()
+        self.stops: dict[int, Stop] = {}
+        """How each step ended that its model ended."""
+        self.system = ""
         self.turns: dict[tuple[int, int], _RecordedTurn] = defaultdict(_RecordedTurn)
         for event in events:
             match event:
                 case Prompt():
                     self.prompts[event.step] = event.text
-                case StepEnd():
-                    self.ended_steps.add(event.step)
-                case Prose() | Thinking() | ToolCall() | ToolResult() | Usage():
+                case SystemPrompt():
+                    self.system = event.text
+                case StepEnd() if event.stop in _STOPS:
+                    self.stops[event.step] = _STOPS[event.stop]
+                case Prose() | Thinking() | ToolCall() | ToolResult() | Usage() | Malformed():
                     self.turns[event.step, event.turn].take(event)
                 case _:
                     pass
-        self.turns = _played(self.turns)
 
-
-def _played(
-    turns: dict[tuple[int, int], _RecordedTurn],
-) -> dict[tuple[int, int], _RecordedTurn]:
-    """The turns as a replay needs them: what neither calls nor ends its step goes into the next.
-
-    A turn that paused, or could not be read, would pass for the end of its step.
-    """
-    played: dict[tuple[int, int], _RecordedTurn] = {}
-    for step, keys in groupby(sorted(turns), key=itemgetter(0)):
-        numbers = [turn for _, turn in keys]
-        waiting: list[_RecordedTurn] = []
-        number = 0
-        for recorded in numbers:
-            waiting.append(turns[step, recorded])
-            if waiting[-1].calls or recorded == numbers[-1]:
-                played[step, number] = _joined(waiting)
-                waiting = []
-                number += 1
-    return played
-
-
-def _joined(turns: Sequence[_RecordedTurn]) -> _RecordedTurn:
-    *before, last = turns
-    for turn in reversed(before):
-        last.texts = turn.texts + last.texts
-        last.thoughts = turn.thoughts + last.thoughts
-    return last
+    def stop_of(self, step: int, turn: int) -> Stop | None:
+        """Of a turn without calls; None if the recording does not know how it ended."""
+        if (step, turn + 1) in self.turns:
+            return "pause"
+        return self.stops.get(step)
 
 
 def _same(recorded: ToolResult, result: Result) -> bool:

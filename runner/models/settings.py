@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -66,11 +67,33 @@ class ApiSlots:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Weights:
+    """A file of weights."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSettings:
+    """How weights on this machine are served. Files go by their names, without folders."""
+
+    files: Mapping[str, Weights] = field(default_factory=dict, repr=False)
+    served: Mapping[str, Endpoint] = field(default_factory=dict, repr=False)
+    """Where each answers, while a run needs it."""
+    threads: int = 1
+    context_tokens: int = 16_384
+    one_at_a_time: bool = True
+    """No cell runs beside another one."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelSettings:
     """How a language model is reached and what one of its turns may take."""
 
     anthropic: Endpoint = field(default_factory=Endpoint)
     openai: Endpoint = field(default_factory=Endpoint)
+    local: LocalSettings = field(default_factory=LocalSettings)
     thinking_tokens: int = 8192
     """Of one turn; 0 for none."""
     output_tokens: int = 8192

@@ -16,8 +16,6 @@ from runner.records import canonical_json
 DEEPEST = 100
 """Levels of JSON in arguments. A thousand more break the parser, the transcript or the server."""
 EXCERPT_CHARS = 200
-CHARS_PER_TOKEN = 4
-"""An estimate, for servers that count no tokens."""
 SEED = 20_261_121
 """Of the draw that leaves tools out, where an API takes fewer than there are."""
 _COMBINATORS = ("oneOf", "anyOf", "allOf", "not", "enum")

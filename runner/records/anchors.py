@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from runner.records.base import Count, Name, Record, Sha256, Unit
 
@@ -47,6 +52,11 @@ class GoldScores(Record):
     """By somebody who did not see the first."""
 
 
+Standing = Literal["ranks", "screens"]
+"""A judge that met every requirement may rank arms. The figures of one that did not are printed for
+screening, and rank nobody."""
+
+
 class JudgeLock(Record):
     """What one judge made of the anchors when the generation was accepted."""
 
@@ -58,6 +68,16 @@ class JudgeLock(Record):
     """<scenario>/<transcript> -> what the judge gave it."""
     verdicts: dict[Sha256, Sha256]
     """Name under locks/verdicts/ -> digest of the file as accepted: none may be edited by hand."""
+    standing: Standing | None = None
+    """None if it was accepted before judges were examined: it screens."""
+    examination: Sha256 | None = None
+    """Digest of its file under locks/examinations/."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_there(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Generations written before these fields were there have to keep their bytes.
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if value is not None}
 
 
 class Chain(Record):
@@ -124,6 +144,17 @@ class Correlation(Record):
     reason: str = ""
 
 
+class Concordance(Record):
+    """Of the pairs that lie apart by hand, the share that a judge orders alike; ties are half."""
+
+    share: Unit | None
+    """None if no two lie apart."""
+    low: float | None = None
+    """95 % bootstrap interval over transcripts."""
+    high: float | None = None
+    pairs: Count
+
+
 class AnchorScore(Record):
     """One frozen transcript."""
 
@@ -139,6 +170,58 @@ class Disagreement(Record):
     better: AnchorScore
     """By hand."""
     worse: AnchorScore
+
+
+class Requirement(Record):
+    """One thing asked of a judge, or of the gold, before it ranks anyone."""
+
+    name: str
+    figure: float | None
+    """None if there is none, for the reason in `note`."""
+    n: Count
+    """What it is a figure of: pairs, or transcripts."""
+    bound: float
+    must: Literal["at least", "above"]
+    passed: bool
+    note: str = ""
+
+
+class TrivialRater(Record):
+    """What a rater that does not read reaches over the same anchors, as figures to be above."""
+
+    name: str
+    rho: float | None
+    """None if it tells none of them apart."""
+    concordance: Unit | None
+    rho_all: float | None
+    """With the junk among them, where that says how easy junk is told."""
+
+
+class Examination(Record):
+    """What a judge was asked before it may rank anyone (DESIGN.md, The gate)."""
+
+    standing: Standing
+    requirements: tuple[Requirement, ...]
+    trivial: tuple[TrivialRater, ...]
+    rho: Correlation
+    """Over the anchors that are no junk."""
+    concordance: Concordance
+    alpha: float | None
+    """Krippendorff's, interval, between the two gradings of those; None if there is none."""
+
+    @property
+    def unmet(self) -> tuple[Requirement, ...]:
+        return tuple(asked for asked in self.requirements if not asked.passed)
+
+
+class StoredExamination(Record):
+    """locks/examinations/<judge>.json: what the judge gave each side of each pair, and the end."""
+
+    judge: str
+    identity: Sha256
+    examination: Examination
+    qualities: dict[str, Unit]
+    """Key of the question (anchors/pairs.py) -> the step's quality."""
 
 
 class GateVerdict(Record):
@@ -158,6 +241,7 @@ class GateVerdict(Record):
     """Why the gate is closed; empty if it is open."""
     history: str = ""
     """What git could not vouch for; empty if the lock is committed and its past was read."""
+    examination: Examination
     unlocked: tuple[str, ...] = ()
     """Scenarios outside held-out that no generation holds: no gated run can use them."""
 
@@ -200,6 +284,9 @@ class Gate(Record):
     chain_reason: str
     regrades: tuple[str, ...]
     """Date and reason of each regrade there has ever been."""
+    standing: Standing = "screens"
+    unmet: tuple[str, ...] = ()
+    """The requirements that keep the judge from ranking, each with its figure, bound and n."""
     history: str = ""
     """What git could not vouch for; empty if the lock is committed and its past was read."""
 

@@ -17,6 +17,11 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
+def unless_none() -> Any:
+    """A field that is None in most records, and is then not written: older digests stay right."""
+    return Field(default=None, exclude_if=lambda value: value is None)
+
+
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values give equal bytes, on every machine.
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from runner.records.anchors import GateStamp
-from runner.records.base import CommitSha, Count, Name, Record, Seconds, Sha256, Unit, digest_of
+from runner.records.base import (
+    CommitSha,
+    Count,
+    Name,
+    Record,
+    Seconds,
+    Sha256,
+    Unit,
+    digest_of,
+    unless_none,
+)
 
 BlockKey = tuple[str, str, int]
 """Scenario, model and trial."""
@@ -64,6 +74,7 @@ OutcomeKind = Literal[
     "provider_failed",
     "runner_failed",
     "cancelled",
+    "interrupted",
 ]
 MEASUREMENTS: frozenset[str] = frozenset(
     {
@@ -150,6 +161,30 @@ class Timings(Record):
     total_sec: Seconds
 
 
+class Imported(Record):
+    """Where a cell comes from that another harness ran: no figure of a sandbox of ours is in it."""
+
+    harness: str
+    """`claude-code`."""
+    harness_version: str
+    """As its transcript says; empty if it does not."""
+    model: str
+    permissions: str
+    """Its permission mode; empty if it is not said."""
+    prompts: Sha256 | None
+    """Of the prompts as recorded; None if the transcript holds none."""
+    file: str
+    """Name of the file, without its folders."""
+    source: Sha256
+    """Of the file's bytes, which lie beside the transcript."""
+    usd: Annotated[float, Field(ge=0)] | None
+    """What the other harness says it cost; None if it says nothing."""
+    importer: Sha256
+    """Of the code that read it: another may read it otherwise."""
+    degraded: tuple[str, ...]
+    """What could not be carried over, each in words."""
+
+
 class Placement(Record):
     """When and where an attempt stood in its block."""
 
@@ -173,14 +208,15 @@ class CellResult(Record):
     attempt: Annotated[int, Field(ge=1)]
     outcome: Outcome
     fingerprint: Fingerprint | None
-    """None if the cell broke before it was known."""
-    timings: Timings
+    """None if the cell broke before it was known, or was imported."""
+    timings: Timings | None
+    """None if it ran elsewhere: a zero would pass for a cell that took no time."""
     peak_memory_mb: float | None
     """Of the whole container, from its cgroup."""
     state_mb: float | None
     """The server's private directory and mounts after warm-up: what the index costs on disk."""
     started_at: str
-    """UTC, ISO 8601."""
+    """UTC, ISO 8601; empty if nobody knows."""
     plan: Sha256
     """Of the plan it is a part of: a result of another run counts for nothing in this one."""
     ungated: bool
@@ -189,6 +225,8 @@ class CellResult(Record):
     """Of transcript.jsonl, as it was written."""
     events: Count
     """Lines of transcript.jsonl."""
+    imported: Imported | None = unless_none()
+    """None if it was measured here."""
     block: Placement | None = None
     """None in runs of a version that drew no order."""
 
@@ -297,6 +335,16 @@ class Plan(Record):
 
     gate: GateStamp | None = None
     """None for a run that was planned without a gate, or before plans said it."""
+
+    @model_validator(mode="after")
+    def _blocks_hold_its_cells(self) -> Self:
+        """Raises ValueError for blocks of other cells: those left out would never be run."""
+        if self.study is not None:
+            placed = [(block.key, server) for block in self.study.blocks for server in block.order]
+            planned = [(cell.block, cell.server) for cell in self.cells]
+            if sorted(placed) != sorted(planned):
+                raise ValueError("the blocks hold other cells than the plan")
+        return self
 
     @property
     def digest(self) -> str:

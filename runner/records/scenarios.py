@@ -83,6 +83,9 @@ class Scenario(Record):
     language: str
     slant: str
     """Which kind of server this scenario favours, said by its author."""
+    unreviewed: str = ""
+    """Where it was imported from and what it lacks. Such a one may have no facts, no must_cite and
+    no reference; its quality is not scored, and nothing proves it."""
     budget: Budget
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
 
@@ -124,14 +127,19 @@ class Criterion(Record):
     weight: Unit
     question: str
     """What a judge that is a model is asked."""
-    facts: Annotated[tuple[Fact, ...], Field(min_length=1)]
-    """What the `checklist` judge checks."""
+    facts: tuple[Fact, ...]
+    """What the `checklist` judge checks; none in a scenario that nobody has reviewed."""
 
 
 class RubricStep(Record):
     name: str
     """Equals the scenario's step name."""
     criteria: dict[str, Criterion]
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Of every criterion, in order."""
+        return tuple(chain.from_iterable(made.facts for made in self.criteria.values()))
 
     @model_validator(mode="after")
     def _weights_sum_to_one(self) -> Self:

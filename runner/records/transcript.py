@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from runner.records.base import Count, Record, Seconds, Sha256
+from runner.records.base import Count, Record, Seconds, Sha256, unless_none
 
 
 class Prompt(Record):
@@ -62,7 +62,8 @@ class ToolResult(Record):
     digest: Sha256
     """Of the whole result's UTF-8."""
     truncated: bool
-    wall_sec: Seconds
+    wall_sec: Seconds | None
+    """None if another harness ran it and does not say."""
     waited_sec: Seconds | None = None
     """What the agent waited for it: 0 if a slower call ran beside it. None: all of wall_sec."""
 
@@ -100,8 +101,8 @@ class Usage(Record):
     """Beside input_tokens."""
     cache_write_tokens: Count = 0
     """Of input_tokens."""
-    wall_sec: Seconds
-    """The whole model turn, back-off included."""
+    wall_sec: Seconds | None
+    """The whole model turn, back-off included; None if another harness had it and does not say."""
     backoff_sec: Seconds = 0.0
     """Waits and failed attempts."""
     queued_sec: Seconds = 0.0
@@ -120,6 +121,8 @@ class StepEnd(Record):
     step: Count
     stop: Literal["end", "max_tokens", "refusal", "cut"]
     """Why the step ended; `cut` when a budget or a fault ended the cell inside it."""
+    elapsed_sec: Seconds | None = unless_none()
+    """The whole of it as another harness counted: turns, calls and waits together."""
 
 
 class Malformed(Record):
@@ -181,7 +184,7 @@ class TraceCall(Record):
     arguments: dict[str, Any]
     is_error: bool
     size_chars: Count
-    wall_sec: Seconds
+    wall_sec: Seconds | None
 
 
 class ToolTrace(Record):
@@ -197,7 +200,8 @@ class Effort(Record):
 
     input_tokens: Count
     output_tokens: Count
-    agent_sec: Seconds
+    agent_sec: Seconds | None
+    """None if the transcript does not say."""
     backoff_sec: Seconds
     queued_sec: Seconds = 0.0
     """Of backoff_sec: waiting for our own other requests to the provider."""

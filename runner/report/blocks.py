@@ -51,6 +51,8 @@ def _span_sec(results: Sequence[CellResult]) -> float | None:
 
 
 def _ended(result: CellResult) -> datetime:
+    if result.timings is None:
+        raise ValueError("it ran elsewhere, and nobody knows when")
     return _moment(result.started_at) + timedelta(seconds=result.timings.total_sec)
 
 

@@ -41,6 +41,21 @@ def _model(report: Report) -> Iterator[str]:
         yield f"That another model would gain or lose alike: only {answering[0]} answered."
 
 
+def _imported(report: Report) -> Iterator[str]:
+    if report.imported:
+        yield (
+            f"IMPORTED: anything from {len(report.imported)} cells as if they were measured here. "
+            "Nothing shows that their arms differed in the server alone, that the shell's arm "
+            "could not reach it, or that the commit was the scenario's."
+        )
+
+
+def _unreviewed(report: Report) -> Iterator[str]:
+    for section in report.sections:
+        if section.unreviewed:
+            yield f"That {section.id} asks for the right things. Unreviewed: {section.unreviewed}."
+
+
 def _gate(report: Report) -> Iterator[str]:
     if report.ungated:
         yield (
@@ -56,6 +71,19 @@ def _rescored(report: Report) -> Iterator[str]:
             f"accepted later, in generation {report.since.rescored_under}, by somebody who could "
             "have read the answers."
         )
+
+
+def _screening(report: Report) -> Iterator[str]:
+    if report.standing == "ranks":
+        return
+    yield (
+        "SCREENING: that any arm's answers are better than another's. The judge has not shown that "
+        "it tells right from wrong; a difference is a reason to read the answers."
+    )
+    if report.gate is None:
+        return
+    for unmet in report.gate.unmet:
+        yield f"What the judge was asked for and did not reach: {unmet}."
 
 
 def _contradictions(report: Report) -> Iterator[str]:
@@ -249,8 +277,11 @@ def _always(report: Report) -> Iterator[str]:
 
 CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _model,
+    _imported,
+    _unreviewed,
     _gate,
     _rescored,
+    _screening,
     _contradictions,
     _broken,
     _unscored,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runner import stats
-from runner.records import Verdict
+from runner.records import Standing, Verdict
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import Delta, Judgement, Layer, NoiseLayer
-from runner.report.view import ArmView, RunView, verdicts
+from runner.report.view import ArmView, RunView, is_import, verdicts
 from runner.store import LoadedCell
 
 BASELINE = Delta(judgement="baseline", says="baseline")
@@ -23,6 +23,8 @@ class Comparisons:
     """A run's arms against their baselines."""
 
     view: RunView
+    standing: Standing
+    """Of the judge."""
 
     def delta(self, arm: ArmView) -> Delta:
         """In the whole run, or in one scenario if the arm is a scenario's."""
@@ -40,9 +42,18 @@ class Comparisons:
             by_scenario=tuple(shared.values()),
             pairs=len(baseline.keys() & own.keys()),
             noise=self._noise[arm.model],
-            ranks=arm.model in self.view.language_models,
+            why_unranked=self._why_unranked(arm.model),
         )
         return difference.delta()
+
+    def _why_unranked(self, model: str) -> str:
+        if is_import(model):
+            # No sandbox of ours kept the arms alike, or the shell's arm from the server.
+            return "imported, not ranked"
+        if model not in self.view.language_models:
+            return "not ranked"
+        # A judge that cannot tell right from wrong would name a winner all the same.
+        return "screening" if self.standing == "screens" else ""
 
     @cached_property
     def _noise(self) -> Mapping[str, stats.Repeatability | None]:
@@ -58,7 +69,8 @@ class _Difference:
     pairs: int
     noise: stats.Repeatability | None
     """Of duplicates; None if nothing was repeated."""
-    ranks: bool
+    why_unranked: str
+    """Empty if it may be."""
 
     @property
     def value(self) -> float:
@@ -91,8 +103,8 @@ class _Difference:
 
     def judgement(self) -> tuple[Judgement, str]:
         """The judgement, and the same in words."""
-        if not self.ranks:
-            return "not_ranked", "not ranked"
+        if self.why_unranked:
+            return "not_ranked", self.why_unranked
         if self.interval is None:
             return "too_few", f"too few to tell (n={len(self.by_scenario)})"
         if self.interval.contains(0):

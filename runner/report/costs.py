@@ -17,19 +17,19 @@ from runner.report.view import (
     trial_of,
 )
 from runner.store import LoadedCell, LostAttempt
+from runner.tokens import estimated_tokens
 
 T = TypeVar("T")
-CHARS_PER_TOKEN = 4
 
 
 def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Costs:
     """Per paired cell, comparable or not: what has no counterpart costs beside nothing."""
     efforts = [fairness.effort for fairness in fairness_halves(arm.paired)]
     results = [cell.result for cell in arm.paired if cell.result]
-    times = [result.timings for result in results]
+    times = [result.timings for result in results if result.timings]
     tools = [fingerprint.tools for fingerprint in fingerprints(arm.paired) if fingerprint.tools]
     # Without this, the shell would show zeros, as if its server started in no time.
-    served = results if tools else []
+    served = times if tools else []
     lost = list(_lost(arm.cells))
     schema_chars = _largest_count(tools, lambda shown: shown.schema_chars)
     return Costs(
@@ -47,16 +47,16 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
         phases=_phases(efforts),
         tokens_estimated=any(effort.tokens_estimated for effort in efforts),
         tokens_vs_shell=_ratio(arm, shell, _tokens),
-        agent_sec=_average(times, lambda time: time.agent_sec),
+        agent_sec=_average(_known(map(_agent_sec, arm.paired)), lambda sec: sec),
         seconds_vs_shell=_ratio(arm, shell, _agent_sec),
         backoff_sec=_average(times, lambda time: time.backoff_sec),
         queued_sec=_average(efforts, lambda effort: effort.queued_sec),
         create_sec=_average(times, lambda time: time.create_sec),
-        initialize_sec=_average(served, lambda result: result.timings.initialize_sec),
-        warm_up_sec=_average(served, lambda result: result.timings.warm_up_sec),
-        canary_sec=_average(served, lambda result: result.timings.canary_sec),
+        initialize_sec=_average(served, lambda time: time.initialize_sec),
+        warm_up_sec=_average(served, lambda time: time.warm_up_sec),
+        canary_sec=_average(served, lambda time: time.canary_sec),
         peak_memory_mb=_largest(results, lambda result: result.peak_memory_mb),
-        state_mb=_largest(served, lambda result: result.state_mb),
+        state_mb=_largest(results if tools else [], lambda result: result.state_mb),
         schema_chars=schema_chars,
         schema_tokens=_estimated_tokens(schema_chars),
         instructions_chars=_largest_count(tools, lambda shown: shown.instructions_chars),
@@ -154,12 +154,18 @@ def _tokens(cell: LoadedCell) -> float | None:
 
 
 def _agent_sec(cell: LoadedCell) -> float | None:
-    if cell.result is None:
-        return None
-    return cell.result.timings.agent_sec
+    """Of a cell that ran elsewhere: what its harness says."""
+    if cell.result is not None and cell.result.timings is not None:
+        return cell.result.timings.agent_sec
+    fairness = fairness_of(cell)
+    return None if fairness is None else fairness.effort.agent_sec
 
 
 # --- small ----------------------------------------------------------------------------------
+
+
+def _known(figures: Iterable[float | None]) -> list[float]:
+    return [figure for figure in figures if figure is not None]
 
 
 def _average(items: Iterable[T], cost_of: Callable[[T], float]) -> float | None:
@@ -190,4 +196,4 @@ def _largest_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | No
 def _estimated_tokens(chars: int | None) -> int | None:
     if chars is None:
         return None
-    return round(chars / CHARS_PER_TOKEN)
+    return estimated_tokens(chars)

@@ -16,11 +16,13 @@ from runner.records import (
     Citation,
     Gate,
     OutcomeKind,
+    Plan,
     Price,
     Scenario,
     Scored,
     ServerSpec,
     Since,
+    Standing,
     Verdict,
 )
 from runner.report.blocks import block_reports, order_of
@@ -42,6 +44,7 @@ from runner.report.records import (
     CellReport,
     Commentary,
     Fault,
+    ImportedCell,
     Incomparable,
     Report,
     ScenarioArm,
@@ -56,10 +59,13 @@ from runner.report.view import (
     RunView,
     fairness_of,
     fingerprints,
+    imported_of,
+    is_import,
     unique,
     verdicts,
     view_of,
 )
+from runner.stats import MIN_SCENARIOS
 from runner.store import LoadedCell, LoadedRun
 
 FAILED_SHOWN = 10
@@ -74,6 +80,11 @@ RESCORED = (
 )
 HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
 CHANGES_SHOWN = 5
+IMPORTED = (
+    "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
+    "their seconds; scores are made here from its transcripts, and rank nobody."
+)
+FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
 CONTRADICTED = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -95,17 +106,18 @@ def build_report(
     there now. `since`: what was accepted after the run was planned.
     """
     view = view_of(run)
-    compared = Comparisons(view=view)
-    prices = run.plan.prices.models if run.plan.prices else {}
-    blocks = tuple(block_reports(view, run.plan))
-    made = _Made(compared=compared, blocks=blocks, pass_at=pass_at_of(run.plan), prices=prices)
+    # A run that began without a gate has no judge that anybody vouches for.
+    shown = None if run.plan.ungated else gate
+    standing: Standing = shown.standing if shown else "screens"
+    made = _made_with(view, run.plan, standing)
     report = Report(
-        notices=tuple(_notices(view, run, gate, since)),
+        notices=(*_notices(view, run, shown, since), *_screening(standing, shown)),
         ungated=run.plan.ungated,
-        gate=None if run.plan.ungated else gate,
+        gate=shown,
         since=since,
+        standing=standing,
         language_model=view.models == view.language_models,
-        question=_question([server for server in view.servers if server != SHELL]),
+        question=_question([server for server in view.servers if server != SHELL], standing),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
@@ -116,9 +128,10 @@ def build_report(
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         seed=run.plan.study.seed if run.plan.study else None,
         pass_at=made.pass_at,
-        lost=tuple(lost_turns(view, prices)),
+        lost=tuple(lost_turns(view, made.prices)),
         arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
         contradictions=run.contradictions,
+        imported=tuple(_imported(view)),
         faults=tuple(_faults(view)),
         incomparable=tuple(_incomparable(view)),
         noise=tuple(noise_layers(view)),
@@ -141,6 +154,10 @@ def _notices(
     for name, kind in MODELS.items():
         if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
+    if any(map(is_import, view.models)):
+        yield IMPORTED
+    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
+        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
         yield UNGATED
     if since and since.rescored_under:
@@ -163,11 +180,23 @@ def _listed(changed: Sequence[str]) -> str:
     return shown
 
 
-def _question(servers: Sequence[str]) -> str:
+def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
+    if standing == "ranks":
+        return
+    if gate is None:
+        why = "no gate vouches for its judge"
+    else:
+        why = f"the judge {gate.judge} screens (requirements not met: {len(gate.unmet)})"
+    yield f"SCREENING: {why}. Figures say where to look closer; no arm is ranked."
+
+
+def _question(servers: Sequence[str], standing: Standing) -> str:
     if not servers:
         return "How well does the agent answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
+    if standing == "screens":
+        return f"What does the agent answer with {listed} attached, and what does it cost?"
     return (
         f"Does attaching {listed} make the agent's answers better than a shell alone does, "
         "or does it only burn tokens?"
@@ -191,6 +220,15 @@ class _Made:
     prices: Mapping[str, Price]
 
 
+def _made_with(view: RunView, plan: Plan, standing: Standing) -> _Made:
+    return _Made(
+        compared=Comparisons(view=view, standing=standing),
+        blocks=tuple(block_reports(view, plan)),
+        pass_at=pass_at_of(plan),
+        prices=plan.prices.models if plan.prices else {},
+    )
+
+
 def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
     compared = made.compared
     shell = compared.view.shell_of(arm)
@@ -198,6 +236,7 @@ def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
         label=arm.label,
         model=arm.model,
         server=arm.server,
+        imported=is_import(arm.model),
         title=_title(arm, spec),
         version=_version(arm, spec),
         tally=_tally(arm),
@@ -280,6 +319,24 @@ def _faults(view: RunView) -> Iterator[Fault]:
             )
 
 
+def _imported(view: RunView) -> Iterator[ImportedCell]:
+    for cell in view.cells:
+        found = imported_of(cell)
+        if found is not None:
+            yield ImportedCell(
+                cell_id=cell.cell.id,
+                scenario=cell.cell.scenario,
+                arm=view.label(cell.cell),
+                trial=cell.cell.trial,
+                harness=f"{found.harness} {found.harness_version}".strip(),
+                model=found.model,
+                file=found.file,
+                source=found.source,
+                usd=found.usd,
+                degraded=found.degraded,
+            )
+
+
 def _incomparable(view: RunView) -> Iterator[Incomparable]:
     for cell in view.cells:
         if cell.cell.id in view.differs:
@@ -315,6 +372,7 @@ def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioRepor
         title=scenario.title,
         description=scenario.description,
         slant=scenario.slant,
+        unreviewed=scenario.unreviewed,
         repository=scenario.repository.label,
         language=scenario.language,
         steps=len(scenario.steps),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from runner.anchors.examination import MIN_RHO
 from runner.anchors.gate import Proposal
-from runner.records import Correlation, Disagreement, GateVerdict
+from runner.anchors.requirements import requirement_text
+from runner.records import Correlation, Disagreement, Examination, GateVerdict, TrivialRater
 
 
 def gate_text(verdict: GateVerdict) -> str:
@@ -27,8 +28,35 @@ def _lines(verdict: GateVerdict) -> Iterator[str]:
         yield f"  {_pair(pair)}"
     if verdict.history:
         yield verdict.history
+    yield from _examination(verdict.examination)
     for scenario in verdict.unlocked:
         yield f"not locked yet: {scenario} (`fairtrial anchors accept` it before a gated run)"
+
+
+def _examination(examination: Examination) -> Iterator[str]:
+    yield "before it may rank anyone, a judge is asked for (figure, bound, n):"
+    for asked in examination.requirements:
+        met = "met    " if asked.passed else "NOT MET"
+        yield f"  {met}  {requirement_text(asked)}"
+    if examination.trivial:
+        yield "beside it, raters that do not read (rho and pairs, no junk; rho with the junk):"
+    for rater in examination.trivial:
+        yield f"  {rater.name:34} {_trivial(rater)}"
+
+
+def _trivial(rater: TrivialRater) -> str:
+    return f"{_rho(rater.rho)}, {_rho(rater.concordance)}; {_rho(rater.rho_all)}"
+
+
+def standing_text(verdict: GateVerdict) -> str:
+    """The last line: which of the two the judge is, and what follows."""
+    judge, examination = verdict.judge, verdict.examination
+    if examination.standing == "ranks":
+        return f"{judge} RANKS: all {len(examination.requirements)} requirements are met"
+    return (
+        f"{judge} SCREENS: {len(examination.unmet)} of {len(examination.requirements)} "
+        "requirements are not met. Its figures are printed as screening, and rank nobody"
+    )
 
 
 def _correlation(correlation: Correlation) -> str:

@@ -50,9 +50,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _heading(report: Report, level: int, text: str) -> Iterator[str]:
-    """With the report's flag: whichever part is quoted, the warning goes along."""
-    flag = f"{report.flag} · " if report.flag else ""
-    yield f"{'#' * level} {flag}{text}"
+    yield f"{'#' * level} {report.mark}{text}"
     yield ""
 
 

@@ -112,7 +112,9 @@ def _label(cell: Cell) -> str:
 def _ending(result: CellResult) -> str:
     """`answered in 61.0 s`, `sandbox_failed in 3.2 s (the container is gone)`."""
     outcome = result.outcome
-    ended = f"{outcome.kind} in {result.timings.total_sec:.1f} s"
+    ended: str = outcome.kind
+    if result.timings is not None:
+        ended += f" in {result.timings.total_sec:.1f} s"
     if outcome.kind == "answered":
         return ended
     # The first line: a traceback's other lines would bury the cells that are under way.

@@ -20,6 +20,7 @@ from runner.records import (
     PriceList,
     Record,
     Since,
+    Standing,
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -251,6 +252,8 @@ class Arm(Record):
     """The server's name; with the model's, if a run has several."""
     model: str
     server: str
+    imported: bool = False
+    """Another harness ran its cells, where nothing of ours held the arms apart."""
     title: str
     version: str
     tally: Tally
@@ -312,6 +315,24 @@ class Commentary(Record):
     reason: str
 
 
+class ImportedCell(Record):
+    """A cell that another harness ran, and what could not be carried over."""
+
+    cell_id: str
+    scenario: str
+    arm: str
+    trial: Count
+    harness: str
+    """With its version."""
+    model: str
+    file: str
+    source: str
+    """SHA256 of the file."""
+    usd: Number | None
+    """As the other harness says."""
+    degraded: tuple[str, ...]
+
+
 class CellReport(Record):
     cell_id: str
     trial: Count
@@ -342,6 +363,8 @@ class ScenarioReport(Record):
     title: str
     description: str
     slant: str
+    unreviewed: str = ""
+    """Why nobody vouches for its rubric; empty if somebody does."""
     repository: str
     language: str
     steps: Count
@@ -369,6 +392,8 @@ class Report(Record):
     """What stood in front of this result; None if nothing did."""
     since: Since | None = None
     """What was accepted after the run was planned; None without a gate."""
+    standing: Standing = "screens"
+    """What the judge may do; `screens` as well if no gate vouches for it: nobody is ranked then."""
     language_model: bool
     """Did a language model answer in every cell? Without one an arm ranks nobody."""
     question: str
@@ -390,6 +415,8 @@ class Report(Record):
     """Shell first, then in the plan's order; never sorted by a score."""
     contradictions: tuple[Contradiction, ...] = ()
     """Where a file of the run says something else than its evidence."""
+    imported: tuple[ImportedCell, ...] = ()
+    """Empty if every cell was measured here."""
     faults: tuple[Fault, ...]
     incomparable: tuple[Incomparable, ...]
     noise: tuple[NoiseLayer, ...]
@@ -401,10 +428,19 @@ class Report(Record):
     """Of the run's models that have one, as they were when the run began."""
 
     @property
-    def flag(self) -> str:
-        """What every heading says before its words; empty if there is nothing to warn of."""
-        if self.ungated:
-            return "UNGATED"
+    def rescored(self) -> str:
+        """The mark of a run that is older than what scores it; empty of any other."""
         if self.since and self.since.rescored_under:
             return f"RESCORED UNDER GENERATION {self.since.rescored_under}"
         return ""
+
+    @property
+    def mark(self) -> str:
+        """In front of every heading, so that whichever part is quoted takes it along."""
+        marks = {
+            "UNGATED": self.ungated,
+            self.rescored: bool(self.rescored),
+            "IMPORTED": bool(self.imported),
+            "SCREENING": self.standing == "screens",
+        }
+        return "".join(f"{mark} · " for mark, holds in marks.items() if holds)

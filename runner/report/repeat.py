@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.records import Fingerprint, Record, Scenario, ServerSpec, digest_of
 from runner.report.records import Repeat
-from runner.report.view import RunView, fingerprints, grouped, unique
+from runner.report.view import (
+    RunView,
+    fingerprints,
+    grouped,
+    imported_of,
+    is_import,
+    unique,
+)
 from runner.store import LoadedRun
 
 _SHARED = (
@@ -83,6 +90,8 @@ def _values(records: Iterable[Record], name: str) -> tuple[str, ...]:
 
 
 def _command(run: LoadedRun, view: RunView) -> str:
+    if any(map(is_import, view.models)):
+        return _import_command(run, view)
     words = ["fairtrial", "run"]
     for flag, value in _options(run, view):
         # Quoted: a recording's path may hold a blank, and the line is there to be pasted.
@@ -90,6 +99,20 @@ def _command(run: LoadedRun, view: RunView) -> str:
     if run.plan.ungated:
         words.append("--ungated")
     return " ".join(words)
+
+
+def _import_command(run: LoadedRun, view: RunView) -> str:
+    """One scenario's files after another; each must be as the digests in the report say."""
+    commands = []
+    for scenario in view.scenarios:
+        words = ["fairtrial", "import", "claude-code", "--run", run.plan.run]
+        words += ["--scenario", scenario]
+        for cell in view.cells:
+            found = imported_of(cell)
+            if found is not None and cell.cell.scenario == scenario:
+                words.append(shlex.quote(f"{cell.cell.server}={found.file}"))
+        commands.append(" ".join(words + ["--ungated"] * run.plan.ungated))
+    return " && ".join(commands)
 
 
 def _options(run: LoadedRun, view: RunView) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from runner.records import Citation, Contradiction, Gate, Since
+from runner.records import Citation, Contradiction, Gate, Since, Standing
 from runner.report.grid import (
     DASH,
     Bar,
@@ -35,6 +36,7 @@ from runner.report.records import (
     Commentary,
     Fault,
     HalfFigures,
+    ImportedCell,
     Incomparable,
     LostTurns,
     NoiseLayer,
@@ -43,6 +45,7 @@ from runner.report.records import (
     ScenarioArm,
     ScenarioReport,
 )
+from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.weights import Parts, formula
 
@@ -51,7 +54,7 @@ A = TypeVar("A", bound=Arm | ScenarioArm | Beside)
 
 def of_run(report: Report) -> tuple[Table, ...]:
     """The run's tables in a report's order; those about trouble only if there is some."""
-    found = (contradictions(report), faults(report), incomparable(report))
+    found = (contradictions(report), imported(report), faults(report), incomparable(report))
     troubles = [trouble for trouble in found if trouble.rows]
     return (
         tally(report),
@@ -107,7 +110,7 @@ def _outcomes(arm: Arm) -> str:
     return ", ".join(f"{kind} {times}" for kind, times in arm.tally.outcomes.items()) or DASH
 
 
-def _place(cell: Fault | Incomparable) -> str:
+def _place(cell: Fault | ImportedCell | Incomparable) -> str:
     return f"{clean(cell.scenario)}, {clean(cell.arm)}, trial {cell.trial}"
 
 
@@ -134,10 +137,27 @@ FAULTS: tuple[Column[Fault], ...] = (
     number("tries", lambda fault: count(fault.attempts), full="attempts"),
     words("reason", lambda fault: clean(fault.reason)),
 )
+IMPORTED: tuple[Column[ImportedCell], ...] = (
+    words("cell", _place),
+    words("file", lambda cell: clean(cell.file)),
+    words("sha256", lambda cell: cell.source[:12]),
+    words("harness", lambda cell: clean(cell.harness)),
+    number("usd", lambda cell: hundredth(cell.usd), full="dollars, as it says"),
+)
 INCOMPARABLE: tuple[Column[Incomparable], ...] = (
     words("cell", _place),
     words("what differs", lambda cell: "; ".join(map(clean, cell.differs))),
 )
+
+
+def imported(report: Report) -> Table:
+    notes = [
+        "Seconds are the other harness's own, of a machine nobody here knows: model, tools, "
+        "retries and waits together. There is no figure of a sandbox.",
+    ]
+    losses = Counter(text for cell in report.imported for text in cell.degraded)
+    notes += [f"Of {count} of them: {clean(text)}." for text, count in losses.items()]
+    return table("Imported: where the cells come from", IMPORTED, report.imported, notes=notes)
 
 
 def tally(report: Report) -> Table:
@@ -290,10 +310,16 @@ def _fairness_columns(notes: Notes) -> Iterator[Column[A]]:
     yield number("cells", cells, full="cells / planned")
 
 
+FAIRNESS_TITLES: dict[Standing, str] = {
+    "ranks": "Fairness: was the answer better?",
+    "screens": "Fairness of the answers",
+}
+
+
 def fairness(report: Report) -> Table:
     notes = Notes()
     plain = table(
-        "Fairness: was the answer better?",
+        FAIRNESS_TITLES[report.standing],
         list(_fairness_columns(notes)),
         _rows(report),
         notes=[f"{formula(FAIRNESS)}; means over scenarios."],
@@ -640,7 +666,8 @@ def tokens(report: Report) -> Table:
     notes = ["Billed: input that came from no cache, and output. Stored is part of it, cached not."]
     if report.prices is not None and report.prices.models:
         notes.append(f"Dollars at prices of {report.prices.date}.")
-    unpriced = [model for model in report.models if not _has_price(report, model)]
+    asked = unique(arm.model for arm in report.arms if not arm.imported)
+    unpriced = [model for model in asked if not _has_price(report, model)]
     if unpriced:
         listed = ", ".join(map(clean, unpriced))
         notes.append(f"No price is known for {listed}; `run --prices FILE` gives one.")
@@ -789,8 +816,18 @@ def answer(report: Report) -> str:
     """What the question got, per server, in the words of the comparison."""
     compared = [arm for arm in report.arms if arm.server != "shell"]
     if compared and all(arm.delta.judgement == "not_ranked" for arm in compared):
-        return "nobody is ranked: no language model answered"
+        if any(arm.imported for arm in compared):
+            return "nobody is ranked: these cells were imported"
+        return _why_nobody(report)
     return "; ".join(f"{_arm(arm)}: {arm.delta.says}" for arm in compared) or DASH
+
+
+def _why_nobody(report: Report) -> str:
+    if not report.language_models:
+        return "nobody is ranked: no language model answered"
+    if report.imported:
+        return "nobody is ranked: another harness ran the cells"
+    return "nobody is ranked: the figures are for screening"
 
 
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -800,7 +837,7 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("run", clean(report.run)),
         ("date", clean(report.created_at)),
         ("model", ", ".join(map(clean, report.models))),
-        ("judge", ", ".join(map(clean, report.judges)) or DASH),
+        ("judge", f"{', '.join(map(clean, report.judges)) or DASH} ({report.standing})"),
         ("servers", ", ".join(map(clean, report.servers))),
         ("scenarios", ", ".join(map(clean, report.scenarios))),
         ("trials", str(report.trials)),
@@ -838,11 +875,16 @@ def _shared(report: Report) -> dict[str, str]:
     return shared
 
 
+def _unmet(gate: Gate) -> dict[str, str]:
+    return {f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)}
+
+
 def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
     reach = interval(gate.low, gate.high)
     accepted = "; ".join(since.accepted) if since else ""
     return {
-        "judge": gate.judge,
+        "judge": f"{gate.judge}, which {gate.standing}",
+        **_unmet(gate),
         "Spearman's rho": (
             f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
         ),

@@ -42,7 +42,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     for notice in report.notices:
         yield Text(notice, style="bold yellow")
     models = ", ".join(map(clean, report.models))
-    yield _bold(f"{clean(report.run)} · {clean(report.created_at)} · {models}")
+    yield _bold(f"{report.mark}{clean(report.run)} · {clean(report.created_at)} · {models}")
     yield Text(report.question)
     yield _bold(tables.answer(report))
     for table in tables.of_run(report):
@@ -60,7 +60,7 @@ def _bold(text: str) -> Text:
 
 
 def _heading(report: Report, title: str) -> Text:
-    return _bold(f"{report.flag} · {title}" if report.flag else title)
+    return _bold(f"{report.mark}{title}")
 
 
 def _table(table: Table) -> Iterator[RenderableType]:

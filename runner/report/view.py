@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from runner import stats
+from runner.importers.cells import KIND
 from runner.models import is_language_model, kind_name, kind_that_answered
-from runner.records import Cell, Fairness, Fingerprint, Verdict
+from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict
 from runner.store import LoadedCell, LoadedRun
 
 K = TypeVar("K")
@@ -186,9 +187,16 @@ def _unpaired(cells: Sequence[LoadedCell], differs: Differences) -> Iterator[str
             yield cell.cell.id
 
 
+def is_import(model: str) -> bool:
+    """By its name, which the audit holds against the cell's own file."""
+    return kind_name(model) == KIND
+
+
 def _label(model: str, server: str, models: Sequence[str]) -> str:
     if len(models) > 1:
         return f"{server} ({model})"
+    if is_import(model):
+        return f"{server} (imported)"
     return server
 
 
@@ -202,8 +210,9 @@ def _what_differs(cells: Sequence[LoadedCell]) -> Differences:
     differs = {}
     for group in compared.values():
         baseline = _baseline(group)
+        import_ = _first_import(group)
         for cell in group:
-            reasons = _against(baseline, cell)
+            reasons = _beside(import_, cell) if import_ else _against(baseline, cell)
             if reasons:
                 differs[cell.cell.id] = reasons
     return differs | dict(_elsewhere(measured))
@@ -236,6 +245,30 @@ def _baseline(group: Sequence[LoadedCell]) -> Fingerprint | None:
     return None
 
 
+_OF_AN_IMPORT = ("harness", "harness_version", "model", "permissions", "prompts")
+"""What imported cells of a comparison have in common."""
+
+
+def _first_import(group: Sequence[LoadedCell]) -> Imported | None:
+    """The shell's first; without a shell, the first of any arm."""
+    for cell in sorted(group, key=lambda cell: cell.cell.server != SHELL):
+        if imported_of(cell) is not None:
+            return imported_of(cell)
+    return None
+
+
+def _beside(import_: Imported, cell: LoadedCell) -> tuple[str, ...]:
+    own = imported_of(cell)
+    if own is None:
+        return ("it was measured here, and its baseline was imported",)
+    differing = []
+    for name in _OF_AN_IMPORT:
+        theirs, ours = getattr(import_, name), getattr(own, name)
+        if theirs != ours:
+            differing.append(f"{name}: {str(theirs)[:40]} against {str(ours)[:40]}")
+    return tuple(differing)
+
+
 def _against(baseline: Fingerprint | None, cell: LoadedCell) -> tuple[str, ...]:
     fingerprint = fingerprint_of(cell)
     if fingerprint is not None and baseline is not None:
@@ -263,6 +296,11 @@ def fairness_of(cell: LoadedCell) -> Fairness | None:
         # A card beside a broken cell is not believed: a fault of ours is never scored.
         return None
     return cell.scorecard.fairness
+
+
+def imported_of(cell: LoadedCell) -> Imported | None:
+    """None if it was measured here."""
+    return None if cell.result is None else cell.result.imported
 
 
 def fingerprint_of(cell: LoadedCell) -> Fingerprint | None:

@@ -95,6 +95,8 @@ def _share(count: int, of: int) -> float:
 SEARCH_COMMANDS = frozenset(
     "grep egrep fgrep zgrep rgrep rg ag ack ack-grep find fd fdfind locate".split()
 )
+SEARCH_TOOLS = frozenset({"Grep", "Glob"})
+"""Of Claude Code, in imported cells: left out, its baseline would never have searched."""
 _GIT_SEARCHES = frozenset({"grep", "ls-files"})
 _GIT_OPTIONS_WITH_A_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 _SHELLS = frozenset("bash sh dash zsh ash".split())
@@ -130,6 +132,8 @@ def searches_the_tree(call: TraceCall) -> bool:
 
     `cat grep.py` and `echo grep` do not.
     """
+    if call.origin == "shell" and call.tool in SEARCH_TOOLS:
+        return True
     command = call.arguments.get("command")
     return call.origin == "shell" and isinstance(command, str) and runs_search(command)
 

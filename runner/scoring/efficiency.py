@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.records import Budget, Effort, Score, Scored
+from runner.records import Budget, Effort, Score, Scored, Unscored
 
 
 def efficiency(effort: Effort, budget: Budget) -> Score:
@@ -10,12 +10,14 @@ def efficiency(effort: Effort, budget: Budget) -> Score:
 
     Completeness is answered steps / steps. Seconds are the agent's own, tokens uncached.
     """
+    if effort.agent_sec is None:
+        return Unscored(reason="the transcript does not say how long the agent took")
     tokens = effort.input_tokens + effort.output_tokens
     saved_tokens = _saved(tokens, budget.tokens)
     saved_sec = _saved(effort.agent_sec, budget.wall_sec)
     return Scored(
         value=_completeness(effort) * (saved_tokens + saved_sec) / 2,
-        detail=_detail(effort, budget, tokens),
+        detail=_detail(effort, budget, tokens, effort.agent_sec),
     )
 
 
@@ -31,10 +33,10 @@ def _completeness(effort: Effort) -> float:
     return effort.steps_completed / effort.steps
 
 
-def _detail(effort: Effort, budget: Budget, tokens: int) -> str:
+def _detail(effort: Effort, budget: Budget, tokens: int, agent_sec: float) -> str:
     estimated = " (estimated)" if effort.tokens_estimated else ""
     return (
         f"{effort.steps_completed} of {effort.steps} steps, "
         f"{tokens:,} of {budget.tokens:,} tokens{estimated}, "
-        f"{effort.agent_sec:.0f} of {budget.wall_sec} s"
+        f"{agent_sec:.0f} of {budget.wall_sec} s"
     )

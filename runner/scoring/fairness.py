@@ -33,6 +33,7 @@ from runner.records import (
     Fairness,
     GroundingSummary,
     Rubric,
+    RubricStep,
     Scenario,
     Score,
     Scored,
@@ -193,11 +194,17 @@ def _citations(text: str, files: Files, cache_dir: Path | None) -> tuple[Citatio
     return ground(text, files, cache_dir=cache_dir).citations
 
 
+def _has_facts(step: RubricStep) -> bool:
+    return all(criterion.facts for criterion in step.criteria.values())
+
+
 def _judged(
     judge: Judge | None, scenario: Scenario, rubric: Rubric, answer: Answer, files: Files
 ) -> Verdict | Unscored:
     if judge is None:
         return Unscored(reason="not judged yet")
+    if scenario.unreviewed and not all(map(_has_facts, rubric.steps)):
+        return Unscored(reason="the rubric is unreviewed: it has criteria without facts")
     try:
         must_find = [step.must_cite for step in scenario.steps]
         return judge.judge(rubric, answer.steps, must_find, CommitLines(lambda: files))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,18 +10,16 @@ from typing import Any
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from runner.agents import AGENTS, system_prompt
+from runner.agents import system_prompt
 from runner.agents.json_actions import JsonActions, schema
 from runner.agents.react import React
-from runner.agents.tools import SHELL_SPEC, Toolbox
-from runner.agents.usage import UsageTotals
+from runner.agents.tools import SHELL_SPEC
 from runner.errors import ProviderRefused
 from runner.models import open_model
 from runner.models.settings import Endpoint, ModelSettings
 from runner.protocols import Model, ToolSpec
 from runner.records import (
     Event,
-    Limits,
     Malformed,
     Note,
     Outcome,
@@ -33,7 +30,7 @@ from runner.records import (
     ToolCall,
     ToolResult,
 )
-from tests.helpers import LocalSandbox, Scripted, says, scenario
+from tests.helpers import Scripted, converse_here, says, scenario
 
 
 class Held:
@@ -58,23 +55,8 @@ def hold(tmp_path: Path) -> Hold:
     """Holds an agent's conversation, with this machine's shell in the test's folder."""
 
     def converse(agent: str, model: Model, *prompts: str, **budget: int) -> Held:
-        events: list[Event] = []
-        made = AGENTS[agent](
-            model=model,
-            scenario=scenario(*(prompts or ("What is here?",)), **{"tokens": 10**6, **budget}),
-            toolbox=Toolbox(LocalSandbox(tmp_path), Limits()),
-            record=events.append,
-            totals=UsageTotals(),
-            instructions="",
-        )
-
-        async def run() -> Outcome:
-            try:
-                return await made.run()
-            finally:
-                await model.close()
-
-        return Held(asyncio.run(run()), events)
+        asked = scenario(*(prompts or ("What is here?",)), **{"tokens": 10**6, **budget})
+        return Held(*converse_here(agent, model, asked, tmp_path))
 
     return converse
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -293,6 +294,14 @@ def test_one_inverted_criterion_is_refused_by_its_own_reference_answer(tree: Tre
         match=r"shop-queue: its reference answer .*trace, justification: 0\.00, below 0\.5",
     ):
         accept(tree, reason="better")
+
+
+def test_a_scenario_that_nobody_has_reviewed_enters_no_generation(tree: Tree) -> None:
+    tree.write_scenario("imported/new")
+    tree.edit("scenarios/imported/new/scenario.yaml", "unreviewed: ''", "unreviewed: no facts")
+    shutil.rmtree(tree.root / "scenarios/imported/new/reference")
+    with pytest.raises(AnchorsDisagree, match=r"new: its reference answer .*nobody has reviewed"):
+        accept(tree, reason="another scenario")
 
 
 def test_new_weights_of_a_rubric_move_the_judged_scores_and_never_the_gold(tree: Tree) -> None:

@@ -71,5 +71,5 @@ def test_every_grade_gives_its_reason() -> None:
     ids=["the same score always", "length", "brevity", "number of citations"],
 )
 def test_a_judge_that_does_not_read_fails_on_our_anchors(score: Callable[[str], float]) -> None:
-    examined = examine(ROOT, Judging(score), None)
+    examined = examine(ROOT, Judging(score), None, pairs="none")
     assert examined.verdict.refusal, examined.verdict.transcripts

@@ -136,6 +136,43 @@ def test_a_run_at_its_cap_lets_turns_end_that_are_paid_for(
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interruption_is_recorded_in_the_cells_under_way_and_begins_no_other(
+    jobs: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    begun, recorded = [], []
+    under_way = asyncio.Event()
+
+    async def run(given: Cell, *_: object) -> CellResult:
+        begun.append((given.trial, given.server))
+        if len(begun) == jobs:
+            under_way.set()
+        elif len(begun) > jobs:
+            return result(given)
+        try:
+            await asyncio.sleep(PATIENCE_SEC)
+        except asyncio.CancelledError:
+            # As `run_cell` does: it writes down that it was interrupted, and returns.
+            recorded.append((given.trial, given.server))
+        return result(given, "cancelled", "the runner was interrupted")
+
+    monkeypatch.setattr("runner.executors.local.run_cell", run)
+    blocks = [block(number, "good", "shell") for number in (1, 2, 3)]
+    store = store_of(tmp_path, blocks)
+
+    async def interrupted() -> None:
+        executor = EXECUTORS["local"](jobs=jobs)
+        task = asyncio.create_task(executor.run(blocks, prepared(arm("shell")), store, SILENT))
+        await under_way.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(interrupted())
+    assert begun == recorded == [(number, "good") for number in range(1, jobs + 1)]
+
+
+@pytest.mark.usefixtures("engine")
 def test_a_provider_that_refuses_ends_the_blocks_beside_it_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -82,7 +82,7 @@ def test_the_reason_says_which_facts_are_short_and_why() -> None:
     verdict = Checklist().judge(RUBRIC, answer(*INVENTED).steps, MUST_FIND)
     reason = verdict.steps[0].criteria["map_quality"].reason
     assert reason.startswith(
-        "0 of 3 facts; cited at another line: deliver keeps a message it cannot store; "
+        "0 of 3 facts; cited at another place: deliver keeps a message it cannot store; "
     )
 
 

@@ -55,14 +55,14 @@ def web_page(status: int) -> Iterator[str]:
 class Events:
     """Streams that a server sends one after the other, and the requests it got."""
 
-    def __init__(self, *streams: list[dict[str, Any]]) -> None:
+    def __init__(self, *streams: list[Any]) -> None:
         self.streams = list(streams)
         self.requests: list[Any] = []
 
 
 @contextmanager
 def streaming(events: Events) -> Iterator[str]:
-    """A server that sends each stream's events as they were written down.
+    """A server that sends each stream's events as they were written down, and bytes as they are.
 
     A stream of one event `{"status": 400, …}` is answered as that error.
     """
@@ -71,7 +71,7 @@ def streaming(events: Events) -> Iterator[str]:
         def do_POST(self) -> None:
             events.requests.append(self.body())
             stream = events.streams.pop(0)
-            if "status" in stream[0]:
+            if isinstance(stream[0], dict) and "status" in stream[0]:
                 error = {"type": "error", "error": stream[0]["error"]}
                 self.answer(stream[0]["status"], "application/json", json.dumps(error).encode())
             else:
@@ -81,6 +81,8 @@ def streaming(events: Events) -> Iterator[str]:
         yield url
 
 
-def _sse(event: dict[str, Any]) -> bytes:
+def _sse(event: Any) -> bytes:
+    if isinstance(event, bytes):
+        return event
     name = f"event: {event['type']}\n" if "type" in event else ""
     return f"{name}data: {json.dumps(event)}\n\n".encode()

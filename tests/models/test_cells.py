@@ -16,6 +16,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Delay, Reply, ToolCall
 
+from runner.transcript import read_transcript
 from tests.checkout import REFERENCE, SHELL_FIRST, Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
 
@@ -70,24 +71,43 @@ def every_byte(done: subprocess.CompletedProcess[str], folder: Path) -> Iterator
             yield str(path), path.read_bytes().decode(errors="replace")
 
 
-def test_a_language_model_answers_in_both_arms_and_the_report_may_rank(
-    checkout: Checkout, llmock: LLMock
+@pytest.mark.parametrize("model", ["claude-test", "openai:test"])
+def test_a_language_model_answers_in_both_arms_and_is_paid_for_once(
+    checkout: Checkout, llmock: LLMock, model: str
 ) -> None:
     for _ in ("shell", "good"):
         script_an_answer(llmock)
-    done = run(checkout, llmock, "answered")
+    name = f"answered-{model.partition(':')[0]}"
+    priced = ["--prices", prices(checkout)]
+    done = run(checkout, llmock, name, *priced, model=model)
     assert done.returncode == 0, done.stderr
-    assert checkout.outcomes("answered") == {"shell": ["answered"], "good": ["answered"]}
-    report: dict[str, Any] = json.loads(
-        (checkout.run_folder("answered") / "report.json").read_text()
-    )
-    assert report["language_model"]
-    assert "ranks nobody" not in done.stdout
-    require_block_told(checkout.run_folder("answered"), report)
+    assert checkout.outcomes(name) == {"shell": ["answered"], "good": ["answered"]}
+    events = read_transcript(checkout.attempt(name, "good") / "transcript.jsonl")
+    assert [event.type for event in events] == TYPES_OF_AN_ANSWER
+    report: dict[str, Any] = json.loads((checkout.run_folder(name) / "report.json").read_text())
+    assert report["language_models"] == [model]
+    for arm in report["arms"]:
+        require_costs_that_add_up(arm["costs"])
+    require_block_told(checkout.run_folder(name), report)
+    shell, good = report["arms"]
+    assert good["costs"]["phases"]["schemas"] > shell["costs"]["phases"]["schemas"]
     requests = len(llmock.requests)
-    again = run(checkout, llmock, "answered")
+    again = run(checkout, llmock, name, *priced, model=model)
     assert again.returncode == 0, again.stderr
     assert len(llmock.requests) == requests, "finished cells are not paid for twice"
+
+
+TYPES_OF_AN_ANSWER = "system prompt usage tool_call tool_result prose usage step_end".split()
+
+
+def require_costs_that_add_up(costs: dict[str, Any]) -> None:
+    """Tokens are those of their phases, and dollars those of the tokens, at PRICES."""
+    phases = {name: count for name, count in costs["phases"].items() if name != "estimated"}
+    assert sum(phases.values()) == costs["all_tokens"]
+    assert all(phases[name] > 0 for name in ("prompts", "schemas", "results", "prose", "arguments"))
+    paid = costs["input_tokens"] + costs["output_tokens"] + costs["cache_read_tokens"] / 10
+    assert costs["usd"] == pytest.approx(paid / 1000, abs=1e-4)
+    assert costs["usd"] > 0
 
 
 def require_block_told(folder: Path, report: Any) -> None:
@@ -153,6 +173,7 @@ PRICES = """\
 date: "2026-01-31"
 models:
   anthropic:claude-test: {input: 1000, cache_write: 1000, cache_read: 100, output: 1000}
+  openai:test: {input: 1000, cache_write: 1000, cache_read: 100, output: 1000}
 """
 
 

@@ -15,8 +15,8 @@ def test_a_name_that_is_no_model_is_answered_with_those_there_are(name: str) -> 
     with pytest.raises(FairtrialError, match="there is no model") as error:
         open_model(name)
     assert error.value.hint == (
-        "this version has `offline`, `replay:<transcript.jsonl>`, `anthropic:<id>` and "
-        "`openai:<id>`"
+        "this version has `offline`, `replay:<transcript.jsonl>`, `anthropic:<id>`, "
+        "`openai:<id>` and `local:<path.gguf>`"
     )
 
 

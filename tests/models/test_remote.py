@@ -17,7 +17,7 @@ from tenacity import AsyncRetrying, RetryCallState
 
 from runner import models
 from runner.agents.tool_calling import Conversation
-from runner.agents.tools import Toolbox
+from runner.agents.tools import SHELL_SPEC, Toolbox
 from runner.errors import FairtrialError, ProviderError, ProviderRefused
 from runner.models import open_model, provider
 from runner.models.settings import Endpoint, ModelSettings
@@ -152,6 +152,23 @@ def results_in(body: dict[str, Any]) -> Iterator[tuple[str, bool]]:
             for block in message["content"]:
                 if block["type"] == "tool_result":
                     yield block["content"], block["is_error"]
+
+
+def test_tools_that_were_left_out_are_noted_where_the_model_was_asked(llmock: LLMock) -> None:
+    tools = [replace(SHELL_SPEC, name=f"t{number}", origin="server") for number in range(200)]
+    model = open_model("openai:m", settings_for("openai", llmock.base_url("openai")))
+    llmock.reply("Fine.")
+
+    async def ask() -> Turn:
+        asked = [UserMessage(text="Hello?")]
+        turn = await model.turn("", asked, [SHELL_SPEC, *tools], timeout_sec=600)
+        await model.close()
+        return turn
+
+    (note,) = asyncio.run(ask()).notes
+    assert "the API takes 128 of 201 tools; left out by seed 20261121: t" in note
+    offered = [tool["function"]["name"] for tool in llmock.last_request.body["tools"]]
+    assert (len(offered), offered[0]) == (128, "shell")
 
 
 # --- failures that pass -------------------------------------------------------------------------
@@ -297,6 +314,27 @@ def test_what_every_cell_would_meet_is_said_once_with_a_hint_and_no_key(
     assert len(provided.double.requests) == 1
 
 
+NO_TOOLS = [
+    "registry.example/library/gemma:2b does not support tools",
+    "No endpoints found that support tool use. Try disabling tools.",
+    "`tool calling` is not supported with this model",
+    "Function calling is not enabled for this model",
+    "this model does not support Function Calling",
+    '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    "tools param requires --jinja flag",
+]
+
+
+@pytest.mark.parametrize("message", NO_TOOLS)
+def test_every_way_to_say_that_a_model_takes_no_tools_leads_to_an_agent_that_needs_none(
+    llmock: LLMock, message: str
+) -> None:
+    llmock.fail(400, times=None, message=message)
+    with pytest.raises(ProviderRefused) as raised:
+        turn_of(open_model("openai:m", settings_for("openai", llmock.base_url("openai"))))
+    assert "--agent json_actions" in raised.value.hint
+
+
 def test_a_request_that_the_api_rejects_is_one_cells_failure(provided: Provided) -> None:
     message = f"tools.3.custom.input_schema: invalid, says {provided.double.url} of {KEY}"
     provided.double.fail(400, times=None, message=message)
@@ -310,7 +348,7 @@ def test_a_request_that_the_api_rejects_is_one_cells_failure(provided: Provided)
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize("status", [200, 301, 400, 404, 405])
 def test_an_address_that_is_no_api_is_said_to_be_none(api: str, status: int) -> None:
     refused = pytest.raises(ProviderRefused, match=r"is not the .* API")
     with web_page(status) as url, refused as raised:
@@ -516,6 +554,67 @@ def test_thousands_of_levels_in_the_arguments_are_refused_not_parsed(hold: Hold)
     (result,) = held.only(ResultEvent)
     assert "nested 3001 levels deep, and 100 are taken" in result.text
     assert held.outcome.kind == "answered"
+
+
+def test_arguments_that_come_whole_are_held_to_the_same_depth(hold: Hold) -> None:
+    deep: Any = "x"
+    for _ in range(600):
+        deep = [deep]
+    whole = {"type": "tool_use", "id": "t1", "name": "shell", "input": {"command": deep}}
+    events = Events(message([whole], stop="tool_use"), message(text("Well."), stop="end_turn"))
+    with streaming(events) as url:
+        held = hold(claude_at(url))
+    (result,) = held.only(ResultEvent)
+    assert "nested 601 levels deep, and 100 are taken" in result.text
+    assert held.outcome.kind == "answered"
+
+
+def sse(value: str) -> bytes:
+    """A chunk as it goes over the wire, under a name that both SDKs read on at."""
+    return f"event: message_delta\ndata: {value}\n\n".encode()
+
+
+def delta(value: str) -> bytes:
+    return sse('{"choices": [{"index": 0, "delta": ' + value + "}]}")
+
+
+ODD_CHUNKS = {
+    "3,000 levels": sse("[" * 3000 + "]" * 3000),
+    "no UTF-8": b"event: message_delta\ndata: \xff\xfe\n\n",
+    "a number": sse("5"),
+    "nothing": sse("null"),
+    "a list": sse("[]"),
+    "no choices but a number": sse('{"type": "message_delta", "choices": 5}'),
+    "no choice": sse('{"type": "message_delta", "choices": [null]}'),
+    "an event without its parts": sse('{"type": "message_start"}'),
+    "a delta that is text": delta('"x"'),
+    "a call that is a number": delta('{"tool_calls": [5]}'),
+    "arguments that are no text": delta(
+        '{"tool_calls": [{"index": 0, "function": {"arguments": {"a": 1}}}]}'
+    ),
+    "a reason that is a list": sse(
+        '{"type": "message_delta", "delta": {"stop_reason": []}, "choices":'
+        ' [{"index": 0, "delta": {}, "finish_reason": ["stop"]}]}'
+    ),
+}
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+@pytest.mark.parametrize("odd", ODD_CHUNKS.values(), ids=ODD_CHUNKS)
+def test_a_stream_of_another_form_is_the_providers_failure_and_no_bug_of_ours(
+    api: str, odd: bytes
+) -> None:
+    failing = pytest.raises(ProviderError, match="4 attempts")
+    with streaming(Events(*[[odd]] * 4)) as url, failing as raised:
+        turn_of(open_model(f"{api}:m", settings_for(api, url)))
+    assert len(str(raised.value)) < 400
+
+
+def test_a_call_without_a_name_is_no_call() -> None:
+    nameless = message([{"type": "tool_use"}], stop="tool_use")
+    with streaming(Events(nameless, message(text("Whole."), stop="end_turn"))) as url:
+        turn = turn_of(claude_at(url))
+    assert (turn.text, turn.retries) == ("Whole.", 1)
 
 
 def test_a_model_that_takes_another_kind_of_thinking_is_asked_for_that() -> None:

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runner.records import Phases, Price, PriceList
+from runner.records import Gate, Phases, Price, PriceList
 from runner.report import html, markdown, terminal
 from runner.report.data import build_report
 from runner.report.files import FORMATS, render_json, write_report
@@ -42,8 +43,28 @@ from tests.report.loaded import (
 EXPECTED = Path(__file__).parent / "expected"
 
 
-def report_of(run: LoadedRun) -> Report:
-    return build_report(run, *catalog(run))
+GATE = Gate(
+    judge="checklist",
+    rho=0.9,
+    low=0.8,
+    high=0.95,
+    transcripts=40,
+    generation=1,
+    lock="0" * 64,
+    reason="first",
+    chain_started="2025-01-02",
+    chain_reason="first",
+    regrades=(),
+    standing="ranks",
+)
+"""It opens for a judge that may rank."""
+SCREENING = GATE.model_copy(
+    update={"standing": "screens", "unmet": ("words shuffled: 0.57, at least 0.90, n = 60",)}
+)
+
+
+def report_of(run: LoadedRun, gate: Gate | None = GATE) -> Report:
+    return build_report(run, *catalog(run), gate=gate)
 
 
 def arm(report: Report, label: str) -> Arm:
@@ -419,8 +440,78 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
         for line in forms["report.html"].splitlines()
         if re.match(r"<h[12]", line)
     )
-    assert forms["terminal"].count("UNGATED · ") == 15
+    assert forms["terminal"].count("UNGATED · ") == 16
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
+
+
+# --- a judge that screens -------------------------------------------------------------------
+
+RANKING_WORDS = re.compile(
+    r"\b(?:better|best|worse|worst|winner|wins?|won|beats?|higher|lower|ranks|ranking|ranked)\b"
+)
+EXPLAINED = (
+    "no arm is ranked",
+    "nobody is ranked",
+    "ranks nobody",
+    "no pattern of wins can be told",
+    "an arm beats another",
+    "arm's answers are better than another's",
+    "a server which is called more is better",
+    "criterion scores rank anyone",
+)
+"""Sentences that say what may not be said."""
+
+
+def read(text: str) -> str:
+    """A form as its reader takes it in: no tags, no escapes, one blank between words."""
+    bare = re.sub(r"<style>.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL)
+    return " ".join(unescape(bare).replace("\\", "").split())
+
+
+def screened() -> Report:
+    return report_of(loaded(pairs(0.4)), SCREENING)
+
+
+@pytest.mark.parametrize("form", ["terminal", "report.md", "report.html", "report.json"])
+def test_a_judge_that_screens_ranks_nobody_in_any_form(form: str) -> None:
+    ranked = read(all_forms(report_of(loaded(pairs(0.4))))[form])
+    assert "higher than shell" in ranked
+    assert "SCREENING" not in ranked
+    text = read(all_forms(screened())[form])
+    assert "SCREENING: the judge checklist screens (requirements not met: 1)" in text
+    assert "words shuffled: 0.57, at least 0.90, n = 60" in text
+    for sentence in EXPLAINED:
+        text = text.replace(sentence, "")
+    assert not RANKING_WORDS.findall(text)
+
+
+@pytest.mark.parametrize("gain", [0.4, -0.4, 0.0])
+def test_whatever_the_difference_a_screening_judge_says_the_same_of_it(gain: float) -> None:
+    delta = arm(report_of(loaded(pairs(gain)), SCREENING), "codegraph").delta
+    assert (delta.judgement, delta.says) == ("not_ranked", "screening")
+    assert delta.value == pytest.approx(gain)
+
+
+def test_a_screening_report_says_so_at_every_heading() -> None:
+    forms = all_forms(screened())
+    headings = [line for line in forms["report.md"].splitlines() if re.match(r"#{1,2} ", line)]
+    assert len(headings) > 15
+    assert all("SCREENING" in line for line in headings)
+    assert all(
+        '<span class="flag">SCREENING</span>' in line
+        for line in forms["report.html"].splitlines()
+        if re.match(r"<h[12]", line)
+    )
+    assert json.loads(forms["report.json"])["standing"] == "screens"
+    assert max(map(len, forms["terminal"].splitlines())) <= 80
+
+
+@pytest.mark.parametrize("gate", [None, GATE])
+def test_a_run_that_no_gate_vouches_for_ranks_nobody(gate: Gate | None) -> None:
+    report = report_of(loaded(pairs(0.4), ungated=gate is not None), gate)
+    assert report.standing == "screens"
+    assert arm(report, "codegraph").delta.says == "screening"
+    assert any("no gate vouches for its judge" in notice for notice in report.notices)
 
 
 # --- what may not be concluded --------------------------------------------------------------
@@ -772,7 +863,7 @@ def test_six_cells_of_the_shell_are_not_set_beside_one_of_a_server() -> None:
 def test_costs_are_of_pairs() -> None:
     cells = [*shells()[:1], measured(cell(NAMES[0], "codegraph"), 0.45)]
     alone = measured(cell(NAMES[1]), 0.5)
-    assert alone.result is not None
+    assert alone.result is not None and alone.result.timings is not None
     timings = alone.result.timings.model_copy(update={"agent_sec": 3000.0})
     slow = replace(alone, result=alone.result.model_copy(update={"timings": timings}))
     with_it, without = report_of(loaded([*cells, slow])), report_of(loaded(cells))

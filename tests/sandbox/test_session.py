@@ -14,9 +14,9 @@ from runner.records import Limits
 from runner.sandbox import stream, transport
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.engine import Engine
-from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.session import ServerSession, as_text, open_session
 from runner.sandbox.stream import StderrFile
-from runner.sandbox.transport import ServerLog
+from runner.sandbox.transport import BadAnswerError, ServerLog
 from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker
@@ -144,3 +144,18 @@ def test_what_the_work_raises_comes_out_as_itself(use: Use) -> None:
 
     with pytest.raises(LookupError, match="ours"):
         use("good", work)
+
+
+def test_what_is_no_text_is_shown_as_what_it_is() -> None:
+    image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    text = {"type": "text", "text": "a picture:"}
+    page = {"type": "resource", "resource": {"uri": "file:///a", "text": "a page"}}
+    assert as_text({"content": [text, image, page]}) == "a picture:\n[image]\na page"
+
+
+def test_thousands_of_levels_in_a_result_break_the_protocol_and_nothing_else() -> None:
+    deep: Any = 1
+    for _ in range(3000):
+        deep = [deep]
+    with pytest.raises(BadAnswerError, match="no JSON"):
+        as_text({"content": [], "structuredContent": deep})

@@ -1,0 +1,434 @@
+"""Who may rank: a judge that does not read, or overlooks one kind of fault, is refused.
+
+The held-out scenarios' own anchors and pairs are used, as far as they are graded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from runner import cli, judges
+from runner.anchors import gate, qualities
+from runner.anchors.chain import read_chain
+from runner.anchors.frozen import canonical_text
+from runner.anchors.material import Anchor, held_out, load_anchors
+from runner.anchors.pairs import (
+    CITATIONS,
+    PADDED,
+    SHUFFLED,
+    TURNED,
+    Pair,
+    Question,
+    is_junk,
+    pairs_of,
+    questions_of,
+    shuffled_steps,
+)
+from runner.anchors.requirements import examination
+from runner.catalog import HELD_OUT, LoadedScenario, load_catalog
+from runner.errors import AnchorsDisagree, AnchorsDrifted
+from runner.judges.checklist import Checklist
+from runner.records import AnchorsLock, Examination, Requirement, parse_json
+from tests.anchors.material import DATE, FarAway, Judging, Tree
+
+ROOT = Path(__file__).resolve().parents[2]
+Score = Callable[[str], float]
+"""The text of one step's answer -> what a judge gives it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    root: Path
+    anchors: list[Anchor]
+    scenarios: list[LoadedScenario]
+    pairs: list[Pair]
+
+    def questions(self) -> Iterator[Question]:
+        for pair in self.pairs:
+            yield pair.better
+            yield pair.other
+        for anchor in self.anchors:
+            yield from shuffled_steps(anchor)
+
+    def examined(self, score: Score, *, pairs: Sequence[Pair] | None = None) -> Examination:
+        """Of a judge that gives every step `score` of its text."""
+        figures = {question.key: score(question.answer.text) for question in self.questions()}
+        return examination(
+            self.anchors,
+            [_whole(anchor, score) for anchor in self.anchors],
+            self.pairs if pairs is None else pairs,
+            figures,
+        )
+
+
+def _whole(anchor: Anchor, score: Score) -> float:
+    return sum(score(step.text) for step in anchor.answer) / len(anchor.answer)
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    """The shipped scenarios, without transcripts that nobody has graded yet."""
+    root = tmp_path_factory.mktemp("ours")
+    for folder in ("scenarios", "images"):
+        shutil.copytree(ROOT / folder, root / folder)
+    for gold in (root / "scenarios" / HELD_OUT).glob("*/gold_scores.json"):
+        graded = {item["transcript"] for item in json.loads(gold.read_text())["transcripts"]}
+        for transcript in (gold.parent / "transcripts").iterdir():
+            if transcript.name not in graded:
+                transcript.unlink()
+    catalog = load_catalog(root)
+    anchors, scenarios = load_anchors(catalog, None), held_out(catalog)
+    pairs = pairs_of(anchors, scenarios)
+    return Material(root=root, anchors=anchors, scenarios=scenarios, pairs=pairs)
+
+
+@pytest.fixture(scope="module")
+def oracle(ours: Material) -> Score:
+    """Knows the hand grade of every step, and of every pair which is the worse."""
+    known: dict[str, float] = {}
+    for anchor in ours.anchors:
+        for question in shuffled_steps(anchor):
+            known[question.answer.text] = 0.0
+    for pair in ours.pairs:
+        known[pair.other.answer.text] = 0.0
+    for anchor in ours.anchors:
+        for step, gold in zip(anchor.answer, anchor.gold_steps, strict=True):
+            known[step.text] = gold
+    return lambda text: known.get(text, 1.0)
+
+
+def requirement(examined: Examination, name: str) -> Requirement:
+    [found] = [asked for asked in examined.requirements if asked.name == name]
+    return found
+
+
+def unmet(examined: Examination) -> set[str]:
+    return {asked.name for asked in examined.unmet}
+
+
+# --- the pairs ------------------------------------------------------------------------------
+
+
+def test_no_junk_is_made_worse_and_every_pair_differs(ours: Material) -> None:
+    junk = {anchor.name for anchor in ours.anchors if is_junk(anchor)}
+    assert junk
+    for pair in ours.pairs:
+        assert pair.name.rpartition(",")[0] not in junk
+        assert pair.better.answer.text != pair.other.answer.text
+        assert pair.better.must_find == pair.other.must_find
+
+
+def test_an_answer_without_citations_has_none_to_move(ours: Material) -> None:
+    moved = [pair.name for pair in ours.pairs if pair.kind in CITATIONS]
+    assert moved
+    assert not [name for name in moved if "/uncited.jsonl" in name]
+
+
+def test_each_kind_has_pairs_of_every_scenario_and_the_same_ones_each_time(ours: Material) -> None:
+    again = pairs_of(ours.anchors, ours.scenarios)
+    assert [(pair.kind, pair.name) for pair in again] == [
+        (pair.kind, pair.name) for pair in ours.pairs
+    ]
+    for kind in (SHUFFLED, PADDED, *CITATIONS):
+        of = {pair.better.scenario for pair in ours.pairs if pair.kind == kind}
+        assert of == {loaded.scenario.id for loaded in ours.scenarios}
+
+
+def test_a_step_judged_by_itself_gets_what_it_gets_in_the_whole(ours: Material) -> None:
+    # Only then may a judge be asked about one step at a time.
+    judge = Checklist()
+    anchor = next(one for one in ours.anchors if one.name.endswith("/thorough.jsonl"))
+    whole = judge.judge(anchor.rubric, anchor.answer, anchor.must_find)
+    of_steps = qualities.ask(judge, questions_of(anchor), {}, lambda _: None)
+    assert list(of_steps.values()) == pytest.approx([step.quality for step in whole.steps])
+
+
+# --- who ranks ------------------------------------------------------------------------------
+
+
+def test_a_judge_that_knows_the_gold_and_every_pair_may_rank(ours: Material, oracle: Score) -> None:
+    examined = ours.examined(oracle)
+    assert (unmet(examined), examined.standing) == (set(), "ranks")
+
+
+def _negations(text: str) -> int:
+    return len(re.findall(r"\b(?:not|never|no|nothing|without)\b|n't\b", text))
+
+
+def _citations(text: str) -> int:
+    return len(re.findall(r"[\w./-]+\.\w+:\d+", text))
+
+
+TRIVIAL: dict[str, Score] = {
+    "the same score always": lambda _: 0.5,
+    "length": lambda text: min(1.0, len(text) / 20_000),
+    "brevity": lambda text: 1 - min(1.0, len(text) / 20_000),
+    "number of citations": lambda text: min(1.0, _citations(text) / 200),
+    "negations": lambda text: min(1.0, _negations(text) / 100),
+}
+
+
+@pytest.mark.parametrize("score", TRIVIAL.values(), ids=TRIVIAL)
+def test_a_rater_that_does_not_read_may_not_rank(ours: Material, score: Score) -> None:
+    examined = ours.examined(score)
+    assert examined.standing == "screens"
+    assert unmet(examined) & {SHUFFLED, TURNED, *CITATIONS}
+
+
+def test_to_know_what_is_junk_is_not_enough_though_rho_over_all_is_high(
+    ours: Material,
+) -> None:
+    worth = {step.text for anchor in ours.anchors if not is_junk(anchor) for step in anchor.answer}
+    examined = ours.examined(lambda text: float(text in worth))
+    assert examined.standing == "screens"
+    assert {"rho among anchors that are no junk", TURNED} <= unmet(examined)
+    flag = next(rater for rater in examined.trivial if rater.name == "is it junk?")
+    assert flag.rho is None and flag.concordance == 0.5
+    assert flag.rho_all is not None and flag.rho_all > 0.75
+
+
+def test_a_perfect_judge_that_is_fed_shuffled_words_may_not_rank(
+    ours: Material, oracle: Score
+) -> None:
+    """It knows all that the words of a text tell, and nothing of their order."""
+    by_words: dict[tuple[str, ...], float] = {}
+    for question in ours.questions():
+        words = tuple(sorted(question.answer.text.split()))
+        by_words[words] = max(by_words.get(words, 0.0), oracle(question.answer.text))
+    examined = ours.examined(lambda text: by_words.get(tuple(sorted(text.split())), oracle(text)))
+    assert SHUFFLED in unmet(examined)
+    # What it reaches on shuffled answers is what it reaches at all: nothing is above it.
+    assert "rho's lower bound against the best trivial rater" in unmet(examined)
+
+
+@pytest.mark.parametrize("kind", [SHUFFLED, *CITATIONS, f"{TURNED}: roles"])
+def test_a_judge_that_is_blind_to_one_kind_of_fault_may_not_rank(
+    ours: Material, oracle: Score, kind: str
+) -> None:
+    blind = {
+        pair.other.answer.text: oracle(pair.better.answer.text)
+        for pair in ours.pairs
+        if pair.kind == kind
+    }
+    examined = ours.examined(lambda text: blind.get(text, oracle(text)))
+    assert kind in unmet(examined)
+    assert examined.standing == "screens"
+
+
+def test_a_judge_that_loves_negations_may_not_rank_though_it_wins_all_else(
+    ours: Material, oracle: Score
+) -> None:
+    turned = {
+        pair.other.answer.text: _negations(pair.other.answer.text)
+        - _negations(pair.better.answer.text)
+        for pair in ours.pairs
+        if pair.kind.startswith(TURNED)
+    }
+
+    def score(text: str) -> float:
+        return 1.0 if turned.get(text, 0) > 0 else oracle(text)
+
+    assert f"{TURNED}: negation" in unmet(ours.examined(score))
+
+
+def test_a_judge_that_pays_for_what_was_not_asked_may_not_rank(
+    ours: Material, oracle: Score
+) -> None:
+    paid = {
+        pair.other.answer.text: min(1.0, oracle(pair.better.answer.text) + 0.01)
+        for pair in ours.pairs
+        if pair.kind == PADDED
+    }
+    assert unmet(ours.examined(lambda text: paid.get(text, oracle(text)))) == {PADDED}
+
+
+# --- material that does not do --------------------------------------------------------------
+
+
+def test_gold_that_was_graded_once_judges_nobody(ours: Material, oracle: Score) -> None:
+    once = [replace(anchor, gradings=anchor.gradings[:1]) for anchor in ours.anchors]
+    examined = replace(ours, anchors=once).examined(oracle)
+    asked = requirement(examined, "alpha of the two gradings among anchors that are no junk")
+    assert (examined.standing, asked.figure, asked.n) == ("screens", None, 0)
+    assert asked.note.endswith("were graded once")
+
+
+def test_gold_on_which_two_graders_differ_judges_nobody(ours: Material, oracle: Score) -> None:
+    turned = [replace(anchor, gradings=(anchor.gold, 1.1 - anchor.gold)) for anchor in ours.anchors]
+    examined = replace(ours, anchors=turned).examined(oracle)
+    asked = requirement(examined, "alpha of the two gradings among anchors that are no junk")
+    assert asked.figure is not None and asked.figure < 0.8
+    assert (examined.standing, asked.note) == (
+        "screens",
+        "the gold is not good enough to judge a judge by",
+    )
+
+
+def test_too_few_pairs_are_no_examination(ours: Material, oracle: Score) -> None:
+    few = [pair for pair in ours.pairs if not pair.kind.startswith(TURNED)]
+    examined = ours.examined(oracle, pairs=few)
+    asked = requirement(examined, TURNED)
+    assert (asked.figure, asked.n, asked.passed) == (None, 0, False)
+    assert asked.note == "too few pairs; 120 are the least"
+    kept = [pair for pair in ours.pairs if pair.kind != SHUFFLED]
+    some = [pair for pair in ours.pairs if pair.kind == SHUFFLED][:5]
+    asked = requirement(ours.examined(oracle, pairs=kept + some), SHUFFLED)
+    assert (asked.figure, asked.passed) == (1.0, False)
+
+
+def test_a_pair_without_a_verdict_is_not_won(ours: Material, oracle: Score) -> None:
+    figures = {question.key: oracle(question.answer.text) for question in ours.questions()}
+    judged = [anchor.gold for anchor in ours.anchors]
+    [*_, last] = [pair for pair in ours.pairs if pair.kind == PADDED]
+    del figures[last.other.key]
+    asked = requirement(examination(ours.anchors, judged, ours.pairs, figures), PADDED)
+    assert asked.figure is not None and asked.figure < 1
+    assert asked.note == "1 without a verdict"
+
+
+def test_equal_scores_for_all_are_told_as_what_they_are(ours: Material) -> None:
+    examined = ours.examined(lambda _: 0.7)
+    asked = requirement(examined, "rho among anchors that are no junk")
+    assert (asked.figure, asked.note) == (None, "the judged scores are all the same")
+    assert requirement(examined, "pairs ordered alike among anchors that are no junk").figure == 0.5
+
+
+# --- by the command, and on disk ------------------------------------------------------------
+
+
+class Oracle(Judging):
+    def __init__(self, score: Score) -> None:
+        super().__init__(score, name="oracle")
+
+
+@pytest.fixture(scope="module")
+def accepted(ours: Material, oracle: Score, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout whose first generation holds a judge that ranks."""
+    root = tmp_path_factory.mktemp("accepted")
+    shutil.copytree(ours.root, root, dirs_exist_ok=True)
+    gate.accept(root, Oracle(oracle), reason="first", date=DATE)
+    return root
+
+
+@pytest.fixture
+def tree(accepted: Path, tmp_path: Path) -> Path:
+    shutil.copytree(accepted, tmp_path / "tree")
+    return tmp_path / "tree"
+
+
+def fairtrial(root: Path, *arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--root", str(root), *arguments])
+    code = caught.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def test_the_command_says_that_a_judge_ranks_and_the_lock_holds_it(
+    tree: Path,
+    oracle: Score,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(judges.JUDGES, "oracle", lambda: Oracle(oracle))
+    arguments = ("verify-anchors", "--judge", "oracle", "--require", "ranks")
+    assert fairtrial(tree, *arguments) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^oracle RANKS: all \d+ requirements are met$", out, re.MULTILINE)
+    assert "NOT MET" not in out
+    for rater in ("is it junk?", "length", "number of citations", "given shuffled words"):
+        assert rater in out
+    locked = read_chain(tree)[-1].judges["oracle"]
+    assert locked.standing == "ranks"
+    assert (tree / "locks/examinations/oracle.json").is_file()
+    record = gate.gate_record(tree, gate.verify(tree, Oracle(oracle)))
+    assert (record.standing, record.unmet) == ("ranks", ())
+
+
+def test_a_deterministic_judge_that_says_otherwise_today_is_refused(
+    ours: Material, tree: Path, oracle: Score
+) -> None:
+    sides = {pair.other.answer.text for pair in ours.pairs if pair.kind == SHUFFLED}
+    changed = Oracle(lambda text: 0.123 if text in sides else oracle(text))
+    assert gate.verify(tree, changed).examination.standing == "ranks"
+    with pytest.raises(AnchorsDrifted, match="no longer says what was accepted"):
+        gate.verify(tree, changed, pairs="again")
+
+
+def test_a_standing_lifted_by_hand_is_drift(tree: Path, oracle: Score) -> None:
+    path = tree / "locks/examinations/oracle.json"
+    path.write_text(path.read_text().replace('"ranks"', '"screens"'))
+    for pairs in ("none", "again"):
+        with pytest.raises(AnchorsDrifted, match="is not the examination that was accepted"):
+            gate.verify(tree, Oracle(oracle), pairs=pairs)
+
+
+def test_without_its_examination_a_judge_screens(tree: Path, oracle: Score) -> None:
+    (tree / "locks/examinations/oracle.json").unlink()
+    examined = gate.verify(tree, Oracle(oracle)).examination
+    assert (examined.standing, len(examined.unmet)) == ("screens", 1)
+    assert "`fairtrial anchors accept` examines the judge" in examined.unmet[0].note
+
+
+@pytest.mark.parametrize("place", ["locks", "examination"])
+def test_a_judge_that_varies_is_verified_without_asking_it(tmp_path: Path, place: str) -> None:
+    tree = Tree(tmp_path)
+    judge = FarAway(reachable=True)
+    gate.accept(tree.root, judge, reason="first", date=DATE)
+    asked = judge.asked
+    away = FarAway(reachable=False)
+    before = gate.verify(tree.root, away, pairs="again").examination
+    assert before == gate.verify(tree.root, away).examination
+    assert before.standing == "screens"
+    if place == "examination":
+        (tree.root / "locks/examinations/far-away.json").unlink()
+        [first, *_] = gate.verify(tree.root, away, pairs="again").examination.requirements
+        assert first.figure == 0 and "without a verdict" in first.note
+    # Accepted again, it pays for nothing that is stored.
+    tree.edit("scenarios/core/shop-queue/scenario.yaml", "slant: ", "slant: Still ")
+    gate.accept(tree.root, judge, reason="a word", date=DATE)
+    paid = judge.asked - asked
+    assert paid == (1 if place == "locks" else 1 + len(_figures(tree.root)))
+
+
+def _figures(root: Path) -> Mapping[str, float]:
+    stored = json.loads((root / "locks/examinations/far-away.json").read_text())
+    figures: Mapping[str, float] = stored["qualities"]
+    return figures
+
+
+def test_a_judge_that_screens_opens_the_gate_and_is_refused_where_it_must_rank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = Tree(tmp_path)
+    gate.accept(tree.root, Checklist(), reason="first", date=DATE)
+    assert fairtrial(tree.root, "verify-anchors") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^checklist SCREENS: \d+ of \d+ requirements are not met", out, re.MULTILINE)
+    assert fairtrial(tree.root, "verify-anchors", "--require", "ranks", "--json") == 4
+    printed = capsys.readouterr()
+    assert "error: the judge checklist screens: " in printed.err
+    verdict = json.loads(printed.out)
+    assert verdict["examination"]["standing"] == "screens"
+    for asked in verdict["examination"]["requirements"]:
+        assert asked.keys() == {"name", "figure", "n", "bound", "must", "passed", "note"}
+    verified = gate.verify(tree.root, Checklist())
+    gate.require(verified)
+    with pytest.raises(AnchorsDisagree):
+        gate.require_standing(verified, "ranks")
+    assert read_chain(tree.root)[-1].judges["checklist"].standing == "screens"
+
+
+def test_an_older_generation_holds_no_standing_and_keeps_its_bytes() -> None:
+    # Its digest is in the next one: a key more would break the chain.
+    data = (ROOT / "locks/anchors/1.lock").read_bytes()
+    old = parse_json(data, AnchorsLock, where="1.lock")
+    assert {judge.standing for judge in old.judges.values()} == {None}
+    assert canonical_text(old).encode() == data
