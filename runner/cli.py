@@ -428,7 +428,14 @@ def import_cells(request: ImportRequest) -> int:
     gate = _pass_gate(request.gate, checkout, [request.scenario])
     store = RunStore(_runs(request) / name)
     with store.lock():
-        made = import_cells(store, checkout, request.scenario, files, ungated=gate is None)
+        made = import_cells(
+            store,
+            checkout,
+            request.scenario,
+            files,
+            ungated=gate is None,
+            gate=gate.stamp if gate else None,
+        )
         tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
         loaded = _score(store, checkout)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)

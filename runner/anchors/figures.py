@@ -39,12 +39,18 @@ NO_PART_IN_FIGURES = frozenset(
         "runner.models.offline",
         "runner.models.replay",
         "runner.models.settings",
+        "runner.models.local",
+        "runner.models.weights",
+        "runner.models.provider",
+        "runner.models.wire",
         "runner.models.claude",
         "runner.models.chat",
         "runner.prepared",
         "runner.run",
         "runner.server_spec",
         "runner.archives",
+        # Answers that have to lose, for `fairtrial check`.
+        "runner.cheats",
         # Opens what is asked for, and keeps what was made, under the digest of its makers.
         "runner.checkout",
         "runner.kept",
