@@ -433,7 +433,6 @@ def import_cells(request: ImportRequest) -> int:
             checkout,
             request.scenario,
             files,
-            ungated=gate is None,
             gate=gate.stamp if gate else None,
         )
         tell(f"{len(made.cells)} imported cells are in {store.folder.name}")

@@ -30,7 +30,16 @@ from runner.importers.cells import (
     read_session,
     source_digest,
 )
-from runner.records import Cell, CellResult, Name, Plan, RecordedResult, Scenario, digest_of
+from runner.records import (
+    Cell,
+    CellResult,
+    GateStamp,
+    Name,
+    Plan,
+    RecordedResult,
+    Scenario,
+    digest_of,
+)
 from runner.store import EndedAttempt, RunStore, write_bytes, write_record
 from runner.transcript import TranscriptWriter, extent_of_events
 
@@ -86,8 +95,7 @@ def import_cells(
     scenario: str,
     arrivals: Sequence[Arrival],
     *,
-    ungated: bool,
-    gate: GateStamp | None = None,
+    gate: GateStamp | None,
 ) -> Plan:
     """Add each file to the run as a cell: another trial of its arm. The plan as it is then.
 
@@ -99,7 +107,7 @@ def import_cells(
     _require_believed(store, checkout, planned)
     made = _made(checkout, scenario, arrivals, planned)
     cells = [*planned, *(one.cell for one in made)]
-    plan = _write_plan(store, cells, ungated=ungated, gate=gate)
+    plan = _write_plan(store, cells, gate=gate)
     _stamp(store, planned, plan)
     for one in made:
         _write(store, one, plan)
@@ -203,19 +211,17 @@ def _cell(
 # --- on disk --------------------------------------------------------------------------------
 
 
-def _write_plan(
-    store: RunStore, cells: Sequence[Cell], *, ungated: bool, gate: GateStamp | None
-) -> Plan:
+def _write_plan(store: RunStore, cells: Sequence[Cell], *, gate: GateStamp | None) -> Plan:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if store.has_plan():
         plan = store.plan()
-        cells_and_gate = {"cells": tuple(cells), "ungated": plan.ungated or ungated}
+        cells_and_gate = {"cells": tuple(cells), "ungated": plan.ungated or gate is None}
         plan = plan.model_copy(update=cells_and_gate)
     else:
         plan = Plan(
             run=store.folder.name,
             created_at=now,
-            ungated=ungated,
+            ungated=gate is None,
             cells=tuple(cells),
             gate=gate,
         )
