@@ -333,7 +333,7 @@ class Plan(Record):
     study: Study | None = None
     """None in runs of a version that drew no order: their cells are run as they are planned."""
 
-    gate: GateStamp | None = None
+    gate: GateStamp | None = unless_none()
     """None for a run that was planned without a gate, or before plans said it."""
 
     @model_validator(mode="after")
@@ -350,9 +350,7 @@ class Plan(Record):
     def digest(self) -> str:
         """Of all but `ungated`, which a run that goes on without its gate turns on."""
         # A field of a later version would make every result of an earlier run another plan's.
-        return digest_of(
-            self.model_dump(mode="json", exclude={"ungated", *_unset(self, "study", "gate")})
-        )
+        return digest_of(self.model_dump(mode="json", exclude={"ungated", *_unset(self, "study")}))
 
 
 class Contradiction(Record):
