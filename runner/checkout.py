@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,7 +24,8 @@ from runner.catalog import (
 )
 from runner.errors import FairtrialError, Problem
 from runner.grounding.files import GitFiles
-from runner.judges import JUDGES
+from runner.judges import open_judge
+from runner.judges.settings import JudgeSettings
 from runner.judges.sources import CommitLines
 from runner.kept import KeptScores, kept_scores
 from runner.locks import harness_digest, read_repos_lock, write_locks
@@ -50,7 +51,6 @@ from runner.store import LoadedRun, RunStore
 from runner.volumes import ServerVolume, ensure_volume
 from runner.workspace import WorkspaceImage, ensure_workspace
 
-JUDGE = "checklist"
 BENCHMARK = "scenarios"
 CACHES = ("repositories", "grounding", "scores", "images.json")
 """Under .fairtrial: what can be made again."""
@@ -84,6 +84,7 @@ class Checkout:
     """Its `.fairtrial`: caches, locks of this machine, logs."""
     environ: Mapping[str, str]
     log: Log
+    judge_settings: JudgeSettings = field(default_factory=JudgeSettings)
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -116,9 +117,9 @@ class Checkout:
     def base_image(self) -> str:
         return self.base.id
 
-    @cached_property
+    @property
     def judge(self) -> Judge:
-        return JUDGES[JUDGE]()
+        return open_judge(self.judge_settings)
 
     # --- what is asked for ----------------------------------------------------------------------
 

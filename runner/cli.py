@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from runner.errors import GateError
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
-    from runner.protocols import Executor, Judge
-    from runner.records import Gate, Scorecard
+    from runner.protocols import Executor
+    from runner.records import Gate, Judging, Scorecard
     from runner.report.records import Report
     from runner.requests import (
         AnchorsRequest,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
+        JudgedRequest,
+        JudgeNoiseRequest,
+        JudgeRequest,
         LockRequest,
         ReportRequest,
         Request,
@@ -164,9 +167,10 @@ def _run_cells(request: RunRequest) -> int:
     from runner.executors import EXECUTORS
     from runner.models import agent_for
     from runner.models.weights import served
+    from runner.spending import spent
     from runner.store import RunStore
 
-    checkout = _checkout(request)
+    checkout = _judging_checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
@@ -175,8 +179,10 @@ def _run_cells(request: RunRequest) -> int:
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
     name = request.name or plan.default_name(scenarios, servers, models, request.trials, agent)
     plan.check_name(name)
-    gate = _pass_gate(request.gate, checkout, scenarios)
     store = RunStore(_runs(request) / name)
+    _judge_as(checkout, request, store)
+    _require_judges(checkout)
+    gate = _pass_gate(request.gate, checkout, scenarios)
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
@@ -185,6 +191,7 @@ def _run_cells(request: RunRequest) -> int:
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, checkout.environ, tell) as answering:
             _execute(executor, planned, replace(prepared, models=answering), store)
+        _judge_in(checkout, request, store, spent(store, spending.priced)[1])
         loaded = _score(store, checkout)
         _tell_remarks(store)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -238,7 +245,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 def _execute(
     executor: Executor, planned: LoadedRun, prepared: PreparedRun, store: RunStore
 ) -> None:
-    from runner.executors.local import run_until_done
+    from runner.interrupts import run_until_done
     from runner.plan import unfinished
     from runner.report.progress import live
 
@@ -297,8 +304,9 @@ def _tell_remarks(store: RunStore) -> None:
 
 
 def score(request: ScoreRequest) -> int:
-    store, checkout = _store(request, request.run), _checkout(request)
+    store, checkout = _store(request, request.run), _judging_checkout(request)
     with store.lock():
+        _judge_in(checkout, request, store)
         audit = checkout.audit(store)
         found = audit.evidence()
         scored = 0
@@ -317,18 +325,23 @@ def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
     """The run with its scorecards, each written as it is made."""
     from runner.audit import with_cards
 
-    def written(cards: Iterable[Scorecard]) -> Iterator[Scorecard]:
-        for card in cards:
-            store.write_scorecard(card)
-            yield card
-
     audit = checkout.audit(store)
     found = audit.evidence()
+    is_slow = not checkout.judge.deterministic
+
+    def written(cards: Iterable[Scorecard]) -> Iterator[Scorecard]:
+        for number, card in enumerate(cards, 1):
+            store.write_scorecard(card)
+            if is_slow:
+                tell(f"judged {number} of {len(found.cells)} cells: {card.cell_id}")
+            yield card
+
     return with_cards(found, written(audit.cards(found, anew=True)))
 
 
 def report(request: ReportRequest) -> int:
-    store, checkout = _store(request, request.run), _checkout(request)
+    store, checkout = _store(request, request.run), _judging_checkout(request)
+    _judge_as(checkout, request, store)
     scenarios = {cell.scenario for cell in store.plan().cells}
     gate = _pass_gate(request.gate, checkout, scenarios)
     loaded = checkout.audit(store).whole()
@@ -582,6 +595,81 @@ def ground(request: GroundRequest) -> int:
     return OK
 
 
+def judge(request: JudgeRequest) -> int:
+    if request.run:
+        return _judge_run(request)
+    return _judge_answer(request)
+
+
+def _judge_answer(request: JudgeRequest) -> int:
+    from runner.judging import judge_file, verdict_json
+    from runner.report.judged import verdict_text
+
+    checkout = _judging_checkout(request)
+    loaded = checkout.scenario(request.scenario)
+    _require_judges(checkout)
+    name = loaded.scenario.id
+    assert request.answer is not None  # noqa: S101 - the parser asks for one of the two
+    try:
+        verdict, silent = judge_file(request.answer, loaded, checkout)
+    finally:
+        checkout.close_files()
+    for step in silent:
+        tell(f"the step {step} has no text, and scores 0")
+    if request.json:
+        show_json(verdict_json(name, verdict))
+    else:
+        show(verdict_text(name, verdict))
+    _tell_spent(checkout)
+    return OK
+
+
+def _judge_run(request: JudgeRequest) -> int:
+    from runner.judges.pairwise import pair_lines
+    from runner.judging import compare_close, estimate
+    from runner.report.judged import run_json, run_text
+
+    store, checkout = _store(request, request.run), _judging_checkout(request)
+    if request.dry_run:
+        _judge_as(checkout, request, store)
+        estimated = estimate(checkout, store)
+        if request.json:
+            show_json(estimated.model_dump(mode="json"))
+        else:
+            show("\n".join(estimated.lines()))
+        return OK
+    with store.lock():
+        _judge_in(checkout, request, store)
+        loaded = _score(store, checkout)
+        pairs = compare_close(loaded, checkout, store) if request.pairwise else []
+        checkout.close_files()
+    if request.json:
+        show_json(run_json(loaded) | {"pairs": [item.model_dump() for item in pairs]})
+    else:
+        show("\n".join([run_text(loaded), *pair_lines(pairs)]))
+    _tell_spent(checkout)
+    return _code_for_contradictions(store, loaded)
+
+
+def _tell_spent(checkout: Checkout) -> None:
+    purse = checkout.judge_settings.purse
+    if purse.calls:
+        dollars = f"${purse.usd:,.4f}" if purse.priced else "no price"
+        tell(f"judging took {purse.calls} calls, {purse.tokens:,} tokens, {dollars}")
+
+
+def judge_noise(request: JudgeNoiseRequest) -> int:
+    from runner.judge_noise import noise_of
+    from runner.report.judged import noise_text
+
+    noise = noise_of(_store(request, request.run))
+    if request.json:
+        show_json(noise.model_dump(mode="json"))
+    else:
+        show(noise_text(noise))
+    return OK
+
+
 def clean(request: CleanRequest) -> int:
     for line in _checkout(request).clean(everything=request.everything):
         show(line)
@@ -597,9 +685,9 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
     from runner.report.gate import gate_text, standing_text
 
     try:
-        sources = _checkout(request).source
+        checkout = _judging_checkout(request)
         verdict = gate.verify(
-            request.root, _judge(request.judge), sources=sources, pairs="again", log=tell
+            request.root, checkout.judge, sources=checkout.source, pairs="again", log=tell
         )
     except GateError as error:
         if request.json:
@@ -638,8 +726,8 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.anchors import gate
     from runner.report.gate import proposal_text
 
-    sources = _checkout(request).source
-    proposal = gate.propose(request.root, _judge(request.judge), sources=sources, log=tell)
+    checkout = _judging_checkout(request)
+    proposal = gate.propose(request.root, checkout.judge, sources=checkout.source, log=tell)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -654,12 +742,13 @@ def _write_generation(request: AnchorsRequest) -> int:
 
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
+    checkout = _judging_checkout(request)
     examined = moves[request.action](
         request.root,
-        _judge(request.judge),
+        checkout.judge,
         reason=request.reason,
         date=today,
-        sources=_checkout(request).source,
+        sources=checkout.source,
         log=tell,
     )
     show(gate_text(examined.verdict))
@@ -669,13 +758,6 @@ def _write_generation(request: AnchorsRequest) -> int:
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
     gate.require(examined.verdict)
     return OK
-
-
-def _judge(name: str) -> Judge:
-    from runner.catalog import pick
-    from runner.judges import JUDGES
-
-    return pick(JUDGES, name, "judge")()
 
 
 def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str]) -> Gate | None:
@@ -716,14 +798,72 @@ def _checkout(request: Request) -> Checkout:
     return Checkout(root=request.root, state=_state(request), environ=environ, log=tell)
 
 
-def _model_settings(request: RunRequest) -> ModelSettings:
-    """The only place that knows a key; it is handed on in memory, and nothing writes it."""
-    from runner.models.settings import ApiSlots, Endpoint, LocalSettings, ModelSettings
+def _judging_checkout(request: JudgedRequest) -> Checkout:
+    """With the judge that is asked for, which keeps what it is told under .fairtrial."""
+    from runner.records import Judging
 
-    anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
-    return ModelSettings(
-        anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
-        openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
+    checkout = _checkout(request)
+    _set_judge(checkout, request, request.judging or Judging(), _state(request) / "judged", 0.0)
+    return checkout
+
+
+def _judge_in(
+    checkout: Checkout, request: JudgedRequest, store: RunStore, spent_usd: float | None = None
+) -> None:
+    """Judge a run: by what is asked for, else as before. What models say is kept in its folder."""
+    from runner.judges.replies import Replies
+    from runner.records import Judging
+
+    if spent_usd is None:
+        spent_usd = Replies(folder=store.judged).spent_usd()
+    judging = request.judging or store.judging() or Judging()
+    _set_judge(checkout, request, judging, store.judged, spent_usd)
+    _require_judges(checkout)
+    store.write_judging(judging)
+
+
+def _judge_as(checkout: Checkout, request: JudgedRequest, store: RunStore) -> None:
+    """For a report, which repeats verdicts: nothing is asked, and no key is needed."""
+    from runner.records import Judging
+
+    judging = request.judging or store.judging() or Judging()
+    _set_judge(checkout, request, judging, store.judged, 0.0)
+
+
+def _set_judge(
+    checkout: Checkout, request: JudgedRequest, judging: Judging, replies: Path, spent_usd: float
+) -> None:
+    from runner.judges import models_of
+    from runner.judges.settings import JudgeSettings
+    from runner.spending import purse_for
+
+    models = models_of(judging.judges)
+    checkout.judge_settings = JudgeSettings(
+        judging=judging,
+        models=_providers(),
+        replies=replies,
+        purse=purse_for(models, request.prices, request.run_usd if models else None, spent_usd),
+    )
+
+
+def _require_judges(checkout: Checkout) -> None:
+    """A judge's wrong name or missing key must not come to light when all cells are paid for."""
+    from runner.judges import models_of
+    from runner.models import open_model
+
+    settings = checkout.judge_settings
+    for model in models_of(settings.judging.judges):
+        open_model(model, settings.models)
+    _ = checkout.judge
+
+
+def _model_settings(request: RunRequest) -> ModelSettings:
+    from dataclasses import replace
+
+    from runner.models.settings import ApiSlots, LocalSettings
+
+    return replace(
+        _providers(),
         local=LocalSettings(
             threads=request.threads,
             context_tokens=request.context_tokens,
@@ -732,6 +872,17 @@ def _model_settings(request: RunRequest) -> ModelSettings:
         thinking_tokens=request.thinking_tokens,
         output_tokens=request.output_tokens,
         slots=ApiSlots(request.api_jobs),
+    )
+
+
+def _providers() -> ModelSettings:
+    """The only place that knows a key; it is handed on in memory, and nothing writes it."""
+    from runner.models.settings import Endpoint, ModelSettings
+
+    anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
+    return ModelSettings(
+        anthropic=Endpoint(key=anthropic_key, url=os.environ.get("ANTHROPIC_BASE_URL", "")),
+        openai=Endpoint(key=openai_key, url=os.environ.get("OPENAI_BASE_URL", "")),
     )
 
 
@@ -800,6 +951,8 @@ def _parser() -> argparse.ArgumentParser:
         _add_verify_anchors,
         _add_anchors,
         _add_ground,
+        _add_judge_verb,
+        _add_judge_noise,
         _add_clean,
     ):
         add_verb(verbs)
@@ -863,9 +1016,7 @@ def _start_demo(arguments: argparse.Namespace) -> int:
         context_tokens=CONTEXT_TOKENS,
         thinking_tokens=TURN_TOKENS,
         output_tokens=TURN_TOKENS,
-        prices=None,
         cell_usd=None,
-        run_usd=None,
         dry_run=False,
         trials=1,
         jobs=arguments.jobs,
@@ -884,6 +1035,7 @@ def _add_cell(verbs: Verbs) -> None:
     parser.add_argument("--model", default="offline", help=MODEL_HELP)
     _add_model_limits(parser)
     _add_spending(parser)
+    _add_judge(parser)
     _add_run_name(parser)
     _add_json(parser, "print report.json instead of the table")
     _add_ungated(parser)
@@ -902,9 +1054,8 @@ def _start_cell(arguments: argparse.Namespace) -> int:
         context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
-        prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
-        run_usd=arguments.max_dollars,
+        **_judged(arguments),
         dry_run=arguments.dry_run,
         trials=1,
         jobs=1,
@@ -924,6 +1075,7 @@ def _add_run(verbs: Verbs) -> None:
     _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
     _add_model_limits(parser)
     _add_spending(parser)
+    _add_judge(parser)
     parser.add_argument(
         "--trials",
         type=_at_least_one,
@@ -957,9 +1109,8 @@ def _start_run(arguments: argparse.Namespace) -> int:
         context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
-        prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
-        run_usd=arguments.max_dollars,
+        **_judged(arguments),
         dry_run=arguments.dry_run,
         trials=arguments.trials,
         jobs=arguments.jobs,
@@ -979,12 +1130,16 @@ def _add_score(verbs: Verbs) -> None:
     parser = _add(verbs, "score", _start_score, text)
     parser.add_argument("run", metavar="RUN")
     _add_json(parser, "one scorecard a line")
+    _add_judge(parser)
+    _add_judge_spending(parser)
 
 
 def _start_score(arguments: argparse.Namespace) -> int:
     from runner.requests import ScoreRequest
 
-    request = ScoreRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
+    request = ScoreRequest(
+        root=_root(arguments), run=arguments.run, json=arguments.json, **_judged(arguments)
+    )
     return score(request)
 
 
@@ -995,6 +1150,7 @@ def _add_report(verbs: Verbs) -> None:
     )
     parser = _add(verbs, "report", _start_report, text)
     parser.add_argument("run", metavar="RUN")
+    _add_judge(parser)
     _add_ungated(parser)
     _add_json(parser)
 
@@ -1003,7 +1159,11 @@ def _start_report(arguments: argparse.Namespace) -> int:
     from runner.requests import ReportRequest
 
     request = ReportRequest(
-        root=_root(arguments), run=arguments.run, gate=arguments.gate, json=arguments.json
+        root=_root(arguments),
+        run=arguments.run,
+        judging=_judging(arguments),
+        gate=arguments.gate,
+        json=arguments.json,
     )
     return report(request)
 
@@ -1196,6 +1356,7 @@ def _add_verify_anchors(verbs: Verbs) -> None:
     )
     _add_json(parser)
     _add_judge(parser)
+    _add_judge_spending(parser)
 
 
 def _start_verify_anchors(arguments: argparse.Namespace) -> int:
@@ -1203,9 +1364,9 @@ def _start_verify_anchors(arguments: argparse.Namespace) -> int:
 
     request = VerifyAnchorsRequest(
         root=_root(arguments),
-        judge=arguments.judge,
         require=arguments.require,
         json=arguments.json,
+        **_judged(arguments),
     )
     return verify_anchors(request)
 
@@ -1220,6 +1381,7 @@ def _add_anchors(verbs: Verbs) -> None:
         help="what changed, and why; accept and regrade keep it for every later report",
     )
     _add_judge(parser)
+    _add_judge_spending(parser)
 
 
 def _start_anchors(arguments: argparse.Namespace) -> int:
@@ -1229,7 +1391,7 @@ def _start_anchors(arguments: argparse.Namespace) -> int:
         root=_root(arguments),
         action=arguments.action,
         reason=arguments.reason,
-        judge=arguments.judge,
+        **_judged(arguments),
     )
     return anchors(request)
 
@@ -1274,6 +1436,73 @@ def _start_ground(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return ground(request)
+
+
+def _add_judge_verb(verbs: Verbs) -> None:
+    text = (
+        "judge any answer to a scenario (quality, steps, criteria, each fact), "
+        "or the answers of a run again"
+    )
+    parser = _add(verbs, "judge", _start_judge, text)
+    parser.add_argument("run", nargs="?", default="", metavar="RUN")
+    parser.add_argument("--scenario", default="", help="whose rubric to judge by")
+    parser.add_argument(
+        "--answer",
+        metavar="FILE",
+        help='a transcript (.jsonl), or JSON {"steps": [{"name": …, "text": …}]}',
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="of a run: say what it would take, and spend nothing",
+    )
+    parser.add_argument(
+        "--pairwise",
+        action="store_true",
+        help="of a run: compare the answers of close arms with the shell's side by side, in both "
+        "orders; a preference that the order decides is a tie",
+    )
+    _add_judge(parser)
+    _add_judge_spending(parser)
+    _add_json(parser)
+    parser.set_defaults(refuse=parser.error)
+
+
+def _start_judge(arguments: argparse.Namespace) -> int:
+    from runner.requests import JudgeRequest
+
+    is_answer = bool(arguments.scenario and arguments.answer)
+    if bool(arguments.run) == bool(arguments.scenario or arguments.answer) or (
+        not arguments.run and not is_answer
+    ):
+        arguments.refuse("give RUN, or --scenario S with --answer FILE")
+    if (arguments.dry_run or arguments.pairwise) and not arguments.run:
+        arguments.refuse("--dry-run and --pairwise are of a RUN")
+    request = JudgeRequest(
+        root=_root(arguments),
+        run=arguments.run,
+        scenario=arguments.scenario,
+        answer=_optional_path(arguments.answer),
+        dry_run=arguments.dry_run,
+        pairwise=arguments.pairwise,
+        json=arguments.json,
+        **_judged(arguments),
+    )
+    return judge(request)
+
+
+def _add_judge_noise(verbs: Verbs) -> None:
+    text = "how far a judge's readings of one answer lie apart, and what may be ranked"
+    parser = _add(verbs, "judge-noise", _start_judge_noise, text)
+    parser.add_argument("run", metavar="RUN")
+    _add_json(parser)
+
+
+def _start_judge_noise(arguments: argparse.Namespace) -> int:
+    from runner.requests import JudgeNoiseRequest
+
+    request = JudgeNoiseRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
+    return judge_noise(request)
 
 
 def _add_clean(verbs: Verbs) -> None:
@@ -1412,8 +1641,76 @@ def _add_ungated(parser: argparse.ArgumentParser) -> None:
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--judge", default="checklist", metavar="NAME", help="whose verdicts (default: checklist)"
+        "--judge",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="checklist, or model:ID with an ID as --model takes it; several make a panel, whose "
+        "median counts (default: as the run was judged before, else checklist)",
     )
+    parser.add_argument(
+        "--judge-form",
+        choices=("tool", "schema"),
+        default="tool",
+        help="schema: for a model whose native tool calls fail (default: tool)",
+    )
+    parser.add_argument(
+        "--judge-batch",
+        type=_at_least_one,
+        default=8,
+        metavar="N",
+        help="facts of one request, at most (default: 8)",
+    )
+    parser.add_argument(
+        "--judge-seed",
+        type=_whole_number,
+        default=0,
+        metavar="N",
+        help="of the order of facts (default: 0)",
+    )
+    parser.add_argument(
+        "--duplicates",
+        type=_at_least_one,
+        default=2,
+        metavar="N",
+        help="a model's readings of each answer; their mean counts (default: 2)",
+    )
+
+
+def _add_judge_spending(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
+    )
+    parser.add_argument(
+        "--max-dollars",
+        type=_dollars,
+        metavar="USD",
+        help="what judging may cost, earlier judging of the run counted",
+    )
+
+
+def _judging(arguments: argparse.Namespace) -> Judging | None:
+    """None if no judge is named: a run is then judged as it was before."""
+    from runner.records import Judging
+
+    if not arguments.judge:
+        return None
+    return Judging(
+        judges=tuple(arguments.judge),
+        form=arguments.judge_form,
+        batch=arguments.judge_batch,
+        seed=arguments.judge_seed,
+        duplicates=arguments.duplicates,
+    )
+
+
+def _judged(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of JudgedRequest."""
+    return {
+        "judging": _judging(arguments),
+        "prices": _optional_path(arguments.prices),
+        "run_usd": arguments.max_dollars,
+    }
 
 
 def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -92,3 +92,30 @@ def instead(stop: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _STATE.stop = None
+
+
+def run_until_done(work: Coroutine[object, object, None]) -> None:
+    """Run it to its end; a signal cancels it in order: KeyboardInterrupt.
+
+    In order: cells under way are recorded, their containers removed, replies of a judge kept.
+    Raises the first failure itself, out of its group.
+    """
+    import asyncio  # noqa: PLC0415 - every verb imports this module, and few have a loop
+
+    async def main() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if task is not None:
+                # From a signal's handler: the loop may be asleep.
+                loop.call_soon_threadsafe(task.cancel)
+
+        with instead(stop):
+            await work
+
+    try:
+        asyncio.run(main())
+    except asyncio.CancelledError as error:
+        raise KeyboardInterrupt from error
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from group

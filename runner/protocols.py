@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from runner.records import (
     DEFAULT_AGENT,
@@ -311,6 +311,21 @@ class Judge(Protocol):
 
         Raises NoVerdict if the judge cannot be reached, or needs a source and has none.
         """
+        ...
+
+
+@runtime_checkable
+class Comparing(Protocol):
+    """A judge that also compares two answers to one step; the gate asks it both ways round."""
+
+    def prefers(
+        self,
+        rubric: Rubric,
+        answers: tuple[AnswerStep, AnswerStep],
+        must_find: Sequence[MustCite],
+        source: Source | None = None,
+    ) -> Literal["first", "second", "tie"]:
+        """`rubric`: of the one step. Raises NoVerdict as `judge` does."""
         ...
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from runner.records import Judging
+
 GatePolicy = Literal["require", "skip", "prefer"]
 """`require`: refuse while the gate is closed. `skip`: go on without it, and mark the result.
 `prefer`: go behind the gate if it is open; if not, go on and mark the result."""
@@ -20,7 +22,19 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRequest(Request):
+class JudgedRequest(Request):
+    """A verb that has answers judged."""
+
+    judging: Judging | None = None
+    """None: as the run was judged before, else by the default."""
+    prices: Path | None = None
+    """A price file; None for the one that is shipped."""
+    run_usd: float | None = None
+    """What may be spent, a run's earlier spending counted; None without a cap."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(JudgedRequest):
     """`run`, and `demo` and `cell`, which are runs with most of it filled in."""
 
     scenarios: tuple[str, ...]
@@ -38,11 +52,8 @@ class RunRequest(Request):
     """Of one turn, at most; 0 for none."""
     output_tokens: int
     """Of one turn, at most, thinking apart."""
-    prices: Path | None
-    """A price file; None for the one that is shipped."""
     cell_usd: float | None
-    run_usd: float | None
-    """What a cell and the run may cost; None without a cap."""
+    """What a cell may cost; None without a cap."""
     dry_run: bool
     """Say what it would take, and do nothing."""
     trials: int
@@ -62,7 +73,7 @@ class RunRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreRequest(Request):
+class ScoreRequest(JudgedRequest):
     run: str
     json: bool
 
@@ -99,7 +110,7 @@ class ImportScenarioRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportRequest(Request):
+class ReportRequest(JudgedRequest):
     run: str
     gate: GatePolicy
     json: bool
@@ -145,17 +156,15 @@ class ServerRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyAnchorsRequest(Request):
-    judge: str
+class VerifyAnchorsRequest(JudgedRequest):
     require: Literal["screens", "ranks"]
     json: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnchorsRequest(Request):
+class AnchorsRequest(JudgedRequest):
     action: Literal["propose", "accept", "regrade"]
     reason: str
-    judge: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +175,25 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRequest(JudgedRequest):
+    run: str
+    """Empty if an answer is judged."""
+    scenario: str
+    answer: Path | None
+    """A transcript, or JSON: see runner/judging.py."""
+    dry_run: bool
+    pairwise: bool
+    """Compare close arms side by side as well."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeNoiseRequest(Request):
+    run: str
     json: bool
 
 

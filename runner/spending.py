@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import CatalogError, FairtrialError, SpendingCap
+from runner.judges.replies import Replies
 from runner.models import is_language_model, kind_name, kind_of
 from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
 from runner.store import RunStore
@@ -78,8 +79,7 @@ def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:
         if price is not None:
             priced[model] = price
         elif is_language_model(kind_name(model)) and (request.cell_usd or request.run_usd):
-            hint = "give one with --prices FILE, or go on without a cap"
-            raise FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
+            raise _no_cap(model)
     return Spending(
         prices=PriceList(date=listed.date, models=priced),
         cell_usd=request.cell_usd,
@@ -165,8 +165,9 @@ def account_of(
 
 
 def spent(store: RunStore, priced: Mapping[str, Price]) -> tuple[int, float]:
-    """Tokens and dollars of every attempt of the run, broken, cut and running ones included."""
-    tokens, usd = 0, 0.0
+    """Tokens and dollars of every attempt, broken, cut and running ones included; and the dollars
+    that judging took."""
+    tokens, usd = 0, Replies(folder=store.judged).spent_usd()
     for cell in store.plan().cells:
         price = priced.get(cell.model)
         for usage in usage_of(store, cell):
@@ -180,3 +181,58 @@ def usage_of(store: RunStore, cell: Cell) -> Iterator[Usage]:
     for path in store.cell_folder(cell.id).glob("attempt-*/transcript.jsonl"):
         with suppress(FairtrialError):
             yield from usage_in(path)
+
+
+def purse_for(
+    models: Sequence[str], prices: Path | None, cap_usd: float | None, spent_usd: float = 0.0
+) -> Purse:
+    """What judges that are models may cost. Raises FairtrialError for a cap that could not hold."""
+    listed = read_prices(prices)
+    priced = {}
+    for model in models:
+        price = price_of(listed, model)
+        if price is not None:
+            priced[model] = price
+        elif cap_usd is not None:
+            raise _no_cap(model)
+    left_usd = None if cap_usd is None else cap_usd - spent_usd
+    return Purse(priced=priced, left_usd=left_usd)
+
+
+def _no_cap(model: str) -> FairtrialError:
+    hint = "give one with --prices FILE, or go on without a cap"
+    return FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
+
+
+# --- judging --------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Purse:
+    """What judges that are models may still cost, and what they have cost since it was opened."""
+
+    priced: dict[str, Price] = field(default_factory=dict)
+    """Model -> its price, by the name it was asked for."""
+    left_usd: float | None = None
+    """None without a cap."""
+    calls: int = 0
+    tokens: int = 0
+    """Uncached input and output."""
+    usd: float = 0.0
+    """Of the models that have a price."""
+
+    def require(self) -> None:
+        """Raises SpendingCap if nothing is left. Requests under way can each pass the cap."""
+        if self.left_usd is not None and self.usd >= self.left_usd:
+            raise SpendingCap(f"${self.usd:.2f} by judging, of ${self.left_usd:.2f} that were left")
+
+    def add(self, model: str, usage: Usage) -> None:
+        self.calls += 1
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.usd += self.cost_usd(model, [usage]) or 0.0
+
+    def cost_usd(self, model: str, spent: Sequence[Usage]) -> float | None:
+        """None if the model has no price."""
+        if model not in self.priced:
+            return None
+        return sum(map(self.priced[model].cost_usd, spent))

@@ -7,6 +7,7 @@ runs/<run>/cells/<cell id>/attempt-<n>/{transcript.jsonl, server.stderr.log, res
 runs/<run>/cells/<cell id>/attempt-1/source         the file that an imported cell was read from
 runs/<run>/cells/<cell id>/attempt-<n>.partial/     an attempt that is running, or was cut off
 runs/<run>/cells/<cell id>/scorecard.json
+runs/<run>/judge.json, judged/<digest>.json         how it was judged, and what models said
 
 Nothing here is believed yet: runner/audit.py holds each file against the others.
 """
@@ -28,6 +29,7 @@ from runner.records import (
     Cell,
     CellResult,
     Contradiction,
+    Judging,
     Plan,
     RecordedResult,
     Scorecard,
@@ -38,6 +40,7 @@ from runner.transcript import extent_of, usage_in
 
 PARTIAL = ".partial"
 SCORECARD = "scorecard.json"
+JUDGING = "judge.json"
 _ATTEMPT = re.compile(r"attempt-[1-9][0-9]{0,8}(\.partial)?")
 
 
@@ -230,6 +233,22 @@ class RunStore:
         if not folder.is_dir():
             return []
         return sorted(folder.iterdir())
+
+    @property
+    def judged(self) -> Path:
+        """Replies of judges that are models."""
+        return self.folder / "judged"
+
+    def judging(self) -> Judging | None:
+        """How the run was judged last; None if nothing says so. Raises CatalogError."""
+        path = self.folder / JUDGING
+        if not path.is_file():
+            return None
+        return parse_json(path.read_bytes(), Judging, where=str(path))
+
+    def write_judging(self, judging: Judging) -> None:
+        """So that a report repeats the verdicts of this judge."""
+        write_whole(self.folder / JUDGING, judging.model_dump_json(indent=1) + "\n")
 
     def cell_folder(self, cell_id: str) -> Path:
         return self.folder / "cells" / cell_id

@@ -33,7 +33,8 @@ from runner.grounding.verify import ground
 from runner.importers import claude_code
 from runner.importers.cells import Recording, read_session
 from runner.importers.texts import read_text
-from runner.judges import JUDGES
+from runner.judges import open_judge
+from runner.judges.settings import JudgeSettings
 from runner.locks import address_problems, read_repos_lock
 from runner.models.replay import Replay
 from runner.models.replay import remarks as replay_remarks
@@ -435,7 +436,7 @@ def _answers() -> tuple[bytes, ...]:
 
 
 def _of_texts(folder: Path) -> dict[str, Reader]:
-    judge = JUDGES["checklist"]()
+    judge = open_judge(JudgeSettings())
     places = [step.must_cite for step in material.SCENARIO.steps]
     checks = [check for step in material.SCENARIO.steps for check in step.checks]
 

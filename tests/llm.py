@@ -171,7 +171,7 @@ def _story(cell: Told) -> Iterator[str]:
     tokens_in = sum(turn.input_tokens for turn in cell.usage)
     cached = sum(turn.cache_read_tokens for turn in cell.usage)
     written = sum(turn.output_tokens for turn in cell.usage)
-    model_sec = sum(turn.wall_sec for turn in cell.usage)
+    model_sec = sum(turn.wall_sec or 0.0 for turn in cell.usage)
     yield (
         f"{cell.label}: {cell.outcome}; {len(cell.usage)} turns, {tokens_in:,} tokens in and "
         f"{cached:,} from the cache, {written:,} out, {model_sec:.0f} s of the model's, "

@@ -17,7 +17,8 @@ from runner import stats
 from runner.anchors.agreement import correlate
 from runner.importers.cells import Recording, Session, read_session
 from runner.importers.scenarios import import_scenario
-from runner.judges import JUDGES
+from runner.judges import open_judge
+from runner.judges.settings import JudgeSettings
 from runner.records import Answer, Criterion, Effort, Fact, Rubric, RubricStep, Scenario, Scored
 from runner.requests import ImportScenarioRequest
 from runner.scoring import FAIRNESS
@@ -250,7 +251,7 @@ def test_the_checklist_cannot_be_held_against_its_judge_for_want_of_facts(
     # Two single figures differ by more than that in 5 % of duplicates.
     limit = stats.Repeatability(sd=POOLED[2], groups=4, figures=8).limit()
     apart = [abs(a - b) > limit for i, a in enumerate(theirs) for b in theirs[:i]]
-    judge = JUDGES["checklist"]()
+    judge = open_judge(JudgeSettings())
     ours = []
     for one in cells:
         rubric = _rubric_of_keywords(one.scenario)

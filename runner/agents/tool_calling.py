@@ -11,14 +11,13 @@ from typing import Any
 from runner.agents.phases import phases_of
 from runner.agents.prompt import FINAL, SYSTEM, malformed
 from runner.agents.tools import Toolbox, ToolOutcome
-from runner.agents.usage import UsageTotals
+from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Message, Model, Result, ToolMessage, Turn, UserMessage
 from runner.records import (
     Event,
     Malformed,
     Note,
     Outcome,
-    Phases,
     Prompt,
     Prose,
     Scenario,
@@ -27,7 +26,6 @@ from runner.records import (
     Thinking,
     ToolCall,
     ToolResult,
-    Usage,
 )
 
 
@@ -147,7 +145,7 @@ class Conversation:
             self.record(Thinking(step=step, turn=number, text=turn.thinking))
         if turn.text and turn.stop != "malformed":
             self.record(Prose(step=step, turn=number, text=turn.text))
-        self.record(_usage(step, number, turn, wall_sec, phases))
+        self.record(usage_of(turn, step, number, wall_sec, phases))
         return turn
 
     def _system(self) -> str:
@@ -231,24 +229,6 @@ def _own_end(step: int, turn: Turn) -> StepEnd:
         # An answer cut by the provider's limit is told apart from one the model ended itself.
         return StepEnd(step=step, stop="max_tokens")
     return StepEnd(step=step, stop="end")
-
-
-def _usage(step: int, number: int, turn: Turn, wall_sec: float, phases: Phases) -> Usage:
-    return Usage(
-        step=step,
-        turn=number,
-        input_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens,
-        cache_read_tokens=turn.cache_read_tokens,
-        cache_write_tokens=turn.cache_write_tokens,
-        wall_sec=wall_sec,
-        backoff_sec=turn.backoff_sec,
-        queued_sec=turn.queued_sec,
-        retries=turn.retries,
-        served_by=turn.served_by,
-        estimated=turn.estimated,
-        phases=phases,
-    )
 
 
 def _tool_result(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from runner.protocols import Turn
-from runner.records import Budget, Outcome, Price
+from runner.records import Budget, Outcome, Phases, Price, Usage
 from runner.spending import Account
 
 
@@ -67,3 +67,24 @@ class UsageTotals:
             reason = f"${self.usd:.2f} of ${self.limit_usd:.2f}"
             return Outcome(kind="out_of_budget", reason=reason)
         return None
+
+
+def usage_of(
+    turn: Turn, step: int, number: int, wall_sec: float, phases: Phases | None = None
+) -> Usage:
+    """What a turn took, for the record. `number`: the turn's within its step."""
+    return Usage(
+        step=step,
+        turn=number,
+        input_tokens=turn.input_tokens,
+        output_tokens=turn.output_tokens,
+        cache_read_tokens=turn.cache_read_tokens,
+        cache_write_tokens=turn.cache_write_tokens,
+        wall_sec=wall_sec,
+        backoff_sec=turn.backoff_sec,
+        queued_sec=turn.queued_sec,
+        retries=turn.retries,
+        served_by=turn.served_by,
+        estimated=turn.estimated,
+        phases=phases,
+    )

@@ -106,19 +106,22 @@ class _Asked:
             return known, accepted.examination if accepted else requirements.not_examined()
         pairs = pairs_of(anchors, scenarios)
         if asking == "new" or self.judge.deterministic:
-            questions = _questions(anchors, pairs)
-            known = self._answers(questions, known, asking)
+            known = self._answers(anchors, pairs, known, asking)
         overall = [verdict.quality for verdict in judged]
         return known, requirements.examination(anchors, overall, pairs, known)
 
     def _answers(
-        self, questions: Iterator[Question], known: Mapping[str, float], asking: Asking
+        self,
+        anchors: Sequence[Anchor],
+        pairs: Sequence[Pair],
+        accepted: Mapping[str, float],
+        asking: Asking,
     ) -> dict[str, float]:
-        if not self.judge.deterministic:
-            return qualities.ask(self.judge, questions, known, self.log)
-        figures = qualities.ask(self.judge, questions, {}, self.log)
+        known = {} if self.judge.deterministic else accepted
+        figures = qualities.ask(self.judge, _questions(anchors, pairs), known, self.log)
+        figures |= qualities.compare(self.judge, pairs, known, self.log)
         if asking == "again":
-            qualities.refuse_others(self.judge, figures, known)
+            qualities.refuse_others(self.judge, figures, accepted)
         return figures
 
 

@@ -73,6 +73,11 @@ class Pair:
     no_gain: bool = False
     """The other need not be worse; it must not be better."""
 
+    @cached_property
+    def key(self) -> str:
+        """Of the two side by side, as a question's is of one."""
+        return digest_of([self.better.key, self.other.key])
+
     @property
     def lot(self) -> str:
         """Decides whether it is drawn. Of its name alone: a rubric's edit draws no other pairs."""

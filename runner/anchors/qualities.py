@@ -5,15 +5,16 @@ A judge is asked about hundreds of steps, so its answers are kept as one figure 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from runner.anchors.agreement import DECIMALS
 from runner.anchors.frozen import canonical_text, digest_of_bytes
-from runner.anchors.pairs import Question
+from runner.anchors.pairs import Pair, Question
 from runner.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
-from runner.protocols import Judge, Log
+from runner.protocols import Comparing, Judge, Log
 from runner.records import Examination, JudgeLock, Sha256, StoredExamination, parse_json
 from runner.store import write_whole
 
@@ -50,6 +51,41 @@ def _figure(judge: Judge, question: Question) -> float | None:
     except NoVerdict:
         return None
     return round(verdict.quality, DECIMALS)
+
+
+def compare(
+    judge: Judge, pairs: Iterable[Pair], known: Mapping[str, float], log: Log
+) -> dict[str, float]:
+    """Key of each pair -> 1 if the better is preferred in both orders, 0 if the other is, else 0.5.
+
+    Empty for a judge that compares nothing; a pair without a verdict is left out.
+    """
+    if not isinstance(judge, Comparing):
+        return {}
+    every = {pair.key: pair for pair in pairs}
+    figures = {key: known[key] for key in every if key in known}
+    open_ones = [pair for key, pair in every.items() if key not in known]
+    for number, pair in enumerate(open_ones, start=1):
+        if number % TELL_EVERY == 0:
+            log(f"examining {judge.name}: {number} of {len(open_ones)} pairs side by side")
+        with contextlib.suppress(NoVerdict):
+            figures[pair.key] = _preference(judge, pair)
+    return figures
+
+
+def _preference(judge: Comparing, pair: Pair) -> float:
+    # In one order alone, a judge that always likes the first would win every pair.
+    forward = _preferred(judge, pair.better, pair.other)
+    backward = _preferred(judge, pair.other, pair.better)
+    if (forward, backward) == ("first", "second"):
+        return 1.0
+    if (forward, backward) == ("second", "first"):
+        return 0.0
+    return 0.5
+
+
+def _preferred(judge: Comparing, one: Question, two: Question) -> str:
+    return judge.prefers(one.rubric, (one.answer, two.answer), one.must_find, one.source)
 
 
 # --- as accepted ----------------------------------------------------------------------------

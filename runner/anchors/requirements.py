@@ -116,23 +116,40 @@ def requirement_text(asked: Requirement) -> str:
 def _of_pairs(
     pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int
 ) -> Iterator[Requirement]:
+    yield from _of_kinds(pairs, qualities, scenarios=scenarios, lead=_by_quality, suffix="")
+    # Of a judge that only grades, nobody asks which of two it prefers.
+    if any(pair.key in qualities for pair in pairs):
+        suffix = ", side by side in both orders"
+        yield from _of_kinds(
+            pairs, qualities, scenarios=scenarios, lead=_side_by_side, suffix=suffix
+        )
+
+
+def _of_kinds(
+    pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int, lead: Lead, suffix: str
+) -> Iterator[Requirement]:
     for kind in KINDS:
         of_kind = [pair for pair in pairs if pair.kind == kind]
-        yield _won(kind, of_kind, qualities, least=MIN_PAIRS)
+        yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
     turned = [pair for pair in pairs if pair.kind.startswith(TURNED)]
-    yield _won(TURNED, turned, qualities, least=MIN_TURNED * scenarios)
+    least = MIN_TURNED * scenarios
+    yield _won(TURNED + suffix, turned, qualities, least=least, lead=lead)
     for kind in sorted({pair.kind for pair in turned}):
         of_kind = [pair for pair in turned if pair.kind == kind]
         # Without this a judge that likes every "not" could pass on the other kinds.
         if len(of_kind) >= MIN_TURNED_OF_A_KIND:
-            yield _won(kind, of_kind, qualities, least=MIN_TURNED_OF_A_KIND)
+            least = MIN_TURNED_OF_A_KIND
+            yield _won(kind + suffix, of_kind, qualities, least=least, lead=lead)
 
 
-def _won(name: str, pairs: Sequence[Pair], qualities: Qualities, *, least: int) -> Requirement:
+def _won(
+    name: str, pairs: Sequence[Pair], qualities: Qualities, *, least: int, lead: Lead
+) -> Requirement:
     n = len(pairs)
-    won = sum(_is_won(pair, qualities) for pair in pairs)
+    leads = [lead(pair, qualities) for pair in pairs]
+    won = sum(_is_won(pair, ahead) for pair, ahead in zip(pairs, leads, strict=True))
     share = won / n if n else None
-    unjudged = sum(not _is_judged(pair, qualities) for pair in pairs)
+    unjudged = leads.count(None)
     notes = []
     if n < least:
         notes.append(f"too few pairs; {least} are the least")
@@ -150,17 +167,30 @@ def _won(name: str, pairs: Sequence[Pair], qualities: Qualities, *, least: int) 
     )
 
 
-def _is_judged(pair: Pair, qualities: Qualities) -> bool:
-    return pair.better.key in qualities and pair.other.key in qualities
-
-
-def _is_won(pair: Pair, qualities: Qualities) -> bool:
-    if not _is_judged(pair, qualities):
+def _is_won(pair: Pair, lead: float | None) -> bool:
+    if lead is None:
         return False
-    lead = qualities[pair.better.key] - qualities[pair.other.key]
     if pair.no_gain:
         return lead >= -ROUNDING
     return lead > ROUNDING
+
+
+Lead = Callable[[Pair, Qualities], float | None]
+"""How far the better side of a pair is ahead; None if the judge came to no verdict."""
+
+
+def _by_quality(pair: Pair, qualities: Qualities) -> float | None:
+    better, other = qualities.get(pair.better.key), qualities.get(pair.other.key)
+    if better is None or other is None:
+        return None
+    return better - other
+
+
+def _side_by_side(pair: Pair, qualities: Qualities) -> float | None:
+    preference = qualities.get(pair.key)
+    if preference is None:
+        return None
+    return preference - 0.5
 
 
 # --- agreement ------------------------------------------------------------------------------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runner.errors import FairtrialError, SpendingCap
-from runner.interrupts import instead
 from runner.prepared import PreparedRun
 from runner.protocols import Progress
 from runner.records import Cell
@@ -90,29 +89,3 @@ class _Work:
 def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def run_until_done(work: Coroutine[object, object, None]) -> None:
-    """Run it to its end; a signal (interrupts.py) cancels it in order: KeyboardInterrupt.
-
-    In order: cells under way are recorded, their containers removed. Raises the first failure
-    itself, out of its group.
-    """
-
-    async def main() -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def stop() -> None:
-            if task is not None:
-                # From a signal's handler: the loop may be asleep.
-                loop.call_soon_threadsafe(task.cancel)
-
-        with instead(stop):
-            await work
-
-    try:
-        asyncio.run(main())
-    except asyncio.CancelledError as error:
-        raise KeyboardInterrupt from error
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from group

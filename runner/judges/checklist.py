@@ -3,14 +3,16 @@
 It says the same of the same answer every time. A passage is one to three neighbouring sentences
 (at most 70 words) with the headings, items or JSON fields they stand under. A fact is said if a
 passage matches one alternative of every group of its `terms`, at least one of them in its own
-words. What that earns:
+words. Other words of the field stand for a term too (`synonyms.py`). What that earns:
 
     1.00  the passage, or what it stands under, cites one of the fact's places (±5 lines);
           or the fact asks for none
     0.75  the fact is said here and its place is cited elsewhere in the step's answer
+    0.45  the same, and another place is cited here
     0.35  said, and its place is cited nowhere
-    0.10  said with another line of the right file: an invented line is worse than none, and if a
-          step has more of them than right ones, its facts without places are worth 0.4
+    0.10  said with another place, be it a line or a file: an invented one is worse than none, and
+          if a step has more of them than right ones, its facts without places are worth 0.4
+   -0.50  turned round, and nowhere said; each such fact takes from all others of its step as well
 
 A criterion scores the weighted mean of its facts, a step Σ weight × criterion, a scenario the mean
 of its steps; a step without prose is 0.
@@ -23,8 +25,22 @@ Each rule below turns away one way of gaming this; tests/judges/test_checklist.p
 - the same sentence at every line: repeated wordings share one allowance of places
 - a spray: past an allowance, places in a step lose their worth (`spray_share`)
 - the prompt or the rubric's questions, pasted: what was given to the agent is not its answer
-- a wide range (`app.py:1-2000`): it points at nothing
+- a wide range (`app.py:1-2000`): it points at nothing, and many that between them cover a file are
+  charged by their lines
+- the words of an answer in no order: they are in the order of English, or earn nothing
+  (`fluency.py`); and what is hidden, asked or called false is not said (`hidden.py`, `units.py`)
 - both the fact and its opposite: a fact that is negated, or denied by a `never`, loses its credit
+
+What words cannot do (measured by `python -m tests.bench_judge`):
+
+- tell a turned fact from a right one: of 564 references with one fact turned round by hand, 72 earn
+  less than the original (13 %; in the half it was not improved on 45 of 305). All turned at once
+  still earn .78 to .86 there. Fluent and wrong anchors, graded .21 to .26, earn .48 to .73.
+- read what is right in other words: answers written to deserve .95 earn .56 and .70.
+- rank: over 53 anchors rho is .81, and .60 over the 41 that answer anything. It screens.
+- see exchanged names (.77 of a reference with each name in the next one's place) or citations that
+  were left out (.60): facts without places are known by their words alone.
+- tell short rows in no order from short rows: words' order takes about ten pairs to show.
 """
 
 from __future__ import annotations
@@ -86,6 +102,8 @@ DENIED = -0.5
 """A fact that is denied and nowhere said: worse than one that is left out."""
 DISTRUST = 0.4
 """Share left of facts without places if an answer points wrong more often than right."""
+CHARGE = 2
+"""Statements that one which turns a fact round costs: who reads it cannot tell which one it is."""
 MAX_ROW_WORDS = 25
 """A table row or item of up to as many words needs no function word."""
 
@@ -258,6 +276,7 @@ class _Option:
 _ELSEWHERE = "cited at another place"
 _WIDE = "cited by wide ranges"
 _DENIED, _NO_ORDER = "said and denied", "its words are in no order"
+_UNTRUE = "said beside what is not true"
 _IN_PART = frozenset({_DENIED, _NO_ORDER})
 
 
@@ -285,7 +304,8 @@ class _Marking:
                 credit_of[key] = self._credit(fact)
                 if is_doubted:
                     credit_of[key] = credit_of[key].times(DISTRUST, "said beside wrong places")
-        return credit_of
+        share = _truth(credit_of.values())
+        return {key: credit.times(share, _UNTRUE) for key, credit in credit_of.items()}
 
     def _credit(self, fact: Fact) -> _Credit:
         """The best passage's credit. Takes from the capacity of the sentences that say it."""
@@ -368,6 +388,13 @@ def _points_wrong(earned: Iterable[_Credit]) -> bool:
         elif credit.why in (_ELSEWHERE, _WIDE):
             balance -= 1
     return balance < 0
+
+
+def _truth(earned: Collection[_Credit]) -> float:
+    """What is left of an answer's statements, in (0, 1], beside those that turn facts round."""
+    said = sum(credit.worth > 0 for credit in earned)
+    turned = sum(credit.worth < 0 for credit in earned)
+    return said / (said + CHARGE * turned) if turned else 1.0
 
 
 def _capacity(unit: Unit) -> int:

@@ -4,8 +4,8 @@ Each word is a class: some forty function words and their like, endings, names a
 score of a text is the mean, over neighbouring classes, of how much more often the second follows
 the first in technical English than it would by chance (pointwise mutual information in half nats,
 cut at ±2). Counted in 30,452 sentences of the documentation of Django, Flask, Werkzeug and Click,
-none of which is an answer. Of 150 steps of anchors and references 95 % have at least SOUND; with
-their words shuffled, SHUFFLED_SHARE have.
+none of which is an answer. Of 150 steps of
+anchors and references 95 % score at least .19, and with their words shuffled 5 % score .09.
 """
 
 from __future__ import annotations
@@ -49,17 +49,10 @@ _OTHER = ("word", "name", "number", ",", ".")
 CLASSES = (*_WORDS, *_ENDINGS, *_OTHER)
 _CLASS_OF = {word: name for name, words in _WORDS.items() for word in words.split()}
 
-_TOKEN = re.compile(
-    r"""
-    (?P<name> [^\s()\[\]",;]* [\w\]] [./:\\=<>\#@+_-]+ \w [^\s()\[\]",;]*?  # app.py:3, a_b
-        (?= [.:!?]? (?: [\s()\[\]",;] | \Z ) ) | --?\w[\w-]* )
-    | (?P<number> \d[\d.]* )
-    | (?P<word> [a-z]+ (?: ['-][a-z]+ )* )
-    | (?P<mark> [.,;:!?()\[\]|—–] )
-    """,
-    re.VERBOSE,
-)
-
+_MARKS = "()[]\"',;:.!?|—–"
+_NO_BREAK = "\"'"
+_WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+_NUMBER = re.compile(r"\d[\d.]*")
 _BRACKET = re.compile(r"\(([^()]{0,400})\)")
 _POINTING = re.compile(r"[\d./_:]")
 _BETWEEN_PLACES = frozenset({"and", "line", "lines", "to", "symbol"})
@@ -135,37 +128,50 @@ def _without_places(bracket: re.Match[str]) -> str:
 def _runs(text: str) -> Iterator[list[int]]:
     """The classes of words that stand together. A mark begins the next run, or only ends one."""
     run: list[int] = []
-    for token in _TOKEN.finditer(text):
-        if token.lastgroup == "mark":
+    for token in text.split():
+        bare = token.strip(_MARKS)
+        head = token[: token.find(bare)].strip(_NO_BREAK)
+        tail = token[token.find(bare) + len(bare) :].strip(_NO_BREAK)
+        if head:
             yield run
-            run = _START.get(token[0], [])[:]
-        else:
-            run.append(_INDEX[_class_of(token)])
+            run = []
+        if bare:
+            run.append(_INDEX[_class_of(bare)])
+        if tail:
+            yield run
+            run = _start_behind(tail)
     yield run
 
 
-def _class_of(token: re.Match[str]) -> str:
-    kind = token.lastgroup or "word"
-    if kind != "word":
-        return kind
-    word = token[0]
+def _start_behind(marks: str) -> list[int]:
+    """What the run behind some marks begins with."""
+    if not _ENDS.isdisjoint(marks):
+        return [_INDEX["."]]
+    return [_INDEX[","]] if "," in marks else []
+
+
+def _class_of(word: str) -> str:
     if word in _CLASS_OF:
         return _CLASS_OF[word]
+    if _NUMBER.fullmatch(word):
+        return "number"
+    if not _WORD.fullmatch(word):
+        return "name"
     if word.endswith("n't"):
         return "not"
     endings = filter(word.removesuffix("ss").endswith, _ENDINGS)
     return next(endings, "word")
 
 
+_ENDS = frozenset(".!?")
 _INDEX = {name: at for at, name in enumerate(CLASSES)}
-_START = {mark: [_INDEX["."]] for mark in ".!?"} | {",": [_INDEX[","]]}
 
 
 # --- is it in order? ----------------------------------------------------------------------------
 
 SOUND, NO_ORDER = 0.10, -0.05
 """Means, in nats: from the first on, all that is said counts; from the second down, nothing."""
-_USUAL, _USUAL_PAIRS = 0.3, 15
+_USUAL, _USUAL_PAIRS = 0.3, 10
 """What an answer's words usually score, and how many pairs of words outweigh that: a short row of a
 table has too few to be called disordered."""
 

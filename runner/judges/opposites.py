@@ -100,6 +100,9 @@ def _overlaps(
     match = word.search(sentence)
     if match:
         before, after = _sides(sentence, match)
+        if not before or not after:
+            # "Before the lookup, the signal is sent": both sides stand behind the word.
+            return 0, 0
         same = len(left & before) + len(right & after)
         other = len(left & after) + len(right & before)
     return same, other

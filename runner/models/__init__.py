@@ -134,6 +134,12 @@ def spellings() -> list[str]:
     return names
 
 
+def full_name(name: str) -> str:
+    """With its kind: `anthropic:claude-x` of `claude-x`."""
+    kind, argument = _kind_and_argument(name)
+    return f"{kind}:{argument}" if argument else kind
+
+
 def kind_name(name: str) -> str:
     """The name in `MODELS` of what a model's name asks for: `replay` of `replay:<path>`."""
     return _kind_and_argument(name)[0]

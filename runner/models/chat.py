@@ -53,6 +53,12 @@ class Chat(RemoteModel):
         named = {"name": "action", "schema": schema, "strict": False}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
 
+    def force(self, request: dict[str, Any]) -> dict[str, Any]:
+        (tool,) = request["tools"]
+        function = {**tool["function"], "strict": True}
+        choice = {"type": "function", "function": {"name": function["name"]}}
+        return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
+
     def open_client(self, key: str, url: str) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(
             api_key=key,

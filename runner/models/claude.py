@@ -69,6 +69,11 @@ class Claude(RemoteModel):
     def constraint(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
+    def force(self, request: dict[str, Any]) -> dict[str, Any]:
+        (tool,) = request["tools"]
+        choice = {"type": "tool", "name": tool["name"], "disable_parallel_tool_use": True}
+        return {"tools": [{**tool, "strict": True}], "tool_choice": choice}
+
     def open_client(self, key: str, url: str) -> anthropic.AsyncAnthropic:
         return anthropic.AsyncAnthropic(
             api_key=key,

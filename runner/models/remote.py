@@ -98,6 +98,19 @@ class RemoteModel(ABC):
         request = self.request(system, conversation, fitted) | self.constraint(schema)
         return await self._answered(request, fitted, timeout_sec)
 
+    async def forced_turn(
+        self,
+        system: str,
+        conversation: Sequence[Message],
+        tool: ToolSpec,
+        *,
+        timeout_sec: float,
+    ) -> Turn:
+        """A turn that is one call of the tool, its arguments held to the tool's schema."""
+        fitted = fit((tool,), name_chars=self.name_chars)
+        request = self.request(system, conversation, fitted)
+        return await self._answered(request | self.force(request), fitted, timeout_sec)
+
     def write_artifacts(self, folder: Path) -> None:  # noqa: B027 - all is in the transcript
         """It keeps nothing beside the transcript."""
 
@@ -112,6 +125,10 @@ class RemoteModel(ABC):
     @abstractmethod
     def constraint(self, schema: dict[str, Any]) -> dict[str, Any]:
         """What a request says besides, to get JSON of a schema."""
+
+    @abstractmethod
+    def force(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What a request with one tool says instead, so that the reply is a strict call of it."""
 
     @abstractmethod
     def open_client(self, key: str, url: str) -> Any:

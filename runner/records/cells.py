@@ -227,15 +227,13 @@ class CellResult(Record):
     """Lines of transcript.jsonl."""
     imported: Imported | None = unless_none()
     """None if it was measured here."""
-    block: Placement | None = None
+    block: Placement | None = unless_none()
     """None in runs of a version that drew no order."""
 
     @property
     def digest_found(self) -> str:
         """Of all fields but a recorded digest."""
-        # A field of a later version would make every earlier result look edited.
-        added = _unset(self, "block")
-        return digest_of(self.model_dump(mode="json", exclude={"digest", *added}))
+        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
 
 
 class RecordedResult(CellResult):
@@ -243,10 +241,6 @@ class RecordedResult(CellResult):
 
     digest: Sha256
     """Of all other fields. It shows an accident or a careless edit, and is no signature."""
-
-
-def _unset(record: Record, *names: str) -> set[str]:
-    return {name for name in names if getattr(record, name) is None}
 
 
 class Spent(Protocol):
@@ -330,7 +324,7 @@ class Plan(Record):
     cells: tuple[Cell, ...]
     prices: PriceList | None = None
     """Of the run's models, by the names they were asked for, as they were when it began."""
-    study: Study | None = None
+    study: Study | None = unless_none()
     """None in runs of a version that drew no order: their cells are run as they are planned."""
 
     gate: GateStamp | None = unless_none()
@@ -349,8 +343,7 @@ class Plan(Record):
     @property
     def digest(self) -> str:
         """Of all but `ungated`, which a run that goes on without its gate turns on."""
-        # A field of a later version would make every result of an earlier run another plan's.
-        return digest_of(self.model_dump(mode="json", exclude={"ungated", *_unset(self, "study")}))
+        return digest_of(self.model_dump(mode="json", exclude={"ungated"}))
 
 
 class Contradiction(Record):

@@ -83,6 +83,22 @@ class Rating(Record):
     steps: tuple[StepVerdict, ...]
 
 
+class Judging(Record):
+    """How answers are judged: runs/<run>/judge.json keeps it for the next report."""
+
+    judges: Annotated[tuple[str, ...], Field(min_length=1)] = ("checklist",)
+    """Names as `--judge` takes them; several make a panel. What follows is for models alone."""
+    form: Literal["tool", "schema"] = "tool"
+    """`tool`: a forced call with a strict schema. `schema`: a reply held to it, for models whose
+    native calls fail."""
+    batch: Annotated[int, Field(ge=1)] = 8
+    """Facts of one request, at most."""
+    seed: Count = 0
+    """Of the order in which facts are asked about."""
+    duplicates: Annotated[int, Field(ge=1)] = 2
+    """Readings of each answer: a verdict is their mean, and their spread the judge's noise."""
+
+
 class Verdict(Record):
     """What a judge says of one answer. `quality` is the mean of the steps."""
 

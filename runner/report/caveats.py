@@ -101,6 +101,12 @@ def _judge(report: Report) -> Iterator[str]:
             "That an answer is good beyond the facts its rubric lists: the checklist judge sees "
             "those and nothing else, and an answer that is right in other words can miss them."
         )
+    for judge in report.judges:
+        if "model:" in judge:
+            yield (
+                f"That an answer is right where the cited source does not show it: {judge} read "
+                "the rubric's facts, the lines that prove them and the answer, and nothing else."
+            )
     if len(report.judges) > 1:
         judges = ", ".join(report.judges)
         yield f"That quality is on one scale: {len(report.judges)} judges spoke ({judges})."
@@ -168,12 +174,13 @@ def _many_comparisons(report: Report) -> Iterator[str]:
 
 
 def _noise(report: Report) -> Iterator[str]:
-    if not report.noise:
+    trials = [layer for layer in report.noise if layer.layer != "judge"]
+    if not trials:
         yield (
             "What duplicates of the same cell differ by: every cell ran once, so the noise floor "
             "is unknown."
         )
-    elif all(layer.sd == 0 for layer in report.noise):
+    elif all(layer.sd == 0 for layer in trials):
         # A deterministic model repeats itself exactly; a floor of 0 would let anything pass it.
         yield (
             "That another model would repeat itself as these trials did: they are identical, so a "
@@ -184,8 +191,8 @@ def _noise(report: Report) -> Iterator[str]:
 def _blocks(report: Report) -> Iterator[str]:
     if report.seed is None:
         yield (
-            "That the order of the arms did not matter: it was not drawn, and the same arm came "
-            "first each time."
+            "That the order of the arms did not matter: it was not drawn, and the same arm may "
+            "have come first each time."
         )
     later = sum(bool(block.later) for section in report.sections for block in section.blocks)
     if later:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runner import stats
+from runner.judge_noise import verdict_floor
 from runner.records import Standing, Verdict
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import Delta, Judgement, Layer, NoiseLayer
 from runner.report.view import ArmView, RunView, is_import, verdicts
+from runner.scoring.fairness import FAIRNESS
 from runner.store import LoadedCell
 
 BASELINE = Delta(judgement="baseline", says="baseline")
@@ -57,8 +59,15 @@ class Comparisons:
 
     @cached_property
     def _noise(self) -> Mapping[str, stats.Repeatability | None]:
-        """Model -> how far the fairness of its duplicates lies apart."""
-        return {model: _fairness_noise(self.view.arms_of(model)) for model in self.view.models}
+        """Model -> how far the fairness of equally good answers lies apart: the greater of what
+        trials show, and of what the judge's readings do."""
+        # Trials hold the judge's noise too, but few of them can be alike by accident.
+        noise = {}
+        for model in self.view.models:
+            arms = list(self.view.arms_of(model))
+            known = list(filter(None, [_fairness_noise(arms), _judged_noise(arms)]))
+            noise[model] = max(known, key=lambda item: item.sd, default=None)
+        return noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +139,19 @@ def noise_layers(view: RunView) -> Iterator[NoiseLayer]:
     fairness = _fairness_noise(view.arms)
     if fairness is not None:
         yield _layer("fairness", fairness)
+    readings = _judged_noise(view.arms)
+    if readings is not None:
+        yield _layer("judge", readings)
+
+
+def _judged_noise(arms: Iterable[ArmView]) -> stats.Repeatability | None:
+    """What the judge's own readings let fairness vary by; None if nothing was read twice."""
+    cells = [cell for arm in arms for cell in arm.usable]
+    judged = verdict_floor(verdicts(cells))
+    if judged is None:
+        return None
+    sd = FAIRNESS["llm_quality"].weight * judged.sd
+    return stats.Repeatability(sd=sd, groups=judged.groups, figures=judged.figures)
 
 
 def _layer(layer: Layer, noise: stats.Repeatability) -> NoiseLayer:

@@ -292,7 +292,8 @@ class Incomparable(Record):
     differs: tuple[str, ...]
 
 
-Layer = Literal["criterion", "step", "scenario", "fairness"]
+Layer = Literal["criterion", "step", "scenario", "fairness", "judge"]
+"""`judge`: what readings of one answer let its fairness vary by; the others are of trials."""
 
 
 class NoiseLayer(Record):

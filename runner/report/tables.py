@@ -249,7 +249,7 @@ def blocks(report: Report) -> Table:
 
 def _drawn(report: Report) -> str:
     if report.seed is None:
-        return "Their order was not drawn: an earlier version made this run."
+        return "Their order was not drawn: this run was imported, or made by an earlier version."
     return f"Their order was drawn by seed {report.seed}."
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from runner.grounding.extract import extract
 from runner.grounding.rows import rows_in
-from runner.judges import JUDGES
+from runner.judges import open_judge
+from runner.judges.settings import JudgeSettings
 from runner.scoring.adoption import runs_search
 from runner.scoring.keywords import variants
 from tests.grounding.test_extract import INDEX
@@ -45,7 +46,9 @@ UNITS = (
 
 def _judge(text: str) -> object:
     places = [step.must_cite for step in material.SCENARIO.steps]
-    return JUDGES["checklist"]().judge(material.RUBRIC, material.answer(text, "x").steps, places)
+    return open_judge(JudgeSettings()).judge(
+        material.RUBRIC, material.answer(text, "x").steps, places
+    )
 
 
 READERS: dict[str, Callable[[str], object]] = {

@@ -11,7 +11,8 @@ import yaml
 from runner import cli
 from runner.catalog import IMPORTED, load_catalog
 from runner.checkout import Checkout
-from runner.judges import JUDGES
+from runner.judges import open_judge
+from runner.judges.settings import JudgeSettings
 from runner.proofs import prove
 from runner.records import Answer, AnswerStep, Scored, Unscored
 from runner.scoring.fairness import score_fairness
@@ -103,7 +104,7 @@ def test_nobody_takes_it_unasked_and_it_does_not_prove_itself(root: Path) -> Non
     checkout = Checkout(root=root, state=root / ".fairtrial", environ={}, log=lambda _: None)
     assert checkout.choose_scenarios([]) == []
     loaded = checkout.scenario("trace")
-    problems = prove(loaded, MemoryFiles({}), JUDGES["checklist"]())
+    problems = prove(loaded, MemoryFiles({}), open_judge(JudgeSettings()))
     assert any("nobody has reviewed it" in problem.message for problem in problems)
 
 
@@ -117,7 +118,7 @@ def test_its_quality_is_unscored_and_not_nothing_however_good_the_answer(root: P
         Answer(steps=(step,)),
         effort(),
         files=MemoryFiles({}),
-        judge=JUDGES["checklist"](),
+        judge=open_judge(JudgeSettings()),
     )
     quality, coverage = fairness.parts["llm_quality"], fairness.parts["keyword_coverage"]
     assert isinstance(quality, Unscored) and "unreviewed" in quality.reason

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from runner.grounding.pointing import points_at, spray_share
-from runner.judges import JUDGES
+from runner.judges import open_judge
 from runner.judges.checklist import Checklist
+from runner.judges.settings import JudgeSettings
 from runner.records import AnswerStep, Fact, Rubric
 from tests.scoring.material import GOOD, INVENTED, QUEUE_PY, RUBRIC, SCENARIO, THIN, UNCITED, answer
 
@@ -119,7 +120,7 @@ def test_the_inputs_digest_changes_with_each_input_and_with_nothing_else() -> No
 
 
 def test_the_checklist_stands_at_the_door() -> None:
-    assert JUDGES["checklist"]().name == "checklist"
+    assert open_judge(JudgeSettings()).name == "checklist"
 
 
 # --- ways of writing ------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from typing import Any
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """The address at which the handler answers."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks for its end as often as this: half a second, by default, for each test.
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

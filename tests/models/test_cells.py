@@ -19,6 +19,7 @@ from llmock.scenarios import Delay, Reply, ToolCall
 from runner.transcript import read_transcript
 from tests.checkout import REFERENCE, SHELL_FIRST, Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
+from tests.judges.reader import Seen, reading, said
 
 pytestmark = pytest.mark.docker
 ASKED = ("--scenario", "small", "--server", "good", "--ungated", *SHELL_FIRST)
@@ -113,16 +114,17 @@ def require_costs_that_add_up(costs: dict[str, Any]) -> None:
 def require_block_told(folder: Path, report: Any) -> None:
     """The only block's order and seed are in the plan, the results and the report."""
     plan = json.loads((folder / "plan.json").read_text())
-    assert (plan["study"]["seed"], plan["study"]["blocks"][0]["order"]) == (220, ["shell", "good"])
+    order = plan["study"]["blocks"][0]["order"]
+    assert (plan["study"]["seed"], sorted(order)) == (220, ["good", "shell"])
     placed = {}
     for path in folder.glob("cells/*/attempt-1/result.json"):
         result = json.loads(path.read_text())
         placed[result["cell"]["server"]] = result["block"]
-    assert (placed["shell"]["place"], placed["good"]["place"]) == (1, 2)
+    assert [placed[server]["place"] for server in order] == [1, 2]
     assert placed["shell"]["taken_up_at"] == placed["good"]["taken_up_at"]
     assert placed["shell"]["machine"] == placed["good"]["machine"] != ""
     (block,) = report["sections"][0]["blocks"]
-    assert (report["seed"], block["order"], block["later"]) == (220, ["shell", "good"], {})
+    assert (report["seed"], block["order"], block["later"]) == (220, order, {})
     assert block["taken_up_at"] == placed["shell"]["taken_up_at"]
 
 
@@ -338,7 +340,7 @@ def test_a_stream_that_always_breaks_and_a_refusal_end_their_own_cells_alone(
     checkout: Checkout, llmock: LLMock
 ) -> None:
     llmock.disconnect(after_chunks=2, times=4)
-    llmock.add(Reply(text="I would rather not.", finish_reason="refusal"))
+    llmock.add(Reply(text="I would rather not.", finish_reason="content_filter", times=None))
     done = run(checkout, llmock, "broken")
     assert done.returncode == 1
     assert "1 of 2 cells are not measured" in done.stderr
@@ -388,3 +390,38 @@ def test_megabytes_of_bytes_that_are_no_text_reach_the_model_as_a_marked_part(
     assert len(result["content"]) < 40_000
     assert "characters left out here" in result["content"]
     assert result["content"].endswith("the end")
+
+
+def test_a_run_is_judged_by_a_model_and_its_report_says_so(checkout: Checkout) -> None:
+    def rule(seen: Seen) -> dict[str, Any]:
+        quote = " ".join(seen.answer.split()[:12])
+        return {"facts": {name: said(quote) for name in seen.facts}, "false_claims": []}
+
+    asked = ["run", "--run", "judged", "--scenario", "small", "--server", "good", "--ungated"]
+    with reading(rule) as reader:
+        done = checkout.fairtrial(
+            *asked,
+            "--judge",
+            "model:claude-test",
+            ANTHROPIC_API_KEY=KEY,
+            ANTHROPIC_BASE_URL=reader.url,
+        )
+    assert done.returncode == 0, done.stderr
+    # Each answer is read twice; where both arms say the same, it is one answer.
+    assert len(reader.seen) == 2 * len({seen.text for seen in reader.seen})
+    report = json.loads((checkout.run_folder("judged") / "report.json").read_text())
+    assert report["judges"] == ["model:claude-test"]
+    for arm in report["arms"]:
+        assert arm["fairness"]["parts"]["llm_quality"]["value"] > 0
+    # The provider is gone, and so is the key.
+    again = checkout.fairtrial("report", "judged", "--ungated", "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["judges"] == ["model:claude-test"]
+    assert not any(KEY in text for _, text in every_byte(done, checkout.run_folder("judged")))
+
+
+def test_a_judge_without_a_key_ends_the_run_before_any_cell_is_paid_for(checkout: Checkout) -> None:
+    asked = ["run", "--run", "no-judge", "--scenario", "small", "--server", "good", "--ungated"]
+    done = checkout.fairtrial(*asked, "--judge", "model:claude-test")
+    assert done.returncode == 1 and "ANTHROPIC_API_KEY is not set" in done.stderr
+    assert not checkout.run_folder("no-judge").exists()

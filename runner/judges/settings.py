@@ -1,0 +1,19 @@
+"""What a judge is opened with. Plain values; models are reached as those that answer are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.models.settings import ModelSettings
+from runner.records import Judging
+from runner.spending import Purse
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings:
+    judging: Judging = field(default_factory=Judging)
+    models: ModelSettings = field(default_factory=ModelSettings)
+    replies: Path | None = None
+    """Where replies are kept; None keeps none."""
+    purse: Purse = field(default_factory=Purse)

@@ -1,0 +1,149 @@
+"""Several readings as one verdict: duplicates by their mean, a panel by its median."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from runner.anchors.verdicts import adds_up
+from runner.errors import FairtrialError, NoVerdict
+from runner.judges import open_judge
+from runner.judges.checklist import Checklist
+from runner.judges.inputs import verdict_inputs
+from runner.judges.panel import Panel
+from runner.judges.settings import JudgeSettings
+from runner.protocols import Source
+from runner.records import (
+    AnswerStep,
+    CriterionVerdict,
+    Judging,
+    MustCite,
+    Rubric,
+    StepVerdict,
+    Verdict,
+)
+from tests.judges.reader import MUST_FIND, SAID, SOURCE, Seen, read_honestly, reading, said
+from tests.scoring.material import GOOD, RUBRIC, THIN, answer
+
+
+class Says:
+    """A judge that gives every criterion the same."""
+
+    deterministic = True
+
+    def __init__(self, name: str, score: float) -> None:
+        self.name, self.identity, self.score = name, name[:1] * 64, score
+
+    def judge(
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
+    ) -> Verdict:
+        criterion = CriterionVerdict(score=self.score, reason=self.name)
+        steps = []
+        for step in rubric.steps:
+            criteria = dict.fromkeys(step.criteria, criterion)
+            steps.append(StepVerdict(name=step.name, quality=self.score, criteria=criteria))
+        return Verdict(
+            judge=self.name,
+            identity=self.identity,
+            inputs=verdict_inputs(rubric, answer, must_find),
+            quality=self.score,
+            steps=tuple(steps),
+        )
+
+
+def judged(panel: Panel) -> Verdict:
+    return panel.judge(RUBRIC, answer(*GOOD).steps, MUST_FIND, SOURCE)
+
+
+def test_a_panel_gives_the_median_of_each_criterion() -> None:
+    verdict = judged(Panel([Says("a", 0.1), Says("b", 0.9), Says("c", 0.4)]))
+    assert verdict.quality == pytest.approx(0.4) and adds_up(verdict, RUBRIC)
+    assert [(rating.judge, rating.quality) for rating in verdict.ratings] == [
+        ("a", 0.1),
+        ("b", 0.9),
+        ("c", 0.4),
+    ]
+    assert verdict.judge == "panel:a+b+c"
+
+
+def test_of_two_judges_the_median_lies_between() -> None:
+    assert judged(Panel([Says("a", 0.2), Says("b", 0.8)])).quality == pytest.approx(0.5)
+
+
+def test_one_judge_that_is_far_off_moves_no_panel_of_three() -> None:
+    agreed = judged(Panel([Says("a", 0.6), Says("b", 0.6), Says("c", 0.6)]))
+    bribed = judged(Panel([Says("a", 0.6), Says("b", 0.6), Says("c", 1.0)]))
+    assert agreed.quality == bribed.quality
+
+
+def test_a_panel_whose_judge_is_out_of_reach_gives_no_verdict() -> None:
+    class Away(Says):
+        def judge(self, *_: Any, **__: Any) -> Verdict:
+            raise NoVerdict("no API key")
+
+    with pytest.raises(NoVerdict):
+        judged(Panel([Says("a", 0.6), Away("b", 0.6)]))
+
+
+def test_a_panel_is_as_deterministic_and_as_known_as_its_judges() -> None:
+    with reading(read_honestly) as reader:
+        model = reader.judge()
+    assert Panel([Says("a", 1), Says("b", 1)]).deterministic
+    assert not Panel([Says("a", 1), model]).deterministic
+    assert Panel([Says("a", 1)]).identity != Panel([Says("b", 1)]).identity
+
+
+def test_a_panel_of_checklist_and_model_keeps_every_reading_and_the_models_facts() -> None:
+    with reading(read_honestly) as reader:
+        verdict = judged(Panel([Checklist(), reader.judge(duplicates=2)]))
+    names = [rating.judge for rating in verdict.ratings]
+    assert names == ["checklist", "model:anthropic:reader", "model:anthropic:reader"]
+    assert [rating.duplicate for rating in verdict.ratings] == [1, 1, 2]
+    assert {item.says for item in verdict.facts} == set(SAID)
+
+
+def test_duplicates_give_their_mean_and_keep_their_spread() -> None:
+    halves: dict[str, int] = {}
+
+    def moody(seen: Seen) -> Any:
+        """Sees the first fact of the second step in every other reading alone."""
+        report = read_honestly(seen)
+        if len(seen.facts) == 1:
+            halves["read"] = halves.get("read", 0) + 1
+            if halves["read"] == 2:
+                report["facts"] = {"f1": said("", "absent")}
+        return report
+
+    with reading(moody) as reader:
+        verdict = reader.judge(duplicates=2).judge(RUBRIC, answer(*GOOD).steps, MUST_FIND, SOURCE)
+    assert sorted(rating.quality for rating in verdict.ratings) == [0.5, 1.0]
+    assert verdict.quality == pytest.approx(0.75) and adds_up(verdict, RUBRIC)
+    (escapes,) = [item for item in verdict.facts if item.step == "impact"]
+    assert escapes.credit == pytest.approx(0.5)
+
+
+def test_duplicates_that_agree_are_what_one_reading_is() -> None:
+    with reading(read_honestly) as reader:
+        once = reader.judge().judge(RUBRIC, answer(*THIN).steps, MUST_FIND, SOURCE)
+        twice = reader.judge(duplicates=2).judge(RUBRIC, answer(*THIN).steps, MUST_FIND, SOURCE)
+    assert once.quality == pytest.approx(twice.quality)
+    assert [item.credit for item in once.facts] == [item.credit for item in twice.facts]
+    assert once.ratings == () and len(twice.ratings) == 2
+
+
+def test_a_judge_named_twice_is_refused_with_a_hint() -> None:
+    settings = JudgeSettings(judging=Judging(judges=("checklist", "checklist")))
+    with pytest.raises(FairtrialError, match="--duplicates"):
+        open_judge(settings)
+
+
+def test_several_names_open_a_panel() -> None:
+    names = ("checklist", "model:claude-x", "model:openai:y")
+    judge = open_judge(JudgeSettings(judging=Judging(judges=names)))
+    assert judge.name == "panel:checklist+model:claude-x+model:openai:y"
