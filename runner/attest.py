@@ -27,7 +27,7 @@ from runner.records.attestation import (
 )
 from runner.report.files import render_json
 from runner.report.records import Report
-from runner.store import RunStore
+from runner.store import JUDGING, SCORECARD, RunStore
 
 REPORT = "report.json"
 LOCKS = ("anchors.lock", "images.lock", "repos.lock", "requirements.txt")
@@ -90,9 +90,12 @@ def _attested(root: Path, report: Report) -> Attested:
 
 
 def _files(store: RunStore) -> dict[str, str]:
-    """Plan, report, and of each attempt that ended its transcript and result: name -> SHA256."""
-    paths = [store.folder / "plan.json", store.folder / REPORT]
+    """Plan, report, verdicts, and each ended attempt's transcript and result: name -> SHA256."""
+    paths = [store.folder / name for name in ("plan.json", JUDGING, REPORT)]
+    # What a model said of an answer is evidence, too: it is not asked again.
+    paths += store.judged.rglob("*.json")
     for cell in store.plan().cells:
+        paths.append(store.cell_folder(cell.id) / SCORECARD)
         for attempt in store.ended_attempts(cell.id):
             paths += [attempt.transcript, attempt.path / "result.json"]
     names = {path.relative_to(store.folder).as_posix(): path for path in paths}

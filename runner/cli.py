@@ -352,7 +352,8 @@ def attest(request: AttestRequest) -> int:
     from runner.attest import statement_of
     from runner.store import write_whole
 
-    store, checkout = _store(request, request.run), _checkout(request)
+    store, checkout = _store(request, request.run), _judging_checkout(request)
+    _judge_as(checkout, request, store)
     statement = statement_of(checkout.root, store, _built(store, checkout, request.gate))
     text = statement.model_dump_json(by_alias=True, indent=1)
     if request.output is None:
@@ -375,7 +376,9 @@ def verify_report(request: VerifyReportRequest) -> int:
     from runner.records.attestation import read_statement
 
     statement = read_statement(request.file)
-    store, checkout = _store(request, request.run or statement.predicate.run), _checkout(request)
+    store = _store(request, request.run or statement.predicate.run)
+    checkout = _judging_checkout(request)
+    _judge_as(checkout, request, store)
     found = [*attest.file_differences(statement, store)]
     found += attest.basis_differences(statement, checkout.root)
     versions = list(attest.version_differences(statement))

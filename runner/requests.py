@@ -117,7 +117,7 @@ class ReportRequest(JudgedRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttestRequest(Request):
+class AttestRequest(JudgedRequest):
     run: str
     gate: GatePolicy
     output: Path | None
@@ -125,7 +125,7 @@ class AttestRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyReportRequest(Request):
+class VerifyReportRequest(JudgedRequest):
     file: Path
     run: str
     """Empty for the run that the file names, under runs/."""

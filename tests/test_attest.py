@@ -58,6 +58,7 @@ def test_a_statement_names_files_by_their_digest(
     found = {item["name"]: item["digest"]["sha256"] for item in said["subject"]}
     cell = run.plan().cells[0].id
     names = {f"cells/{cell}/attempt-1/{name}" for name in ("result.json", "transcript.jsonl")}
+    names.add(f"cells/{cell}/scorecard.json")
     assert set(found) == {"plan.json", "report.json", *names}
     for name, digest in found.items():
         assert hashlib.sha256((run.folder / name).read_bytes()).hexdigest() == digest
