@@ -815,14 +815,17 @@ def _judge_in(
 ) -> None:
     """Judge a run: by what is asked for, else as before. What models say is kept in its folder."""
     from runner.judges.replies import Replies
+    from runner.judging import with_endpoints
     from runner.records import Judging
 
     if spent_usd is None:
         spent_usd = Replies(folder=store.judged).spent_usd()
     judging = request.judging or store.judging() or Judging()
+    # Another place may hold another model of that name: what is asked now is asked where it is now.
+    judging = judging.model_copy(update={"endpoints": {}})
     _set_judge(checkout, request, judging, store.judged, spent_usd)
     _require_judges(checkout)
-    store.write_judging(judging)
+    store.write_judging(with_endpoints(judging, checkout.judge))
 
 
 def _judge_as(checkout: Checkout, request: JudgedRequest, store: RunStore) -> None:
