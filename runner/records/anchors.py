@@ -34,8 +34,9 @@ class GoldTranscript(Record):
     graded_by: str
     graded_at: str
     """Date, ISO 8601."""
-    how: Annotated[str, Field(min_length=1)]
-    """By what means, what the grader knew, and where the figures come from."""
+    how: str = ""
+    """By what means, what the grader knew, and where the figures come from. Empty in grades of
+    generations that did not ask: they have to stay readable, as their digests are locked."""
     steps: tuple[GoldStep, ...]
 
 
