@@ -117,7 +117,7 @@ class Checkout:
     def base_image(self) -> str:
         return self.base.id
 
-    @property
+    @cached_property
     def judge(self) -> Judge:
         return open_judge(self.judge_settings)
 
