@@ -9,25 +9,24 @@ step (`absent`). The threshold is fitted on the scenarios of DEVELOPMENT and rep
 
 from __future__ import annotations
 
-import argparse
 import difflib
-import json
-import os
 import re
-import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from itertools import islice, pairwise
 
 from runner.anchors.material import must_find
 from runner.catalog import LoadedScenario
+from runner.judges.local import LocalJudge
 from runner.judges.nearest import Nearest
 from runner.judges.reading import Reading, facts_of
+from runner.judges.settings import JudgeSettings
+from runner.models import weights
+from runner.models.settings import LocalSettings, ModelSettings
+from runner.models.weights import located
 from runner.proofs import answer_steps
 from runner.records import AnswerStep, Fact, MustCite, RubricStep, TurnedPair, digest_of
-from tests.bench_judge import DEVELOPMENT, catalog
+from tests.bench_judge import catalog
 
 FITTED, REPORTED = 16, 24
 """Turned pairs of each half: each gives three rows."""
@@ -126,3 +125,99 @@ def _is_about(pair: TurnedPair, fact: Fact) -> bool:
 
 def _words(text: str) -> list[str]:
     return [word[:5] for word in re.findall(r"[\w.]+", text.lower())]
+
+
+# --- reading them ---------------------------------------------------------------------------
+
+Read = tuple[Row, float]
+"""A row, and how probable `yes` was."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("weights")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--replies", type=Path, help="a folder that keeps what was read")
+    asked = parser.parse_args()
+    judge = _judge(asked.weights, asked.threads, asked.replies)
+    others = frozenset(name for name, loaded in catalog().scenarios.items() if loaded.turned)
+    fitted = _read(judge, rows(DEVELOPMENT, FITTED))
+    reported = _read(judge, rows(others - DEVELOPMENT, REPORTED))
+    for line in figures(fitted, reported):
+        print(line)
+
+
+def _judge(path: str, threads: int, replies: Path | None) -> LocalJudge:
+    (name,), files = located([weights.PREFIX + path], _tell)
+    local = LocalSettings(files=files, threads=threads, context_tokens=4096)
+    settings = JudgeSettings(
+        models=ModelSettings(local=local), replies=replies, environ=os.environ, log=_tell
+    )
+    return LocalJudge(name.removeprefix(weights.PREFIX), settings)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _read(judge: LocalJudge, given: Sequence[Row]) -> list[Read]:
+    asks = []
+    for row in given:
+        asks.append(judge.ask(0, ("", 0), row.fact, row.passage))
+    said = judge.asking.said(asks)
+    return [(row, said[ask.key].yes) for row, ask in zip(given, asks, strict=True)]
+
+
+# --- figures --------------------------------------------------------------------------------
+
+
+def figures(fitted: Sequence[Read], reported: Sequence[Read]) -> Iterator[str]:
+    threshold = fit(fitted)
+    yield f"threshold {threshold:.3f}, fitted on {len(fitted)} rows"
+    for name, read in (("fitted", fitted), ("reported", reported)):
+        yield f"{name}: accuracy {accuracy(read, threshold):.2f} of {len(read)}"
+        for kind in sorted({row.kind for row, _ in read}):
+            own = [item for item in read if item[0].kind == kind]
+            yield f"  {kind}: accuracy {accuracy(own, threshold):.2f} of {len(own)}"
+        for kind in ("turned", "absent", ""):
+            yield f"  right against {kind or 'all'}: AUC {auc(read, kind):.2f}"
+        above = statistics.fmean(_turned_below(read))
+        yield f"  right above the same turned round: {above:.2f}"
+
+
+def fit(read: Sequence[Read]) -> float:
+    """The middle of the best range: a half of the weight is on what is stated."""
+    chances = sorted({0.0, 1.0, *(chance for _, chance in read)})
+    middles = [(low + high) / 2 for low, high in pairwise(chances)]
+    best = max(balanced(read, middle) for middle in middles)
+    return statistics.median([at for at in middles if balanced(read, at) == best])
+
+
+def accuracy(read: Sequence[Read], threshold: float) -> float:
+    return statistics.fmean((chance >= threshold) == row.is_stated for row, chance in read)
+
+
+def balanced(read: Sequence[Read], threshold: float) -> float:
+    """Of stated and not stated alike: two rows in three are not."""
+    stated = [item for item in read if item[0].is_stated]
+    others = [item for item in read if not item[0].is_stated]
+    return (accuracy(stated, threshold) + accuracy(others, threshold)) / 2
+
+
+def auc(read: Sequence[Read], kind: str) -> float:
+    """How often a stated fact has the higher chance, of all pairs with one that is not."""
+    stated = [chance for row, chance in read if row.is_stated]
+    others = [chance for row, chance in read if not row.is_stated and row.kind.startswith(kind)]
+    wins = [(one > other) + (one == other) / 2 for one in stated for other in others]
+    return statistics.fmean(wins)
+
+
+def _turned_below(read: Sequence[Read]) -> Iterator[bool]:
+    """Of each turned row: has the same fact a higher chance in its right passage?"""
+    for (_, right), (turned, chance) in pairwise(read):
+        if turned.kind.startswith("turned"):
+            yield right > chance
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
@@ -36,6 +36,8 @@ from runner.records import AnswerStep, Fact, MustCite, Rubric, RubricStep, Verdi
 
 THRESHOLD = 0.5
 BEGUN = '{"verdict": "'
+YES, NO = ("yes", "y"), ("no", "n")
+"""Whole, or the first letter, where that is a token of its own."""
 MOST_CHARS = 2000
 """Of a passage: one endless word would not fit in the model's context."""
 TOLD_EVERY = 20
@@ -78,15 +80,16 @@ class WordQuestion:
 
     def read(self, arguments: Mapping[str, Any]) -> Chance:
         """`arguments`: token -> probability. Raises BrokenReply if neither word is among them."""
-        said = {"yes": 0.0, "no": 0.0}
-        for token, probability in arguments.items():
-            word = token.strip().lower()
-            if word in said:
-                said[word] += probability
-        total = math.fsum(said.values())
+        yes = _probability(arguments, YES)
+        total = yes + _probability(arguments, NO)
         if not total > 0:
-            raise BrokenReply("its probable words are neither yes nor no")
-        return Chance(yes=said["yes"] / total)
+            raise BrokenReply("neither yes nor no is among the words that the server tells")
+        return Chance(yes=yes / total)
+
+
+def _probability(of: Mapping[str, float], words: Collection[str]) -> float:
+    """Of any of the words, however they are spelt."""
+    return math.fsum(of[token] for token in of if token.strip().lower() in words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +131,11 @@ class LocalJudge:
         asks = list(self.asks(rubric, answer))
         said = self.asking.said(asks)
         counted = []
+        pairs = zip(answer, must_find, strict=True)
+        answered = {step.name: (step, places) for step, places in pairs if _has_text(step)}
         for number, step in enumerate(rubric.steps):
             own = [ask for ask in asks if ask.step == number]
-            counted.append(_counted(step, _answers(answer, must_find).get(step.name), own, said))
+            counted.append(_counted(step, answered.get(step.name), own, said))
         steps = tuple(item.step for item in counted)
         return Verdict(
             judge=self.name,
@@ -143,7 +148,7 @@ class LocalJudge:
 
     def asks(self, rubric: Rubric, answer: Sequence[AnswerStep]) -> Iterator[WordAsk]:
         """Every request that the answer takes, kept or not."""
-        texts = {step.name: step for step in answer if visible(step.text).strip()}
+        texts = {step.name: step for step in filter(_has_text, answer)}
         for number, step in enumerate(rubric.steps):
             if step.name in texts:
                 yield from self._asks_of(number, step, texts[step.name])
@@ -155,16 +160,17 @@ class LocalJudge:
         for key, fact in facts_of(step).items():
             quote = _quote(nearest, fact, text)
             if quote:
-                request = WordQuestion(fact=fact.says, passage=quote)
-                digest = digest_of([self._basis, request.text])
-                yield WordAsk(key=digest, step=number, request=request, fact=key, quote=quote)
+                yield self.ask(number, key, fact.says, quote)
+
+    def ask(self, step: int, key: FactKey, says: str, passage: str) -> WordAsk:
+        """Whether a passage states a fact."""
+        request = WordQuestion(fact=says, passage=passage)
+        digest = digest_of([self._basis, request.text])
+        return WordAsk(key=digest, step=step, request=request, fact=key, quote=passage)
 
 
-def _answers(
-    answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
-) -> dict[str, tuple[AnswerStep, Sequence[MustCite]]]:
-    pairs = zip(answer, must_find, strict=True)
-    return {step.name: (step, places) for step, places in pairs if visible(step.text).strip()}
+def _has_text(step: AnswerStep) -> bool:
+    return bool(visible(step.text).strip())
 
 
 def _quote(nearest: Nearest, fact: Fact, text: str) -> str:
@@ -223,7 +229,6 @@ class WordAsking(Asking):
         super().__init__(model, settings)
         self._servers = ExitStack()
         weakref.finalize(self, self._servers.close)
-        self._is_served = False
         self._left = 0
 
     async def _ask_all(self, asks: Sequence[Ask[Any]], said: dict[str, Any]) -> None:
@@ -251,11 +256,10 @@ class WordAsking(Asking):
         return await model.next_tokens(request.system, request.text, BEGUN, timeout_sec=TIMEOUT_SEC)
 
     def _serve(self) -> None:
-        if self._is_served:
+        settings, name = self.settings, self.model.removeprefix(weights.PREFIX)
+        if name in settings.models.local.served:
             return
-        settings = self.settings
-        if self.model.removeprefix(weights.PREFIX) not in settings.models.local.files:
+        if name not in settings.models.local.files:
             raise NoVerdict(f"the file of {self.model} is not at hand", hint=weights.HINT)
         up = weights.served([self.model], settings.models, settings.environ, settings.log)
         self.settings = replace(settings, models=self._servers.enter_context(up))
-        self._is_served = True
