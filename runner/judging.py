@@ -217,7 +217,7 @@ class RunEstimate(Record):
                 f"{judge.output_tokens:,} out, {dollars}; {judge.kept:,} replies are kept"
             )
             if judge.hours is not None:
-                yield f"  about {judge.hours:,.1f} hours on this machine, one fact at a time"
+                yield f"  about {judge.hours:,.2f} hours on this machine, one fact at a time"
 
 
 def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:

@@ -9,11 +9,16 @@ step (`absent`). The threshold is fitted on the scenarios of DEVELOPMENT and rep
 
 from __future__ import annotations
 
+import argparse
 import difflib
+import os
 import re
+import statistics
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from pathlib import Path
 
 from runner.anchors.material import must_find
 from runner.catalog import LoadedScenario
@@ -26,7 +31,7 @@ from runner.models.settings import LocalSettings, ModelSettings
 from runner.models.weights import located
 from runner.proofs import answer_steps
 from runner.records import AnswerStep, Fact, MustCite, RubricStep, TurnedPair, digest_of
-from tests.bench_judge import catalog
+from tests.bench_judge import DEVELOPMENT, catalog
 
 FITTED, REPORTED = 16, 24
 """Turned pairs of each half: each gives three rows."""
@@ -144,7 +149,7 @@ def main() -> None:
     fitted = _read(judge, rows(DEVELOPMENT, FITTED))
     reported = _read(judge, rows(others - DEVELOPMENT, REPORTED))
     for line in figures(fitted, reported):
-        print(line)
+        sys.stdout.write(f"{line}\n")
 
 
 def _judge(path: str, threads: int, replies: Path | None) -> LocalJudge:
@@ -157,7 +162,7 @@ def _judge(path: str, threads: int, replies: Path | None) -> LocalJudge:
 
 
 def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{line}\n")
 
 
 def _read(judge: LocalJudge, given: Sequence[Row]) -> list[Read]:

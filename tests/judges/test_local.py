@@ -68,7 +68,7 @@ def telling(rule: Rule) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 def completion(told: Any) -> dict[str, Any]:
     """A chat completion whose one token is one of these."""
-    logprobs = told if told is None else {"content": []}
+    logprobs: Any = told if told is None else {"content": []}
     if told:
         top = []
         for token, probability in told.items():
