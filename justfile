@@ -19,7 +19,7 @@ test *ARGS:
     .venv/bin/ruff check . || code=1; \
     .venv/bin/ruff format --check . || code=1; \
     .venv/bin/mypy || code=1; \
-    {{ python }} -m pytest "$@" || code=$?; \
+    {{ python }} -m pytest -n auto --maxprocesses 4 --dist loadfile "$@" || code=$?; \
     exit $code
 
 # Opt-in: a real cell with real weights, through both SDKs: WEIGHTS=path.gguf

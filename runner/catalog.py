@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import hashlib
 from collections.abc import (
     Callable,
     Collection,
@@ -65,6 +66,10 @@ class LoadedScenario:
     """The reference with one fact turned round, for the gate to ask a judge about."""
     suite: str
     folder: Path
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Path from the checkout's top -> digest of the text that was parsed, with LF line ends.
+
+    The file may be another by the time somebody looks there again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,9 +246,26 @@ def _text(path: Path) -> str:
     return read_text(path, where=_where(path), limit_bytes=MAX_FILE_BYTES)
 
 
-def _record(path: Path, record: type[R], problems: list[Problem]) -> R | None:
+Texts = dict[str, str]
+"""Path from the checkout's top -> the text that was read there, once."""
+
+
+def _noted(path: Path, texts: Texts) -> str:
+    texts[_where(path)] = text = _text(path)
+    return text
+
+
+def _digests(texts: Texts) -> dict[str, str]:
+    # As anchors.frozen digests a file: CRLF line ends hold the same text.
+    return {
+        where: hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
+        for where, text in texts.items()
+    }
+
+
+def _record(path: Path, record: type[R], problems: list[Problem], texts: Texts) -> R | None:
     with _collected(problems):
-        return parse_yaml(_text(path), record, where=_where(path))
+        return parse_yaml(_noted(path, texts), record, where=_where(path))
     return None
 
 
@@ -264,15 +286,16 @@ def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
 def _read_scenario(folder: Path) -> LoadedScenario:
     suite = folder.parent.name
     problems = list(_unknown_files(folder, _scenario_files(suite)))
-    scenario = _record(folder / "scenario.yaml", Scenario, problems)
-    rubric = _record(folder / "rubric.yaml", Rubric, problems)
+    texts: Texts = {}
+    scenario = _record(folder / "scenario.yaml", Scenario, problems, texts)
+    rubric = _record(folder / "rubric.yaml", Rubric, problems, texts)
     reference: tuple[str, ...] = ()
-    turned = _read_turned(folder / TURNED, problems)
+    turned = _read_turned(folder / TURNED, problems, texts)
     if scenario:
         problems += _scenario_problems(folder, scenario)
         problems += _turned_problems(folder, scenario, turned)
         with _collected(problems):
-            reference = _read_reference(folder / "reference", scenario)
+            reference = _read_reference(folder / "reference", scenario, texts)
     if scenario and rubric:
         problems += _rubric_problems(folder, scenario, rubric)
     if problems or not scenario or not rubric:
@@ -284,6 +307,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
         turned=turned,
         suite=suite,
         folder=folder,
+        digests=_digests(texts),
     )
 
 
@@ -330,11 +354,11 @@ def _without_facts(step: RubricStep) -> list[str]:
     return [name for name, criterion in step.criteria.items() if not criterion.facts]
 
 
-def _read_turned(path: Path, problems: list[Problem]) -> tuple[TurnedPair, ...]:
+def _read_turned(path: Path, problems: list[Problem], texts: Texts) -> tuple[TurnedPair, ...]:
     """None where there is no such file: a scenario can be measured with before it has pairs."""
     if not path.exists():
         return ()
-    turned = _record(path, TurnedPairs, problems)
+    turned = _record(path, TurnedPairs, problems, texts)
     if turned is None:
         return ()
     return turned.pairs
@@ -350,22 +374,22 @@ def _turned_problems(
             yield Problem(where=f"{_where(folder / TURNED)} pairs[{index}].step", message=message)
 
 
-def _read_reference(folder: Path, scenario: Scenario) -> tuple[str, ...]:
+def _read_reference(folder: Path, scenario: Scenario, texts: Texts) -> tuple[str, ...]:
     if scenario.unreviewed and not folder.exists():
         return ()
     names = [f"{number}.md" for number in range(1, len(scenario.steps) + 1)]
     problems: list[Problem] = []
     if folder.is_dir():
         problems += _unknown_files(folder, names)
-    texts = []
+    answers = []
     for name in names:
         with _collected(problems):
-            text = _text(folder / name)
+            text = _noted(folder / name, texts)
             if not text.strip():
                 problems.append(Problem(where=_where(folder / name), message="is empty"))
-            texts.append(text)
+            answers.append(text)
     _raise(problems)
-    return tuple(texts)
+    return tuple(answers)
 
 
 # --- servers --------------------------------------------------------------------------------
@@ -373,7 +397,7 @@ def _read_reference(folder: Path, scenario: Scenario) -> tuple[str, ...]:
 
 def _read_server(folder: Path) -> LoadedServer:
     problems = list(_unknown_files(folder, _SERVER_FILES))
-    spec = _record(folder / "server.yaml", ServerSpec, problems)
+    spec = _record(folder / "server.yaml", ServerSpec, problems, {})
     locks = _read_locks(folder, problems)
     if spec:
         problems += _server_problems(folder, spec, locks)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from runner.anchors.chain import read_chain
+from runner.anchors.rescoring import since
 from runner.archives import npm_in_container
 from runner.audit import Audit
 from runner.catalog import (
@@ -30,7 +32,7 @@ from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
 from runner.protocols import Judge, Log, Source
-from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, digest_of
+from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, Since, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository, fetch_source
@@ -274,7 +276,15 @@ class Checkout:
             name: loaded.scenario for name, loaded in self.catalog.scenarios.sound().items()
         }
         servers = {name: loaded.spec for name, loaded in self.catalog.servers.sound().items()}
-        return build_report(run, scenarios, servers, gate=gate)
+        accepted = self._since(run, gate)
+        return build_report(run, scenarios, servers, gate=gate, since=accepted)
+
+    def _since(self, run: LoadedRun, gate: Gate | None) -> Since | None:
+        """What was accepted after the run was planned, up to the gate's generation."""
+        if gate is None or run.plan.ungated:
+            return None
+        generations = read_chain(self.root)[: gate.generation]
+        return since(generations, run.plan, gate.judge)
 
     def check_server(self, name: str, scenario: str) -> ServerCard:
         """Examine a server in the sandbox, on the repository of a scenario.

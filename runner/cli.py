@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from runner.prepared import PreparedRun
     from runner.protocols import Executor
     from runner.records import Gate, Judging, Scorecard
+    from runner.report.records import Report
     from runner.requests import (
         AnchorsRequest,
+        AttestRequest,
         CheckRequest,
         CleanRequest,
         GatePolicy,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         ScoreRequest,
         ServerRequest,
         VerifyAnchorsRequest,
+        VerifyReportRequest,
     )
     from runner.spending import Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
@@ -183,7 +186,7 @@ def _run_cells(request: RunRequest) -> int:
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
-        planned = _plan(request, checkout, store, prepared, models, ungated=gate is None)
+        planned = _plan(request, checkout, store, prepared, models, gate=gate)
         _tell_finished(planned)
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, checkout.environ, tell) as answering:
@@ -218,7 +221,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     prepared: PreparedRun,
     models: Seq[str],
     *,
-    ungated: bool,
+    gate: Gate | None,
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
@@ -230,10 +233,11 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     sweep(checkout.engine, run=store.label)
     wanted = plan.Wanted(
         cells=benchmark.cells(prepared, models, request.trials),
-        ungated=ungated,
+        ungated=gate is None,
         prices=prepared.spending.prices,
         seed=request.seed,
         pass_at=request.pass_at,
+        gate=gate.stamp if gate else None,
     )
     return plan.load_or_create_plan(store, wanted)
 
@@ -344,6 +348,68 @@ def report(request: ReportRequest) -> int:
     return _show_report(store, checkout, loaded, gate, as_json=request.json)
 
 
+def attest(request: AttestRequest) -> int:
+    from runner.attest import statement_of
+    from runner.store import write_whole
+
+    store, checkout = _store(request, request.run), _judging_checkout(request)
+    _judge_as(checkout, request, store)
+    statement = statement_of(checkout.root, store, _built(store, checkout, request.gate))
+    text = statement.model_dump_json(by_alias=True, indent=1)
+    if request.output is None:
+        show(text)
+    else:
+        write_whole(request.output, text + "\n")
+        tell(f"wrote {request.output}: sign it, or put it where it cannot be changed later")
+    return OK
+
+
+def _built(store: RunStore, checkout: Checkout, policy: GatePolicy) -> Report:
+    """A run's report as its transcripts give it now; nothing is written."""
+    gate = _pass_gate(policy, checkout, {cell.scenario for cell in store.plan().cells})
+    return checkout.report(checkout.audit(store).whole(), gate=gate)
+
+
+def verify_report(request: VerifyReportRequest) -> int:
+    from runner import attest
+    from runner.errors import GateError
+    from runner.records.attestation import read_statement
+
+    statement = read_statement(request.file)
+    store = _store(request, request.run or statement.predicate.run)
+    checkout = _judging_checkout(request)
+    _judge_as(checkout, request, store)
+    found = [*attest.file_differences(statement, store)]
+    found += attest.basis_differences(statement, checkout.root)
+    versions = list(attest.version_differences(statement))
+    policy: GatePolicy = "skip" if statement.predicate.ungated else "require"
+    code = OK
+    try:
+        found += attest.report_differences(statement, _built(store, checkout, policy))
+    except GateError as error:
+        # Listed with the rest: what differs says why it is closed.
+        found.append(attest.Difference(where="gate", attested="open", found=error.what))
+        code = error.exit_code
+    if request.json:
+        differences = {"differences": found, "versions": versions}
+        lists = {name: [vars(item) for item in items] for name, items in differences.items()}
+        show_json({"passed": not found, **lists})
+    else:
+        _show_verified(found, versions, figures=len(statement.predicate.figures))
+    return code or (FAILED if found else OK)
+
+
+def _show_verified(found: Seq[object], versions: Seq[object], *, figures: int) -> None:
+    for item in versions:
+        tell(f"another version here: {item}")
+    if not found:
+        show(f"the report stands: {figures} figures come out of the transcripts as attested")
+        return
+    show("\n".join(map(str, found)))
+    tell(f"error: {len(found)} things are not as attested")
+    tell("hint: verify in a checkout of the commit that holds the attested locks")
+
+
 def _show_report(
     store: RunStore, checkout: Checkout, loaded: LoadedRun, gate: Gate | None, *, as_json: bool
 ) -> int:
@@ -378,7 +444,13 @@ def import_cells(request: ImportRequest) -> int:
     gate = _pass_gate(request.gate, checkout, [request.scenario])
     store = RunStore(_runs(request) / name)
     with store.lock():
-        made = import_cells(store, checkout, request.scenario, files, ungated=gate is None)
+        made = import_cells(
+            store,
+            checkout,
+            request.scenario,
+            files,
+            gate=gate.stamp if gate else None,
+        )
         tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
         loaded = _score(store, checkout)
         return _show_report(store, checkout, loaded, gate, as_json=request.json)
@@ -703,7 +775,11 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
         return None
     try:
         verdict = gate.verify(
-            checkout.root, checkout.judge, scenarios=scenarios, sources=checkout.source
+            checkout.root,
+            checkout.judge,
+            scenarios=scenarios,
+            sources=checkout.source,
+            catalog=checkout.catalog,
         )
         gate.require(verdict)
         return gate.gate_record(checkout.root, verdict)
@@ -739,14 +815,17 @@ def _judge_in(
 ) -> None:
     """Judge a run: by what is asked for, else as before. What models say is kept in its folder."""
     from runner.judges.replies import Replies
+    from runner.judging import with_endpoints
     from runner.records import Judging
 
     if spent_usd is None:
         spent_usd = Replies(folder=store.judged).spent_usd()
     judging = request.judging or store.judging() or Judging()
+    # Another place may hold another model of that name: what is asked now is asked where it is now.
+    judging = judging.model_copy(update={"endpoints": {}})
     _set_judge(checkout, request, judging, store.judged, spent_usd)
     _require_judges(checkout)
-    store.write_judging(judging)
+    store.write_judging(with_endpoints(judging, checkout.judge))
 
 
 def _judge_as(checkout: Checkout, request: JudgedRequest, store: RunStore) -> None:
@@ -882,6 +961,8 @@ def _parser() -> argparse.ArgumentParser:
         _add_run,
         _add_score,
         _add_report,
+        _add_attest,
+        _add_verify_report,
         _add_import,
         _add_check,
         _add_lock,
@@ -1104,6 +1185,47 @@ def _start_report(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return report(request)
+
+
+def _add_attest(verbs: Verbs) -> None:
+    text = "write digests of a run, its report and its locks, for verify-report elsewhere"
+    parser = _add(verbs, "attest", _start_attest, text)
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--output", metavar="FILE", help="default: stdout")
+    _add_ungated(parser)
+
+
+def _start_attest(arguments: argparse.Namespace) -> int:
+    from runner.requests import AttestRequest
+
+    request = AttestRequest(
+        root=_root(arguments),
+        run=arguments.run,
+        gate=arguments.gate,
+        output=_optional_path(arguments.output),
+    )
+    return attest(request)
+
+
+def _add_verify_report(verbs: Verbs) -> None:
+    text = "make an attested report again from its transcripts; exit 1 names what differs"
+    parser = _add(verbs, "verify-report", _start_verify_report, text)
+    parser.add_argument("file", metavar="FILE", help="as `fairtrial attest` wrote it")
+    parser.add_argument(
+        "--run", default="", metavar="RUN", help="name or folder (default: what the file names)"
+    )
+    _add_json(parser)
+
+
+def _start_verify_report(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import VerifyReportRequest
+
+    request = VerifyReportRequest(
+        root=_root(arguments), file=Path(arguments.file), run=arguments.run, json=arguments.json
+    )
+    return verify_report(request)
 
 
 def _add_import(verbs: Verbs) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -21,6 +22,12 @@ _SPELLING = frozenset({"type_comment", "kind", "ctx"})
 def code_digest(sources: Iterable[Path]) -> Sha256:
     """Of what the Python files do, in the order given; the same on every Python we support."""
     return digest_of([_plain(ast.parse(path.read_bytes())) for path in sources])
+
+
+@lru_cache(maxsize=1024)
+def source_digest(source: bytes) -> Sha256:
+    """Of what one Python file does, by its bytes."""
+    return digest_of(_plain(ast.parse(source)))
 
 
 # --- which files ----------------------------------------------------------------------------
@@ -41,19 +48,24 @@ def imported_sources(module: str, *, apart_from: Collection[str] = ()) -> list[P
     package around a module counts if it is imported by its own name.
     `apart_from`: modules that cannot change the result, whose imports are not followed either.
     """
+    return list(imported_modules([module], apart_from=apart_from).values())
+
+
+def imported_modules(roots: Iterable[str], *, apart_from: Collection[str] = ()) -> dict[str, Path]:
+    """The same by name, of several modules together."""
     # A list kept by hand would be one module short one day, and a stored result outlive its code.
-    top = module.partition(".")[0]
+    waiting = list(roots)
+    tops = {name.partition(".")[0] for name in waiting}
     files: dict[str, Path] = {}
-    waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in files or name in apart_from or name.partition(".")[0] != top:
+        if name in files or name in apart_from or name.partition(".")[0] not in tops:
             continue
         path = _module_path(name)
         if path is not None:
             files[name] = path
-            waiting += _imports(path, name)
-    return [files[name] for name in sorted(files)]
+            waiting += _imports(path.read_bytes(), name)
+    return {name: files[name] for name in sorted(files)}
 
 
 def _module_path(module: str) -> Path | None:
@@ -66,9 +78,14 @@ def _module_path(module: str) -> Path | None:
     return None
 
 
-def _imports(path: Path, module: str) -> Iterator[str]:
+@lru_cache(maxsize=1024)
+def _imports(source: bytes, module: str) -> tuple[str, ...]:
+    return tuple(_imported(ast.parse(source), module))
+
+
+def _imported(tree: ast.Module, module: str) -> Iterator[str]:
     """The names that a module imports; of `from a import b`, both `a` and `a.b`."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name

@@ -29,6 +29,7 @@ from runner.records import (
     Count,
     FactVerdict,
     FalseClaim,
+    Judging,
     Record,
     Scenario,
     Usage,
@@ -240,6 +241,12 @@ def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
     finally:
         checkout.close_files()
     return RunEstimate(answers=len(cells), judges=tuple(judges))
+
+
+def with_endpoints(judging: Judging, judge: Judge) -> Judging:
+    """As it is kept with a run."""
+    endpoints = {item.model: item.endpoint for item in _models_among(judge)}
+    return judging.model_copy(update={"endpoints": endpoints})
 
 
 def _models_among(judge: Judge) -> list[ModelJudge]:

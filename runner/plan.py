@@ -20,6 +20,7 @@ from runner.records import (
     Block,
     BlockKey,
     Cell,
+    GateStamp,
     Name,
     Placement,
     Plan,
@@ -46,6 +47,8 @@ class Wanted:
     """None: as the run has it, or by its name if it is new."""
     pass_at: float | None = None
     """None: as the run has it, or PASS_AT if it is new."""
+    gate: GateStamp | None = None
+    """What is open in front of a new one; a run that is there keeps its own."""
 
 
 def check_name(name: str) -> None:
@@ -98,6 +101,7 @@ def _new_plan(name: str, wanted: Wanted) -> Plan:
         ungated=wanted.ungated,
         cells=tuple(wanted.cells),
         prices=wanted.prices,
+        gate=wanted.gate,
         study=Study(
             seed=seed,
             pass_at=PASS_AT if wanted.pass_at is None else wanted.pass_at,

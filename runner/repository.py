@@ -10,6 +10,8 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +60,12 @@ _AS_STORED = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": os.devnull,
 }
+_AS_WRITTEN = (
+    # A commit-graph is a cache that git believes: a forged one gives commits other parents.
+    *("-c", "core.commitGraph=false"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "advice.graftFileDeprecated=false"),
+)
 _FETCHING = {
     # The user's own configuration counts here: proxies, credentials.
     "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",  # An `ext::` URL would run a command.
@@ -103,14 +111,53 @@ def git_at(folder: Path, **environment: str) -> GitRunner:
     return _git(folder, {**(environment or _ALONE), **_place(folder, folder)})
 
 
-def git_of_checkout(root: Path, **environment: str) -> GitRunner:
-    """git on a checkout's own repository, with the user's configuration: it says how lines end.
+@dataclass(frozen=True, kw_only=True)
+class CleanGit:
+    """git on a checkout's own objects, with no variable and no configuration from around it."""
 
-    Raises SourceError if there is no repository.
-    """
+    root: Path
+    git_folder: Path
+    common: Path
+    """The git directory of all worktrees, with the objects."""
+
+    def output(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """A plumbing command's stdout. Raises SourceError with the end of its stderr."""
+        program = shutil.which("git")
+        if program is None:
+            raise _no_git()
+        # No time limit: on a slow disk, a look that was cut short would pass for a clean history.
+        done = subprocess.run(  # noqa: S603 - our own lists
+            [program, *_AS_WRITTEN, *arguments],
+            cwd=self.root,
+            env=self._environment,
+            input=stdin,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            complaint = done.stderr.decode("utf-8", "replace").strip()[-600:]
+            raise SourceError(f"git {arguments[0]} failed: {complaint}", where=str(self.root))
+        return done.stdout
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        # Everything else is left out: some GIT_* would have to be unset, which GitPython cannot.
+        place = _place(self.git_folder, self.common)
+        hidden_by_nobody = {"GIT_SHALLOW_FILE": os.devnull, "LC_ALL": "C"}
+        return {**_ALONE, **place, **hidden_by_nobody}
+
+
+def clean_git(root: Path) -> CleanGit:
+    """Raises SourceError if there is no repository whose top the checkout is."""
     git_folder = _git_folder(root)
-    place = _place(git_folder, _common_folder(git_folder))
-    return _git(root, {**place, "GIT_WORK_TREE": str(root), **environment})
+    return CleanGit(root=root, git_folder=git_folder, common=_common_folder(git_folder))
+
+
+def blob_names(data: bytes) -> frozenset[str]:
+    """By which a repository may hold these bytes: under SHA-1 and under SHA-256."""
+    whole = b"blob %d\0%b" % (len(data), data)
+    sha1 = hashlib.sha1(whole, usedforsecurity=False)  # git's own name for it
+    return frozenset({sha1.hexdigest(), hashlib.sha256(whole).hexdigest()})
 
 
 def _place(git_folder: Path, common: Path) -> dict[str, str]:

@@ -121,6 +121,22 @@ class ReportRequest(JudgedRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AttestRequest(JudgedRequest):
+    run: str
+    gate: GatePolicy
+    output: Path | None
+    """None for stdout."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyReportRequest(JudgedRequest):
+    file: Path
+    run: str
+    """Empty for the run that the file names, under runs/."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckRequest(Request):
     scenarios: tuple[str, ...]
     """Empty for all."""

@@ -5,6 +5,10 @@ criterion (DESIGN.md, The gate). Each way to move the goal posts ends here:
 
     frozen.py       every file under scenarios/ by digest; what is changed, missing or added
     chain.py        locks/anchors.lock and the generations before it
+    history.py      what git knows of their past
+    figures.py      which of our code makes a figure
+    rescoring.py    what was accepted since a run was planned
+    own_pairs.py    does a changed rubric keep the order of its scenario's own pairs?
     changes.py      what differs from the lock in force, and which verb may take it
     material.py     transcripts and grades -> answers with gold
     verdicts.py     what the judge says of them: judged now, or stored as accepted

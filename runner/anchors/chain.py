@@ -9,20 +9,14 @@ at once is caught by git: a committed generation is only ever added, never chang
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.anchors.frozen import canonical_text, digest_of_bytes, digest_of_file, digest_tree
-from runner.errors import AnchorsDrifted, CatalogError, Drift, SourceError
+from runner.anchors.history import UNSHALLOW, History, history_of
+from runner.errors import AnchorsDrifted, CatalogError, Drift
 from runner.records import AnchorsLock, parse_json
-from runner.repository import git_at, git_of_checkout, run_git
 from runner.store import write_whole
-
-if TYPE_CHECKING:  # slow to import, and only a checkout with a repository needs it
-    from runner.repository import GitRunner
 
 LOCK = "locks/anchors.lock"
 GENERATIONS = "locks/anchors"
@@ -47,14 +41,20 @@ def read_chain(root: Path) -> list[AnchorsLock]:
 
     Raises AnchorsDrifted if one is missing, changed or out of line.
     """
+    return read_chain_and_past(root)[0]
+
+
+def read_chain_and_past(root: Path) -> tuple[list[AnchorsLock], History]:
+    """The same, with what git knows of it."""
     if not exists(root):
         raise AnchorsDrifted([Drift(where=LOCK, what="there is none")], hint=NO_LOCK)
     # In this order: files that are not there cannot be linked, nor broken links be asked of git.
     _refuse(_misshapen(root))
     generations, drifts = _follow(root)
     _refuse(drifts)
-    _refuse(_rewritten(root))
-    return generations
+    history = history_of(root, LOCK, GENERATIONS)
+    _refuse_rewritten(history)
+    return generations, history
 
 
 def _refuse(drifts: Iterable[Drift]) -> None:
@@ -176,32 +176,7 @@ def _moved_grades(name: str, lock: AnchorsLock, earlier: Sequence[AnchorsLock]) 
 # --- its history ----------------------------------------------------------------------------
 
 
-def _rewritten(root: Path) -> Iterator[Drift]:
-    """Generations that git saw change; nothing without git, where the links are all there is."""
-    if not (root / ".git").exists():
-        return
-    for name in sorted(_changed(root)):
-        what = "was changed after it was committed; a generation is only ever added"
-        yield Drift(where=name, what=what)
-
-
-def _changed(root: Path) -> set[str]:
-    git_at(root)  # says so if git is missing
-    options = ["--no-renames", "--name-only", "--diff-filter=MDT"]
-    # A file `.git/shallow` written by hand would hide the past that is there; without it, git fails
-    # at the end of a clone that is shallow indeed, and says what it has.
-    for environment in ({"GIT_SHALLOW_FILE": os.devnull}, {}):
-        with contextlib.suppress(SourceError):  # no commit yet, or git cannot read the repository
-            git = git_of_checkout(root, **environment)
-            # First parents alone: two branches may each accept a generation 2, and the one merged
-            # last has to number its own anew.
-            committed = _names(git, "log", "--first-parent", "-m", "--format=", *options)
-            return committed | _names(git, "diff", *options)
-    return set()
-
-
-def _names(git: GitRunner, *question: str) -> set[str]:
-    """Files of the chain that a git command lists."""
-    asked = (*question, "HEAD", "--", GENERATIONS)
-    # No time limit: on a slow disk, a look that was cut short would pass for a clean history.
-    return set(run_git(git, *asked, timeout_sec=None).split("\n")) - {""}
+def _refuse_rewritten(history: History) -> None:
+    if history.drifts:
+        hidden = any(drift.where.startswith(".git") for drift in history.drifts)
+        raise AnchorsDrifted(history.drifts, hint=UNSHALLOW if hidden else RESTORE)

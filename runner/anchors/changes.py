@@ -8,6 +8,7 @@ from pathlib import Path
 
 from runner.anchors import frozen
 from runner.anchors.frozen import ANCHORS, digest_tree, is_frozen, scenario_of
+from runner.catalog import HELD_OUT, Catalog, LoadedScenario
 from runner.errors import AnchorsDrifted, Drift
 from runner.protocols import Judge
 from runner.records import AnchorsLock
@@ -99,6 +100,33 @@ def file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None
         drifts.append(Drift(where=f"scenario {name}", what="no generation holds it"))
     checked = used & locked
     return drifts + frozen.compare(only(lock.files, checked), only(files, checked))
+
+
+def loaded_drifts(
+    catalog: Catalog, lock: AnchorsLock, scenarios: Collection[str] | None
+) -> list[Drift]:
+    """What was read of the held-out scenarios and those in use, if it is not what the lock holds.
+
+    By the bytes that were parsed: a file may be put back between the reading and this look.
+    """
+    ids = [name for name, folder in catalog.scenarios.folders.items() if _is_held_out(folder)]
+    ids += sorted({*(scenarios or ())} - {*ids})
+    drifts: list[Drift] = []
+    for name in ids:
+        if name in catalog.scenarios:
+            drifts += _read_otherwise(catalog.scenarios[name], lock)
+    return drifts
+
+
+def _is_held_out(folder: Path) -> bool:
+    return folder.parent.name == HELD_OUT
+
+
+def _read_otherwise(loaded: LoadedScenario, lock: AnchorsLock) -> Iterator[Drift]:
+    for where, digest in loaded.digests.items():
+        expected = lock.files.get(where, "")
+        if digest != expected:
+            yield Drift(where=where, what="was read otherwise", expected=expected, found=digest)
 
 
 def only(files: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:

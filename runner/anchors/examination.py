@@ -10,7 +10,7 @@ from typing import Literal
 from runner.anchors import agreement, material, qualities, requirements, verdicts
 from runner.anchors.material import Anchor
 from runner.anchors.pairs import Pair, Question, is_junk, pairs_of, shuffled_steps
-from runner.catalog import LoadedScenario, load_catalog
+from runner.catalog import Catalog, LoadedScenario, load_catalog
 from runner.protocols import Judge, Log, Sources
 from runner.records import (
     AnchorScore,
@@ -58,6 +58,7 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     *,
     pairs: Asking,
     log: Log = silent,
+    catalog: Catalog | None = None,
 ) -> Examined:
     """Judge every anchor under the rubrics as they are, and every pair as `pairs` says.
 
@@ -71,7 +72,7 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
         gold_weights = lock.gold_weights
         generation = lock.generation
         locked = lock.judges.get(judge.name)
-    catalog = load_catalog(root)
+    catalog = catalog or load_catalog(root)
     anchors = material.load_anchors(catalog, gold_weights, sources)
     judged = verdicts.verdicts_of(root, judge, anchors, locked.verdicts if locked else {})
     asked = _Asked(root=root, judge=judge, locked=locked, log=log)

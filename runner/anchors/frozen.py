@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from runner.anchors import figures
 from runner.catalog import HELD_OUT
 from runner.errors import Drift
 from runner.records import Record, canonical_json
@@ -116,7 +117,7 @@ def is_frozen(path: str) -> bool:
 
 
 def scoring_in_use() -> dict[str, float | str]:
-    """The weights of both scores, and the version of what a check means."""
+    """The weights of both scores, what a check means, and all code that makes a figure."""
     scoring: dict[str, float | str] = {
         "check_semantics": keywords.SEMANTICS,
         "bonus_weight": keywords.BONUS_WEIGHT,
@@ -124,4 +125,4 @@ def scoring_in_use() -> dict[str, float | str]:
     for half, parts in (("fairness", FAIRNESS), ("adoption", ADOPTION)):
         for name, part in parts.items():
             scoring[f"{half}.{name}"] = part.weight
-    return scoring
+    return scoring | figures.code_in_use()

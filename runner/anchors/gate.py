@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runner.anchors import chain, frozen, material, qualities, verdicts
+from runner.anchors import chain, frozen, material, own_pairs, qualities, verdicts
 from runner.anchors.agreement import ROUNDING
 from runner.anchors.changes import (
     Changes,
@@ -22,6 +22,7 @@ from runner.anchors.changes import (
     id_of,
     in_scenarios,
     judge_drifts,
+    loaded_drifts,
     only,
     scoring_drifts,
     unlocked,
@@ -29,7 +30,7 @@ from runner.anchors.changes import (
 from runner.anchors.examination import MIN_TRANSCRIPTS, Asking, Examined, examine, silent
 from runner.anchors.frozen import ANCHORS, digest_tree
 from runner.anchors.requirements import requirement_text
-from runner.catalog import LoadedScenario, load_catalog
+from runner.catalog import HELD_OUT, Catalog, LoadedScenario, load_catalog
 from runner.errors import (
     AnchorsDisagree,
     AnchorsDrifted,
@@ -48,6 +49,7 @@ ACCEPT = (
     "undo it; or `fairtrial anchors propose` shows what it does, "
     "`fairtrial anchors accept --reason …` takes it; --ungated goes on"
 )
+LOADED = "files changed while they were read; say the same command again"
 REGRADE = (
     "grades and transcripts change by `fairtrial anchors regrade --reason …` alone, "
     "which every later report shows; or undo it"
@@ -65,15 +67,18 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
     sources: Sources | None = None,
     pairs: Asking = "none",
     log: Log = silent,
+    catalog: Catalog | None = None,
 ) -> GateVerdict:
     """The gate's verdict; its `refusal` says why the gate is closed if the anchors disagree.
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
     checked. `sources`: for a judge that reads the cited lines. `pairs`: whether the judge is
-    examined anew; see examination.Asking. Raises AnchorsDrifted with every drift, NoVerdict if a
-    verdict is missing and the judge is out of reach.
+    examined anew; see examination.Asking. `catalog`: what the caller goes by, read or still to
+    be read; the gate vouches for what it holds. Raises AnchorsDrifted with every drift, NoVerdict
+    if a verdict is missing and the judge is out of reach.
     """
-    lock = chain.read_chain(root)[-1]
+    generations, history = chain.read_chain_and_past(root)
+    lock = generations[-1]
     drifts = file_drifts(root, lock, scenarios)
     drifts += scoring_drifts(lock)
     drifts += judge_drifts(lock, judge)
@@ -88,8 +93,13 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
                 "has it judge the anchors"
             ),
         )
-    examined = examine(root, judge, lock, sources, pairs=pairs, log=log)
-    return examined.verdict.model_copy(update={"unlocked": unlocked(root, lock)})
+    catalog = catalog or load_catalog(root)
+    examined = examine(root, judge, lock, sources, pairs=pairs, log=log, catalog=catalog)
+    # Afterwards: by now everything that was asked for has been read, and is not read again.
+    if drifts := loaded_drifts(catalog, lock, scenarios):
+        raise AnchorsDrifted(drifts, hint=LOADED)
+    found = {"unlocked": unlocked(root, lock), "history": history.remark}
+    return examined.verdict.model_copy(update=found)
 
 
 def require(verdict: GateVerdict) -> None:
@@ -128,6 +138,7 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
         chain_started=lock.chain.date,
         chain_reason=lock.chain.reason,
         regrades=tuple(_regrades(generations)),
+        history=verdict.history,
         standing=verdict.examination.standing,
         unmet=tuple(map(requirement_text, verdict.examination.unmet)),
     )
@@ -190,7 +201,7 @@ def propose(
         before = lock.judges[judge.name]
         rho_before = before.rho
         moves = _moves(before.scores, verdict.scores)
-    refusals = _refusals(root, judge, changes, verdict, sources, everything=lock is None)
+    refusals = _refusals(root, judge, changes, verdict, sources, lock=lock)
     return Proposal(
         changes=changes.every,
         rho_before=rho_before,
@@ -259,7 +270,7 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
     examined = examine(root, judge, lock, sources, pairs="new", log=log)
-    refusals = _refusals(root, judge, changes, examined.verdict, sources, everything=lock is None)
+    refusals = _refusals(root, judge, changes, examined.verdict, sources, lock=lock)
     for refusal in refusals:
         raise refusal
     if lock is None:
@@ -317,11 +328,11 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
     verdict: GateVerdict,
     sources: Sources | None,
     *,
-    everything: bool,
+    lock: AnchorsLock | None,
 ) -> Iterator[GateError]:
     """Why `accept` would not write.
 
-    `everything`: judge every reference answer by its rubric, not just those that changed.
+    Without a lock, every reference answer is judged by its rubric, not just those that changed.
     """
     if changes.grading:
         yield AnchorsDrifted(changes.grading, hint=REGRADE)
@@ -332,7 +343,7 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
         )
     catalog = load_catalog(root)
     names = set(catalog.scenarios)
-    if not everything:
+    if lock is not None:
         names &= {id_of(drift.where) for drift in changes.every}
     for name in sorted(names):
         shortfalls = list(_shortfalls(catalog.scenarios[name], judge, sources))
@@ -346,6 +357,23 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
                     "nothing was written"
                 ),
             )
+        if lock is not None and catalog.scenarios[name].suite != HELD_OUT:
+            yield from _disorder(root, lock, catalog.scenarios[name], judge, sources)
+
+
+def _disorder(
+    root: Path, lock: AnchorsLock, loaded: LoadedScenario, judge: Judge, sources: Sources | None
+) -> Iterator[GateError]:
+    source = sources(loaded.scenario.id) if sources else None
+    if lost := own_pairs.disorder(root, lock, loaded, judge, source):
+        yield AnchorsDisagree(
+            lost,
+            where=loaded.scenario.id,
+            hint=(
+                "the accepted reference answer has to stay better than itself with its words "
+                "shuffled, its citations removed or a fact turned round; nothing was written"
+            ),
+        )
 
 
 def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -> Iterator[str]:

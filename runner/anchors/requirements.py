@@ -102,8 +102,8 @@ def not_examined() -> Examination:
 
 
 def requirement_text(asked: Requirement) -> str:
-    """`citations removed: 0.93, at least 0.90, n = 60`, and why it is not met."""
-    figure = "none" if asked.figure is None else f"{asked.figure:.2f}"
+    """`citations removed: 0.933, at least 0.90, n = 60`, and why it is not met."""
+    figure = "none" if asked.figure is None else f"{asked.figure:.3f}"
     text = f"{asked.name}: {figure}, {asked.must} {asked.bound:.2f}, n = {asked.n}"
     if asked.note:
         text += f" ({asked.note})"

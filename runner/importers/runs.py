@@ -30,7 +30,7 @@ from runner.importers.cells import (
     read_session,
     source_digest,
 )
-from runner.records import Cell, CellResult, Name, Plan, RecordedResult, Scenario
+from runner.records import Cell, CellResult, GateStamp, Name, Plan, RecordedResult, Scenario
 from runner.store import EndedAttempt, RunStore, write_bytes, write_record
 from runner.transcript import TranscriptWriter, holds
 
@@ -87,17 +87,19 @@ def import_cells(
     scenario: str,
     arrivals: Sequence[Arrival],
     *,
-    ungated: bool,
+    gate: GateStamp | None,
 ) -> Plan:
     """Add each file to the run as a cell: another trial of its arm. The plan as it is then.
 
-    What the run holds already is passed over. Raises FairtrialError for a file that is no
+    What the run holds already is passed over. `gate`: what is open in front of a new run; one that
+    is there keeps its own. Raises FairtrialError for a file that is no
     transcript of that arm, or a run of measured cells.
     """
     planned = _planned(store)
     _require_believed(store, checkout, planned)
     made = _made(checkout, scenario, arrivals, planned)
-    plan = _write_plan(store, [*planned, *(one.cell for one in made)], ungated=ungated)
+    cells = [*planned, *(one.cell for one in made)]
+    plan = _write_plan(store, cells, gate=gate)
     _stamp(store, planned, plan)
     for one in made:
         _write(store, one, plan)
@@ -201,14 +203,20 @@ def _cell(
 # --- on disk --------------------------------------------------------------------------------
 
 
-def _write_plan(store: RunStore, cells: Sequence[Cell], *, ungated: bool) -> Plan:
+def _write_plan(store: RunStore, cells: Sequence[Cell], *, gate: GateStamp | None) -> Plan:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if store.has_plan():
         plan = store.plan()
-        cells_and_gate = {"cells": tuple(cells), "ungated": plan.ungated or ungated}
+        cells_and_gate = {"cells": tuple(cells), "ungated": plan.ungated or gate is None}
         plan = plan.model_copy(update=cells_and_gate)
     else:
-        plan = Plan(run=store.folder.name, created_at=now, ungated=ungated, cells=tuple(cells))
+        plan = Plan(
+            run=store.folder.name,
+            created_at=now,
+            ungated=gate is None,
+            cells=tuple(cells),
+            gate=gate,
+        )
     store.write_plan(plan)
     return plan
 

@@ -2,8 +2,8 @@
 
     +1.00  stated, and its place is cited there; or the fact asks for none
     +0.75  stated, and its place is cited elsewhere in the step's answer
-    +0.50  stated, and no place is cited for it
-    +0.25  stated with another place: another line and another file are equally wrong
+    +0.45  stated, and no place is cited for it
+    +0.40  stated with another place: another line and another file are equally wrong
     ×0.5   partial
      0     absent; a quote that is not in the answer, or was given to the agent
     -0.50  contradicted
@@ -18,7 +18,6 @@ that cheat:
 - a quote the answer does not hold, one of a few letters, one of the whole answer (quotes.py)
 - one sentence for everything: it can carry a few facts (`capacity`)
 - a spray of places, a wide range: as the checklist has it (reading.py, grounding/pointing.py)
-- more wrong places than right ones: facts without places are worth less too (DISTRUST)
 - the prompt or the rubric's questions, pasted, and what Markdown does not show
 """
 
@@ -33,7 +32,7 @@ from runner.grounding.pointing import points_at, same_file
 from runner.judges import form
 from runner.judges.form import ClaimReading, FactReading, Shown
 from runner.judges.hidden import visible
-from runner.judges.places import Place
+from runner.judges.places import APART, MISCITED, UNCITED, Place
 from runner.judges.quotes import Index, Span, find_quote
 from runner.judges.reading import FactKey, Given, Reading, facts_of
 from runner.judges.units import Context, units_of
@@ -51,9 +50,6 @@ from runner.records import (
 )
 
 STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.5, -0.5, -0.5
-APART, UNCITED, MISPLACED = 0.75, 0.5, 0.25
-DISTRUST = 0.4
-"""Share left of facts without places if an answer points wrong more often than right."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +117,6 @@ class Counting:
         found = {}
         for key in placed_first:
             found[key] = self._credit(self.facts[key], read[key], capacity)
-        if _points_wrong(found.values()):
-            for key, credit in found.items():
-                if not self.facts[key].cites and credit.worth > 0:
-                    why = "said beside wrong places"
-                    found[key] = replace(credit, worth=credit.worth * DISTRUST, why=why)
         return {key: found[key] for key in self.facts}
 
     def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _Credit:
@@ -171,8 +162,8 @@ class Counting:
             return _Credit(worth=UNCITED, why="uncited")
         pairs = product(own, fact.cites)
         if any(same_file(place.path, cite.path) for place, cite in pairs):
-            return _Credit(worth=MISPLACED, why="cited at another line", place="wrong_line")
-        return _Credit(worth=MISPLACED, why="cited in another file", place="wrong_file")
+            return _Credit(worth=MISCITED, why="cited at another line", place="wrong_line")
+        return _Credit(worth=MISCITED, why="cited in another file", place="wrong_file")
 
     def _near(self, units: frozenset[int]) -> frozenset[Place]:
         """Places of the passages that hold the sentences, or lie within them."""
@@ -242,13 +233,6 @@ def _take(capacity: list[int], units: Iterable[int]) -> bool:
     for number in numbers:
         capacity[number] -= 1
     return True
-
-
-def _points_wrong(found: Iterable[_Credit]) -> bool:
-    """Are more facts stated with a wrong place than with the right one?"""
-    places = [credit.place for credit in found]
-    wrong = places.count("wrong_line") + places.count("wrong_file")
-    return wrong > places.count("right")
 
 
 def _is_cited(fact: Fact, places: frozenset[Place]) -> bool:

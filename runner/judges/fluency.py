@@ -4,8 +4,8 @@ Each word is a class: some forty function words and their like, endings, names a
 score of a text is the mean, over neighbouring classes, of how much more often the second follows
 the first in technical English than it would by chance (pointwise mutual information in half nats,
 cut at ±2). Counted in 30,452 sentences of the documentation of Django, Flask, Werkzeug and Click,
-none of which is an answer. Of 150 steps of anchors and references 95 % have at least SOUND; with
-their words shuffled, SHUFFLED_SHARE have.
+none of which is an answer. Of 150 steps of
+anchors and references 95 % score at least .19, and with their words shuffled 5 % score .09.
 """
 
 from __future__ import annotations

@@ -92,11 +92,12 @@ class ModelJudge:
             raise FairtrialError(f"{model} has no API that a judge could ask", hint=hint)
         self.model, self.name = model, f"model:{model}"
         self.judging = settings.judging
+        self.endpoint = self.judging.endpoints.get(model, endpoint.digest)
         limits = replace(settings.models, thinking_tokens=0, output_tokens=OUTPUT_TOKENS)
         self.asking = Asking(model, replace(settings, models=limits))
         # What a single reply follows from, apart from its request and the duplicate's number.
         self._basis = [
-            [full_name(model), endpoint.digest, OUTPUT_TOKENS],
+            [full_name(model), self.endpoint, OUTPUT_TOKENS],
             [form.VERSION, form.system_prompt(), self.judging.form, self.judging.batch],
         ]
         parameters = [self.judging.seed, self.judging.duplicates]

@@ -153,6 +153,6 @@ def pair_lines(tallies: Sequence[PairTally]) -> Iterator[str]:
     """As a person reads them."""
     for item in tallies:
         yield (
-            f"{item.arm} beside the shell, both orders: {item.wins} better, {item.ties} ties, "
-            f"{item.losses} worse (sign test p = {item.p:.3f})"
+            f"{item.arm} beside the shell, both orders: {item.wins} preferred, {item.ties} tied, "
+            f"{item.losses} passed over (sign test p = {item.p:.3f})"
         )

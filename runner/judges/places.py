@@ -12,6 +12,15 @@ from runner.grounding.unlisted import UnlistedFiles
 
 _FILES = UnlistedFiles()
 
+CITED, APART, ASIDE, UNCITED, MISCITED = 1.0, 0.75, 0.5, 0.45, 0.4
+"""What a fact that is said earns with its place: cited there; elsewhere in the step; elsewhere, and
+another place there; nowhere; and with another place alone, be it a line or a file.
+
+The last three as two graders priced them, one of them blind, over 53 anchors: right facts at wrong
+places were graded .45 to .53, without places .35 to .43, where excellent answers have .85 to .95.
+Chosen with any one scenario left out, these or their neighbours come out; on the one left out rho
+rises from .80, .83 and .78 (with .45, .35 and .10) to .87, .88 and .83."""
+
 
 @dataclass(frozen=True)
 class Place:

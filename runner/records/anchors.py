@@ -34,8 +34,9 @@ class GoldTranscript(Record):
     graded_by: str
     graded_at: str
     """Date, ISO 8601."""
-    how: Annotated[str, Field(min_length=1)]
-    """By what means, what the grader knew, and where the figures come from."""
+    how: str = ""
+    """By what means, what the grader knew, and where the figures come from. Empty in grades of
+    generations that did not ask: they have to stay readable, as their digests are locked."""
     steps: tuple[GoldStep, ...]
 
 
@@ -239,9 +240,32 @@ class GateVerdict(Record):
     scores: tuple[AnchorScore, ...]
     refusal: str
     """Why the gate is closed; empty if it is open."""
+    history: str = ""
+    """What git could not vouch for; empty if the lock is committed and its past was read."""
     examination: Examination
     unlocked: tuple[str, ...] = ()
     """Scenarios outside held-out that no generation holds: no gated run can use them."""
+
+
+class GateStamp(Record):
+    """The gate that was open when a plan was made."""
+
+    generation: Annotated[int, Field(ge=1)]
+    lock: Sha256
+    """Digest of that generation."""
+
+
+class Since(Record):
+    """What was accepted after a run was planned, and whether it moves the run's figures."""
+
+    planned: GateStamp | None
+    """None: the plan does not say."""
+    rescored_under: Annotated[int, Field(ge=1)] | None
+    """The newest generation that changed what the figures follow from; None if none did."""
+    changed: tuple[str, ...]
+    """Files, modules and judges that did, sorted."""
+    accepted: tuple[str, ...]
+    """Date, generation and reason of everything accepted since."""
 
 
 class Gate(Record):
@@ -264,3 +288,10 @@ class Gate(Record):
     standing: Standing = "screens"
     unmet: tuple[str, ...] = ()
     """The requirements that keep the judge from ranking, each with its figure, bound and n."""
+    history: str = ""
+    """What git could not vouch for; empty if the lock is committed and its past was read."""
+
+    @property
+    def stamp(self) -> GateStamp:
+        """What a plan that is made behind it keeps."""
+        return GateStamp(generation=self.generation, lock=self.lock)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
+from runner.records.anchors import GateStamp
 from runner.records.base import (
     CommitSha,
     Count,
@@ -325,6 +326,9 @@ class Plan(Record):
     """Of the run's models, by the names they were asked for, as they were when it began."""
     study: Study | None = unless_none()
     """None in runs of a version that drew no order: their cells are run as they are planned."""
+
+    gate: GateStamp | None = unless_none()
+    """None for a run that was planned without a gate, or before plans said it."""
 
     @model_validator(mode="after")
     def _blocks_hold_its_cells(self) -> Self:

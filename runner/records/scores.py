@@ -99,6 +99,9 @@ class Judging(Record):
     """Of the order in which facts are asked about."""
     duplicates: Annotated[int, Field(ge=1)] = 2
     """Readings of each answer: a verdict is their mean, and their spread the judge's noise."""
+    endpoints: dict[str, Sha256] = Field(default_factory=dict)
+    """Model -> digest of the address at which it was asked, so that a report without that address
+    knows the judge again. Empty: as it is reached now."""
 
 
 class Verdict(Record):

@@ -64,6 +64,15 @@ def _gate(report: Report) -> Iterator[str]:
         )
 
 
+def _rescored(report: Report) -> Iterator[str]:
+    if report.since and report.since.rescored_under:
+        yield (
+            "That these figures could have been had when the run was made: what scores it was "
+            f"accepted later, in generation {report.since.rescored_under}, by somebody who could "
+            "have read the answers."
+        )
+
+
 def _screening(report: Report) -> Iterator[str]:
     if report.standing == "ranks":
         return
@@ -283,6 +292,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _imported,
     _unreviewed,
     _gate,
+    _rescored,
     _screening,
     _contradictions,
     _broken,

@@ -21,6 +21,7 @@ from runner.records import (
     Scenario,
     Scored,
     ServerSpec,
+    Since,
     Standing,
     Verdict,
 )
@@ -73,6 +74,12 @@ UNGATED = (
     "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
 )
 
+RESCORED = (
+    "RESCORED UNDER GENERATION {under}: the run is older than what it is scored by. Changed since "
+    "it was planned: {changed}. Accepted since: {reasons}."
+)
+HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
+CHANGES_SHOWN = 5
 IMPORTED = (
     "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
     "their seconds; scores are made here from its transcripts, and rank nobody."
@@ -91,11 +98,12 @@ def build_report(
     servers: Mapping[str, ServerSpec],
     *,
     gate: Gate | None = None,
+    since: Since | None = None,
 ) -> Report:
     """What `runs/<run>` shows. A scenario or server that left the catalog is shown by its name.
 
     `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands
-    there now.
+    there now. `since`: what was accepted after the run was planned.
     """
     view = view_of(run)
     # A run that began without a gate has no judge that anybody vouches for.
@@ -103,9 +111,10 @@ def build_report(
     standing: Standing = shown.standing if shown else "screens"
     made = _made_with(view, run.plan, standing)
     report = Report(
-        notices=(*_notices(view, run), *_screening(standing, shown)),
+        notices=(*_notices(view, run, shown, since), *_screening(standing, shown)),
         ungated=run.plan.ungated,
         gate=shown,
+        since=since,
         standing=standing,
         language_model=view.models == view.language_models,
         question=_question([server for server in view.servers if server != SHELL], standing),
@@ -137,7 +146,9 @@ def build_report(
 # --- head -----------------------------------------------------------------------------------
 
 
-def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
+def _notices(
+    view: RunView, run: LoadedRun, gate: Gate | None, since: Since | None
+) -> Iterator[str]:
     """What a reader must know before any figure."""
     answered = {kind for kinds in view.kinds.values() for kind in kinds}
     for name, kind in MODELS.items():
@@ -149,8 +160,24 @@ def _notices(view: RunView, run: LoadedRun) -> Iterator[str]:
         yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
         yield UNGATED
+    if since and since.rescored_under:
+        yield RESCORED.format(
+            under=since.rescored_under,
+            changed=_listed(since.changed),
+            reasons="; ".join(since.accepted) or "none on record",
+        )
+    if gate and gate.history and not run.plan.ungated:
+        yield HISTORY.format(remark=gate.history)
     if run.contradictions:
         yield CONTRADICTED.format(count=len(run.contradictions))
+
+
+def _listed(changed: Sequence[str]) -> str:
+    shown = ", ".join(changed[:CHANGES_SHOWN])
+    more = len(changed) - CHANGES_SHOWN
+    if more > 0:
+        shown += f" and {more} more"
+    return shown
 
 
 def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:

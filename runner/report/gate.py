@@ -26,6 +26,8 @@ def _lines(verdict: GateVerdict) -> Iterator[str]:
         yield "ranked the other way round by the judge, furthest first (by hand, judged):"
     for pair in verdict.disagreements:
         yield f"  {_pair(pair)}"
+    if verdict.history:
+        yield verdict.history
     yield from _examination(verdict.examination)
     for scenario in verdict.unlocked:
         yield f"not locked yet: {scenario} (`fairtrial anchors accept` it before a gated run)"

@@ -19,6 +19,7 @@ from runner.records import (
     Phases,
     PriceList,
     Record,
+    Since,
     Standing,
 )
 
@@ -390,6 +391,8 @@ class Report(Record):
     ungated: bool
     gate: Gate | None = None
     """What stood in front of this result; None if nothing did."""
+    since: Since | None = None
+    """What was accepted after the run was planned; None without a gate."""
     standing: Standing = "screens"
     """What the judge may do; `screens` as well if no gate vouches for it: nobody is ranked then."""
     language_model: bool
@@ -426,10 +429,18 @@ class Report(Record):
     """Of the run's models that have one, as they were when the run began."""
 
     @property
+    def rescored(self) -> str:
+        """The mark of a run that is older than what scores it; empty of any other."""
+        if self.since and self.since.rescored_under:
+            return f"RESCORED UNDER GENERATION {self.since.rescored_under}"
+        return ""
+
+    @property
     def mark(self) -> str:
         """In front of every heading, so that whichever part is quoted takes it along."""
         marks = {
             "UNGATED": self.ungated,
+            self.rescored: bool(self.rescored),
             "IMPORTED": bool(self.imported),
             "SCREENING": self.standing == "screens",
         }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from runner.records import Citation, Contradiction, Gate, Standing
+from runner.records import Citation, Contradiction, Gate, Since, Standing
 from runner.report.grid import (
     DASH,
     Bar,
@@ -864,7 +864,7 @@ def repeat(report: Report) -> tuple[Table, ...]:
         _facts_table("Scenarios", report.repeat.scenarios),
     ]
     if report.gate:
-        tables.insert(0, _facts_table("The gate", {"": _gate_facts(report.gate)}))
+        tables.insert(0, _facts_table("The gate", {"": _gate_facts(report.gate, report.since)}))
     return tuple(tables)
 
 
@@ -879,8 +879,9 @@ def _unmet(gate: Gate) -> dict[str, str]:
     return {f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)}
 
 
-def _gate_facts(gate: Gate) -> dict[str, str]:
+def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
     reach = interval(gate.low, gate.high)
+    accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": f"{gate.judge}, which {gate.standing}",
         **_unmet(gate),
@@ -891,7 +892,16 @@ def _gate_facts(gate: Gate) -> dict[str, str]:
         "lock": gate.lock,
         "graded": f"{gate.chain_started}: {gate.chain_reason}",
         "regraded since": "; ".join(gate.regrades) or "never",
+        "run planned under": _planned(since),
+        "accepted since": accepted or "nothing",
+        "its past": gate.history or "committed, and read whole",
     }
+
+
+def _planned(since: Since | None) -> str:
+    if since is None or since.planned is None:
+        return "not on record"
+    return f"generation {since.planned.generation}"
 
 
 def _facts_table(title: str, by_owner: Mapping[str, Mapping[str, str]]) -> Table:

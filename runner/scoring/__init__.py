@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from runner import grounding
-from runner.code_identity import code_digest, imported_sources
+from runner.code_identity import imported_sources, source_digest
 from runner.protocols import Files, Judge
 from runner.records import Event, Rubric, Scenario, Scorecard, digest_of
 from runner.scoring.adoption import ADOPTION, score_adoption
@@ -29,7 +29,8 @@ def rules_digest() -> str:
     files = imported_sources("runner.scoring", apart_from=("runner.protocols",))
     queries = sorted(Path(grounding.__file__).with_name("queries").rglob("*.scm"))
     texts = [path.read_text(encoding="utf-8") for path in queries]
-    return digest_of([code_digest(files), *texts, sys.version, *_grammars()])
+    code = [source_digest(path.read_bytes()) for path in files]
+    return digest_of([code, *texts, sys.version, *_grammars()])
 
 
 def _grammars() -> list[str]:

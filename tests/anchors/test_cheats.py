@@ -445,69 +445,6 @@ def commit(tree: Tree) -> None:
         git(tree, *arguments)
 
 
-def hidden_by_a_graft(tree: Tree) -> dict[str, str]:
-    (tree.root / ".git/info/grafts").write_text(f"{head_of(tree)}\n")
-    return {}
-
-
-def hidden_by_a_graft_elsewhere(tree: Tree) -> dict[str, str]:
-    grafts = tree.root.with_name("grafts")
-    grafts.write_text(f"{head_of(tree)}\n")
-    return {"GIT_GRAFT_FILE": str(grafts)}
-
-
-def hidden_by_a_shallow_file(tree: Tree) -> dict[str, str]:
-    (tree.root / ".git/shallow").write_text(f"{head_of(tree)}\n")
-    return {}
-
-
-def hidden_by_a_replacement(tree: Tree) -> dict[str, str]:
-    git(tree, "replace", "--graft", "HEAD")
-    return {}
-
-
-def hidden_by_another_object_folder(tree: Tree) -> dict[str, str]:
-    return {"GIT_OBJECT_DIRECTORY": str(tree.root), "GIT_COMMON_DIR": str(tree.root)}
-
-
-def head_of(tree: Tree) -> str:
-    return (tree.root / ".git/refs/heads/main").read_text().strip()
-
-
-@pytest.mark.parametrize(
-    "hide",
-    [
-        hidden_by_a_graft,
-        hidden_by_a_graft_elsewhere,
-        hidden_by_a_shallow_file,
-        hidden_by_a_replacement,
-        hidden_by_another_object_folder,
-    ],
-)
-def test_a_rewritten_chain_is_seen_by_git_though_its_past_is_hidden(
-    tree: Tree, hide: Callable[[Tree], dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit(tree)
-    write_lock(tree, forge(tree))
-    commit(tree)
-    for name, value in hide(tree).items():
-        monkeypatch.setenv(name, value)
-    assert drifted(tree) == ["locks/anchors/1.lock"]
-
-
-def test_a_shallow_clone_is_asked_for_the_past_that_it_has(tree: Tree, tmp_path: Path) -> None:
-    commit(tree)
-    tree.write("README", "x")
-    commit(tree)
-    write_lock(tree, forge(tree))
-    commit(tree)
-    clone = tmp_path.with_name(f"{tmp_path.name}-clone")
-    git(tree, "clone", "-q", "--depth", "2", f"file://{tree.root}", str(clone))
-    (clone / "images/servers").mkdir(parents=True)
-    with pytest.raises(AnchorsDrifted, match=r"locks/anchors/1\.lock: was changed after"):
-        gate.verify(clone, Checklist())
-
-
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_whole_chain_rewritten_consistently_is_seen_by_git(tree: Tree, committed: bool) -> None:
     commit(tree)

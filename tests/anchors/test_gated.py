@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from runner import cli
 from runner.anchors import gate
+from runner.anchors.chain import read_chain
 from runner.anchors.material import must_find
+from runner.anchors.rescoring import stamp_of
 from runner.catalog import load_catalog
 from runner.judges.checklist import Checklist
 from runner.locks import write_repos_lock
@@ -64,14 +67,15 @@ def fairtrial(tree: Tree, *arguments: str) -> int:
     return code
 
 
-def finished_run(tree: Tree, *, ungated: bool = False) -> RunStore:
+def finished_run(tree: Tree, *, ungated: bool = False, answers: Sequence[str] = GOOD) -> RunStore:
     """One measured cell of `shell` on the core scenario, scored by the checklist judge."""
     ran = Ran(root=tree.root, store=RunStore(tree.root / "runs" / "done"))
     cells = planned(ran.checkout, CORE)[:1]
     created_at = "2026-01-02T03:04:05Z"
-    plan = Plan(run="done", created_at=created_at, ungated=ungated, cells=cells)
+    stamp = None if ungated else stamp_of(read_chain(tree.root)[-1])
+    plan = Plan(run="done", created_at=created_at, ungated=ungated, cells=cells, gate=stamp)
     ran.store.write_plan(plan)
-    ran.write_attempt(cells[0], GOOD)
+    ran.write_attempt(cells[0], answers)
     for card in ran.audit.cards(ran.audit.evidence()):
         ran.store.write_scorecard(card)
     return ran.store

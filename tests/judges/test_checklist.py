@@ -9,6 +9,8 @@ import pytest
 from runner.grounding.pointing import points_at, spray_share
 from runner.judges import open_judge
 from runner.judges.checklist import Checklist
+from runner.judges.places import CITED, MISCITED
+from runner.judges.places import UNCITED as WITHOUT_PLACE
 from runner.judges.settings import JudgeSettings
 from runner.records import AnswerStep, Fact, Rubric
 from tests.scoring.material import GOOD, INVENTED, QUEUE_PY, RUBRIC, SCENARIO, THIN, UNCITED, answer
@@ -178,14 +180,16 @@ def test_a_place_named_elsewhere_in_the_step_is_worth_less_than_beside_the_fact(
 
 
 def test_prose_without_places_is_worth_more_than_invented_places() -> None:
-    assert one("Here `deliver` appends the message to a list.", terms=KEEPS, cites=DELIVER) == 0.35
+    assert MISCITED < WITHOUT_PLACE < 0.5 * CITED
+    said = "Here `deliver` appends the message to a list."
+    assert one(said, terms=KEEPS, cites=DELIVER) == WITHOUT_PLACE
     assert (
         one(
             "Here `deliver` (shop/queue.py:99) appends the message to a list.",
             terms=KEEPS,
             cites=DELIVER,
         )
-        == 0.10
+        == MISCITED
     )
 
 
@@ -214,7 +218,7 @@ def test_a_place_counts_within_five_lines_and_not_six() -> None:
     )
     assert (
         one("Here `deliver` (shop/queue.py:23) appends it to a list.", terms=KEEPS, cites=DELIVER)
-        == 0.10
+        == MISCITED
     )
 
 
@@ -283,7 +287,7 @@ def test_the_same_sentence_at_every_line_points_at_nothing() -> None:
     spray = "\n".join(
         f"- deliver keeps what failed here: shop/queue.py:{line}" for line in range(1, lines)
     )
-    assert one(spray, terms=[["deliver"], ["keep*"], ["failed"]], cites=DELIVER) <= 0.35
+    assert one(spray, terms=[["deliver"], ["keep*"], ["failed"]], cites=DELIVER) <= MISCITED
 
 
 def test_a_spray_of_places_beside_true_statements_is_worth_less_than_no_places() -> None:
@@ -299,7 +303,7 @@ def test_a_range_over_the_whole_file_points_at_nothing() -> None:
         one(
             "Here `deliver` (shop/queue.py:1-900) appends it to a list.", terms=KEEPS, cites=DELIVER
         )
-        == 0.10
+        == MISCITED
     )
 
 
@@ -355,7 +359,7 @@ def test_a_wording_of_the_opposite_takes_the_credit_away() -> None:
     assert one(text, terms=[["OSError"], ["caught"]], never=["every exception"]) == 0.0
 
 
-def test_an_answer_that_points_wrong_loses_belief_in_the_rest() -> None:
+def test_an_answer_that_points_wrong_earns_less_than_without_places() -> None:
     honest = quality(INVENTED[0].replace(":211", "").replace(":340", "").replace(":77", ""), "")
     assert quality(INVENTED[0], "") < honest
 

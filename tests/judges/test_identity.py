@@ -103,9 +103,9 @@ def test_new_comments_docstrings_and_formatting_leave_it(copy: Path, name: str) 
     ("name", "old", "new"),
     [
         (
-            "judges/checklist.py",
-            "UNCITED, MISCITED = 1.0, 0.75, 0.45, 0.35",
-            "UNCITED, MISCITED = 1.0, 0.75, 0.45, 0.3",
+            "judges/places.py",
+            "UNCITED, MISCITED = 1.0, 0.75, 0.5, 0.45",
+            "UNCITED, MISCITED = 1.0, 0.75, 0.5, 0.4",
         ),
         ("judges/reading.py", "len(places) > MAX_PLACES", "len(places) >= MAX_PLACES"),
         ("judges/terms.py", "{0,5}", "{0,6}"),

@@ -12,6 +12,7 @@ from runner.judges.checklist import Checklist
 from runner.judges.fluency import fluency_of, order_share
 from runner.judges.hidden import visible
 from runner.judges.opposites import is_turned
+from runner.judges.places import MISCITED
 from runner.judges.synonyms import other_words
 from runner.records import AnswerStep, Rubric
 from tests.judges.test_checklist import DELIVER, KEEPS, MUST_FIND, one, quality
@@ -148,7 +149,7 @@ def test_a_fact_turned_round_costs_more_than_one_left_out() -> None:
 def test_who_turns_facts_round_is_believed_less_in_the_rest() -> None:
     honest = "Here `deliver` appends the message. "
     wrong = "`retry_failed` is never called."
-    facts = [
+    facts: list[dict[str, object]] = [
         {"says": "deliver appends", "terms": KEEPS},
         {"says": "retry_failed is always called", "terms": [["retry_failed"], ["called"]]},
     ]
@@ -175,7 +176,7 @@ def test_a_negation_counts_although_the_fact_has_one_elsewhere() -> None:
 def test_a_place_in_a_wrong_file_is_worth_no_more_than_a_wrong_line() -> None:
     line = one(SAID.replace(":11", ":99"), terms=KEEPS, cites=DELIVER)
     file = one(SAID.replace("queue.py", "store.py"), terms=KEEPS, cites=DELIVER)
-    assert file == line == 0.10
+    assert file == line == MISCITED
 
 
 def test_ranges_that_cover_a_file_between_them_are_worth_little() -> None:

@@ -103,6 +103,7 @@ def test_a_run_is_judged_once_and_its_report_repeats_it_without_a_key(
     code, out, _ = fairtrial("judge", "done", "--judge", SONNET, "--dry-run")
     assert "0 calls" in out and "8 replies are kept" in out
     monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
     code, out, err = fairtrial("report", "done", "--ungated", "--json")
     assert code == 0, err
     report = json.loads(out)
