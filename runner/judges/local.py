@@ -4,6 +4,20 @@ For each fact code looks up the passage of the step's answer that is nearest to 
 the model is asked whether the passage states the fact: what counts is how probable `yes` is as the
 next word of its reply, against `no`. Places, weights and sums are counted as the model judge's are
 (counting.py); the passage is the quote. It sees no source, no arm, no trace and no other passage.
+
+What it is worth (tests/bench_local_judge.py; Qwen2.5-Coder-1.5B-Instruct Q4_K_M), on 72 rows of the
+five scenarios that its threshold was not fitted on, a third of each kind:
+
+- AUC .85 (.78 to .92): .89 against facts that are absent, .80 against facts turned round by hand
+- at the threshold .75 of the rows are read right (.67 to .83), and .67 by who always says no: 14 of
+  24 stated, 20 of 24 turned, 20 of 24 absent
+- a right passage has a higher chance than the same turned round 23 times in 24; at the threshold
+  the two differ 10 times in 24. The gate asks for nine in ten: it screens.
+
+These chances were read behind a beginning of the prompt that the server kept, which the judge does
+not allow: over 20 rows they differ by .014 on average and .06 at most. Two rows in five that state
+their fact are taken for absent, and nothing is ever `contradicted`. All of the gate's anchors and
+pairs have not been read with it.
 """
 
 from __future__ import annotations
@@ -34,7 +48,10 @@ from runner.models import weights
 from runner.protocols import Model, Source, Turn, UserMessage
 from runner.records import AnswerStep, Fact, MustCite, Rubric, RubricStep, Verdict, digest_of
 
-THRESHOLD = 0.5
+THRESHOLD = 0.44
+"""Of `yes`, from which a fact counts as stated: the best balanced accuracy on 48 rows of four
+scenarios, by tests/bench_local_judge.py with Qwen2.5-Coder-1.5B-Instruct Q4_K_M (sha256 cc324af0…).
+Other weights would want another one, and are read by this one all the same."""
 BEGUN = '{"verdict": "'
 YES, NO = ("yes", "y"), ("no", "n")
 """Whole, or the first letter, where that is a token of its own."""
@@ -42,7 +59,8 @@ MOST_CHARS = 2000
 """Of a passage: one endless word would not fit in the model's context."""
 TOLD_EVERY = 20
 """Facts between two lines of progress."""
-SEC_PER_FACT = 6.0
+SEC_PER_FACT = 9.0
+"""Measured with the same weights: about 160 tokens a request on two threads, beside other work."""
 
 
 @dataclass(frozen=True, kw_only=True)
