@@ -140,7 +140,10 @@ def test_only_yes_against_no_counts_however_they_are_spelt() -> None:
 def test_a_model_that_says_yes_to_everything_cannot_make_a_place_right() -> None:
     with telling(surely(yes=0.99, no=0.01)) as (url, _):
         right, invented = verdict_of(judge_at(url)), verdict_of(judge_at(url), INVENTED)
-    assert invented.quality < right.quality / 2
+    placed = [fact for fact in invented.facts if fact.place != "none"]
+    assert len(placed) == 4 and all(fact.credit < 0.5 for fact in placed)
+    assert {fact.place for fact in placed} == {"wrong_line", "wrong_file"}
+    assert invented.quality < right.quality
 
 
 def test_a_passage_cannot_end_its_place_in_the_request() -> None:
