@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.checkout import Checkout
     from runner.errors import GateError
-    from runner.models.settings import ModelSettings
+    from runner.models.settings import ModelSettings, Weights
     from runner.prepared import PreparedRun
     from runner.protocols import Executor
     from runner.records import Gate, Judging, Scorecard
@@ -846,10 +846,23 @@ def _set_judge(
     models = models_of(judging.judges)
     checkout.judge_settings = JudgeSettings(
         judging=judging,
-        models=_providers(),
+        models=_judges_models(request),
         replies=replies,
+        environ=checkout.environ,
+        log=tell,
         purse=purse_for(models, request.prices, request.run_usd if models else None, spent_usd),
     )
+
+
+def _judges_models(request: JudgedRequest) -> ModelSettings:
+    from dataclasses import replace
+
+    from runner.models.settings import LocalSettings
+
+    # No cell is at work while answers are judged.
+    threads = os.cpu_count() or 1
+    local = LocalSettings(files=request.weights, threads=threads, context_tokens=4096)
+    return replace(_providers(), local=local)
 
 
 def _require_judges(checkout: Checkout) -> None:
@@ -1651,8 +1664,9 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="checklist, or model:ID with an ID as --model takes it; several make a panel, whose "
-        "median counts (default: as the run was judged before, else checklist)",
+        help="checklist, model:ID with an ID as --model takes it, or local:PATH.gguf, weights on "
+        "this machine; several make a panel, whose median counts (default: as the run was judged "
+        "before, else checklist)",
     )
     parser.add_argument(
         "--judge-form",
@@ -1712,8 +1726,17 @@ def _judging(arguments: argparse.Namespace) -> Judging | None:
 
 def _judged(arguments: argparse.Namespace) -> dict[str, Any]:
     """The fields of JudgedRequest."""
+    from runner.models.weights import located
+
+    judging = _judging(arguments)
+    files: dict[str, Weights] = {}
+    if judging is not None:
+        names, files = located(judging.judges, tell)
+        digests = {name: file.sha256 for name, file in files.items()}
+        judging = judging.model_copy(update={"judges": tuple(names), "weights": digests})
     return {
-        "judging": _judging(arguments),
+        "judging": judging,
+        "weights": files,
         "prices": _optional_path(arguments.prices),
         "run_usd": arguments.max_dollars,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import stats
 from runner.anchors.material import must_find
@@ -17,6 +17,7 @@ from runner.catalog import SHELL, LoadedScenario
 from runner.errors import CatalogError, FairtrialError
 from runner.judge_noise import verdict_floor
 from runner.judges.form import system_prompt
+from runner.judges.local import SEC_PER_FACT, LocalJudge, WordAsk
 from runner.judges.model import FactAsk, ModelJudge
 from runner.judges.pairwise import PairTally, Preferred, majority, tally
 from runner.judges.panel import Panel
@@ -45,6 +46,7 @@ from runner.transcript import iter_transcript, split
 if TYPE_CHECKING:
     from runner.checkout import Checkout
 
+J = TypeVar("J")
 LIMIT_BYTES = 20_000_000
 FORM = '{"steps": [{"name": "…", "text": "…"}]}'
 
@@ -196,6 +198,8 @@ class JudgeEstimate(Record):
     output_tokens: Count
     usd: float | None
     """None if the model has no price."""
+    hours: float | None = None
+    """Of weights on this machine, at two threads; None for a model behind an API."""
 
 
 class RunEstimate(Record):
@@ -213,6 +217,8 @@ class RunEstimate(Record):
                 f"{judge.judge}: {judge.calls:,} calls, about {judge.input_tokens:,} tokens in and "
                 f"{judge.output_tokens:,} out, {dollars}; {judge.kept:,} replies are kept"
             )
+            if judge.hours is not None:
+                yield f"  about {judge.hours:,.2f} hours on this machine, one fact at a time"
 
 
 def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
@@ -226,6 +232,12 @@ def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
             for cell in cells:
                 asks += _asks(judge, cell, checkout, store)
             judges.append(_estimate(judge, asks, checkout))
+        for local in _judges_among(checkout.judge, LocalJudge):
+            words: list[WordAsk] = []
+            for cell in cells:
+                loaded = checkout.scenario(cell.scenario)
+                words += local.asks(loaded.rubric, _answer(cell, loaded.scenario, store))
+            judges.append(_local_estimate(local, words))
     finally:
         checkout.close_files()
     return RunEstimate(answers=len(cells), judges=tuple(judges))
@@ -238,8 +250,26 @@ def with_endpoints(judging: Judging, judge: Judge) -> Judging:
 
 
 def _models_among(judge: Judge) -> list[ModelJudge]:
+    return _judges_among(judge, ModelJudge)
+
+
+def _judges_among(judge: Judge, kind: type[J]) -> list[J]:
     judges = judge.judges if isinstance(judge, Panel) else (judge,)
-    return [item for item in judges if isinstance(item, ModelJudge)]
+    return [item for item in judges if isinstance(item, kind)]
+
+
+def _local_estimate(judge: LocalJudge, asks: Sequence[WordAsk]) -> JudgeEstimate:
+    missing = [ask for ask in asks if judge.asking.kept(ask) is None]
+    chars = [len(ask.request.system) + len(ask.request.text) for ask in missing]
+    return JudgeEstimate(
+        judge=judge.name,
+        calls=len(missing),
+        kept=len(asks) - len(missing),
+        input_tokens=sum(chars) // CHARS_PER_TOKEN,
+        output_tokens=len(missing),
+        usd=0.0,
+        hours=len(missing) * SEC_PER_FACT / 3600,
+    )
 
 
 def _asks(judge: ModelJudge, cell: Cell, checkout: Checkout, store: RunStore) -> Iterator[FactAsk]:

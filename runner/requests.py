@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from runner.models.settings import Weights
 from runner.records import Judging
 
 GatePolicy = Literal["require", "skip", "prefer"]
@@ -27,6 +29,8 @@ class JudgedRequest(Request):
 
     judging: Judging | None = None
     """None: as the run was judged before, else by the default."""
+    weights: Mapping[str, Weights] = field(default_factory=dict, repr=False)
+    """By their file names: what judges that are local weights answer from."""
     prices: Path | None = None
     """A price file; None for the one that is shipped."""
     run_usd: float | None = None

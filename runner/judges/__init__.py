@@ -1,6 +1,7 @@
 """The door of the judges' room: a kind of judge is a name, and what makes one.
 
-`checklist` stands for itself; `model:<id>` names a model as `--model` does. Several make a panel.
+`checklist` stands for itself; `model:<id>` names a model as `--model` does, `local:<path.gguf>` is
+weights on this machine. Several make a panel.
 """
 
 from __future__ import annotations
@@ -33,9 +34,16 @@ def _model(model: str, settings: JudgeSettings) -> Judge:
     return ModelJudge(model, settings)
 
 
+def _local(name: str, settings: JudgeSettings) -> Judge:
+    from runner.judges.local import LocalJudge  # noqa: PLC0415 - see _model
+
+    return LocalJudge(name, settings)
+
+
 JUDGES: dict[str, JudgeKind] = {
     "checklist": JudgeKind(open=lambda _, __: Checklist()),
     "model": JudgeKind(open=_model, argument="<id>"),
+    "local": JudgeKind(open=_local, argument="<path.gguf>"),
 }
 
 
@@ -74,4 +82,5 @@ def _spellings() -> list[str]:
 
 def models_of(names: tuple[str, ...]) -> list[str]:
     """The models among judges, by the names that --model takes."""
-    return [name.partition(":")[2] for name in names if name.startswith("model:")]
+    models = [name.partition(":")[2] for name in names if name.startswith("model:")]
+    return models + [name for name in names if name.startswith("local:")]

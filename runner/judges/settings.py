@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.models.settings import ModelSettings
+from runner.protocols import Log
 from runner.records import Judging
 from runner.spending import Purse
 
@@ -17,3 +19,7 @@ class JudgeSettings:
     replies: Path | None = None
     """Where replies are kept; None keeps none."""
     purse: Purse = field(default_factory=Purse)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of the servers of local weights."""
+    log: Log = lambda _: None
+    """Told of slow work."""

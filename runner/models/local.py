@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +18,9 @@ from runner.models.chat import Chat
 from runner.models.provider import Provider
 from runner.models.settings import Endpoint, ModelSettings
 from runner.models.wire import FittedTools
-from runner.protocols import Message
+from runner.protocols import Message, Turn
 
+TOP_TOKENS = 20
 GONE = "the server of the weights has ended"
 
 
@@ -49,11 +53,50 @@ class Local(Chat):
         request = super().request(system, conversation, tools)
         return {**request, "extra_body": {"cache_prompt": reuse}}
 
+    async def next_tokens(self, system: str, text: str, begun: str, *, timeout_sec: float) -> Turn:
+        """How probable each token is behind `begun`, with which the model's own reply begins.
+
+        The turn's text is JSON: {token: probability} of the likeliest, empty if the server tells
+        none. Raises ProviderError if the server fails, TimeoutError past the deadline.
+        """
+        roles = {"system": system, "user": text, "assistant": begun}
+        request = {
+            "model": self.model,
+            "messages": [{"role": role, "content": said} for role, said in roles.items()],
+            "max_tokens": 1,
+            "logprobs": True,
+            "top_logprobs": TOP_TOKENS,
+            # What is computed behind another prompt has other digits.
+            "extra_body": {"cache_prompt": False},
+        }
+
+        async def attempt() -> Turn:
+            async with asyncio.timeout(timeout_sec):
+                reply = await self.client.chat.completions.create(**request)
+            with self.provider.reading():
+                return _tokens(reply)
+
+        return await self.asked(attempt)
+
     def open_client(self, key: str, url: str) -> openai.AsyncOpenAI:
         if not url:
             # Without an address the SDK would ask its maker's servers.
             raise ProviderRefused("the weights are not served", hint=_HINT)
         return super().open_client(key, url)
+
+
+def _tokens(reply: Any) -> Turn:
+    told = reply.choices[0].logprobs
+    probabilities = {}
+    for likely in told.content[0].top_logprobs if told and told.content else ():
+        probabilities[likely.token] = math.exp(likely.logprob)
+    return Turn(
+        text=json.dumps(probabilities),
+        calls=(),
+        stop="end",
+        input_tokens=reply.usage.prompt_tokens,
+        output_tokens=reply.usage.completion_tokens,
+    )
 
 
 _HINT = "the same command goes on; its last lines say why it ended"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -186,9 +186,14 @@ class RemoteModel(ABC):
     async def _answered(
         self, request: dict[str, Any], tools: FittedTools, timeout_sec: float
     ) -> Turn:
+        return await self.asked(lambda: self._stream(request, tools, timeout_sec))
+
+    async def asked(self, attempt: Callable[[], Awaitable[Turn]]) -> Turn:
+        """The turn of an attempt, made again while the provider's failures pass."""
+
         async def ask() -> Turn:
             try:
-                return await self._stream(request, tools, timeout_sec)
+                return await attempt()
             except self.errors as error:
                 raise self.meaning_of(error) from error
 

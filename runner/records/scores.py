@@ -88,6 +88,8 @@ class Judging(Record):
 
     judges: Annotated[tuple[str, ...], Field(min_length=1)] = ("checklist",)
     """Names as `--judge` takes them; several make a panel. What follows is for models alone."""
+    weights: dict[str, Sha256] = Field(default_factory=dict)
+    """File name -> SHA256, of judges that are local weights: a report has no need of the files."""
     form: Literal["tool", "schema"] = "tool"
     """`tool`: a forced call with a strict schema. `schema`: a reply held to it, for models whose
     native calls fail."""

@@ -107,6 +107,11 @@ def _judge(report: Report) -> Iterator[str]:
                 f"That an answer is right where the cited source does not show it: {judge} read "
                 "the rubric's facts, the lines that prove them and the answer, and nothing else."
             )
+        if "local:" in judge:
+            yield (
+                f"That what a quote says is true: {judge} is a small model that read one fact and "
+                "one passage at a time, and takes many a fact that is turned round for stated."
+            )
     if len(report.judges) > 1:
         judges = ", ".join(report.judges)
         yield f"That quality is on one scale: {len(report.judges)} judges spoke ({judges})."

@@ -27,7 +27,7 @@ AT_THE_DOOR = {"runner", "runner.judges", "runner.grounding", "runner.protocols"
 OTHER_JUDGES = {
     f"runner.judges.{name}"
     for name in (
-        "asking combining counting form model pairwise panel quotes replies settings"
+        "asking combining counting form local model nearest pairwise panel quotes replies settings"
     ).split()
 } | {"runner.judges.stored", "runner.judges.sources"}
 

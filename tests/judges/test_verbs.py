@@ -18,6 +18,7 @@ from runner.store import RunStore
 from tests.anchors.material import CORE, Tree, locked
 from tests.checkout import git
 from tests.judges.reader import KEY, Reader, Seen, block, read_honestly, reading, said
+from tests.models.tiny_weights import write_weights
 from tests.scoring.material import GOOD, SCENARIO, THIN, TREE
 from tests.test_audit import Ran, planned
 
@@ -263,3 +264,31 @@ def test_close_arms_are_compared_side_by_side_and_others_are_not(
         code, out, err = fairtrial("judge", "done", "--judge", SONNET, "--pairwise", "--json")
         assert code == 0, err
         assert json.loads(out)["pairs"] == []
+
+
+def test_weights_on_this_machine_judge_a_run_that_is_reported_without_them(
+    fairtrial: Any, store: RunStore, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("weights") / "small.gguf"
+    write_weights(path, '"y', '"n')
+    asked = ("judge", "done", "--judge", f"local:{path}")
+    code, out, err = fairtrial(*asked, "--dry-run")
+    assert code == 0, err
+    assert "local:small.gguf: 10 calls" in out and "hours on this machine" in out
+    assert "loading" not in err and not store.judged.exists()
+    code, out, err = fairtrial(*asked)
+    assert code == 0, err
+    assert "loading small.gguf" in err and "judged 2 of 2 cells" in err
+    assert "10 calls" in err and "$0.0000" in err
+    code, _, err = fairtrial(*asked)
+    assert code == 0 and "loading" not in err, "what it said is kept"
+    path.unlink()
+    code, out, err = fairtrial("report", "done", "--ungated", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    assert report["judges"] == ["local:small.gguf"]
+    assert report["arms"][0]["fairness"]["parts"]["llm_quality"]["value"] is not None
+    for file in store.folder.rglob("*"):
+        assert not file.is_file() or str(path.parent) not in file.read_text(), file
+    code, _, err = fairtrial("judge", "done")
+    assert code == 1 and "local:<path.gguf>" in err
