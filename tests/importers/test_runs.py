@@ -143,7 +143,7 @@ def test_every_form_of_the_report_is_marked_in_every_heading(
     printed = capsys.readouterr().out
     assert "IMPORTED: another harness ran these cells." in printed
     assert "nobody is ranked: these cells were imported" in printed
-    titles = ("Fairness: was the answer better?", "What may not be concluded", "Costs of the agent")
+    titles = ("Fairness of the answers", "What may not be concluded", "Costs of the agent")
     for title in titles:
         assert f"IMPORTED · SCREENING · {title}" in printed
     markdown = (here.store.folder / "report.md").read_text()
