@@ -38,7 +38,7 @@ from runner.judges.settings import JudgeSettings
 from runner.locks import address_problems, read_repos_lock
 from runner.models.replay import Replay
 from runner.models.replay import remarks as replay_remarks
-from runner.records import Scorecard
+from runner.records import Cell, Plan, Scorecard
 from runner.sandbox.base import RECIPE, check_images_lock
 from runner.sandbox.images import read_images
 from runner.scoring.adoption import runs_search
@@ -316,11 +316,20 @@ def _our_transcript() -> bytes:
     )
 
 
+def _plan_of_one(plan: Plan, cell: Cell) -> Plan:
+    """The plan with this cell alone, and its block."""
+    assert plan.study is not None
+    block = next(block for block in plan.study.blocks if block.key == cell.block)
+    alone = block.model_copy(update={"order": (cell.server,)})
+    study = plan.study.model_copy(update={"blocks": (alone,)})
+    return plan.model_copy(update={"cells": (cell,), "study": study})
+
+
 def _of_a_run(folder: Path) -> dict[str, Reader]:
     run = small_run()
     cell = next(item for item in run.cells if item.scorecard and item.result)
     store = RunStore(folder)
-    store.write_plan(run.plan.model_copy(update={"cells": (cell.cell,)}))
+    store.write_plan(_plan_of_one(run.plan, cell.cell))
     attempt = store.begin(cell.cell)
     assert cell.result is not None and cell.scorecard is not None
     kept = store.finish(attempt, cell.result) / "result.json"

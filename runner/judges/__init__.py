@@ -6,6 +6,7 @@ weights on this machine. Several make a panel.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -67,6 +68,8 @@ def _open(name: str, settings: JudgeSettings) -> Judge:
     kind, _, argument = name.partition(":")
     if kind not in JUDGES or bool(argument) != bool(JUDGES[kind].argument):
         hint = f"there are: {', '.join(_spellings())}; an <id> is one that --model takes"
+        if closest := difflib.get_close_matches(name, JUDGES, n=1, cutoff=0.5):
+            hint = f"did you mean {closest[0]}? {hint}"
         raise FairtrialError(f"no judge is called {name!r}", hint=hint)
     return JUDGES[kind].open(argument, settings)
 

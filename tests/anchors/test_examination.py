@@ -391,7 +391,8 @@ def test_the_command_says_that_a_judge_ranks_and_the_lock_holds_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setitem(judges.JUDGES, "oracle", lambda: Oracle(oracle))
+    kind = judges.JudgeKind(open=lambda _, __: Oracle(oracle))
+    monkeypatch.setitem(judges.JUDGES, "oracle", kind)
     arguments = ("verify-anchors", "--judge", "oracle", "--require", "ranks")
     assert fairtrial(tree, *arguments) == 0
     out = capsys.readouterr().out

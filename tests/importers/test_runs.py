@@ -143,9 +143,9 @@ def test_every_form_of_the_report_is_marked_in_every_heading(
     printed = capsys.readouterr().out
     assert "IMPORTED: another harness ran these cells." in printed
     assert "nobody is ranked: these cells were imported" in printed
-    titles = ("Fairness: was the answer better?", "What may not be concluded", "Costs of the agent")
+    titles = ("Fairness of the answers", "What may not be concluded", "Costs of the agent")
     for title in titles:
-        assert f"IMPORTED · {title}" in printed
+        assert f"IMPORTED · SCREENING · {title}" in printed
     markdown = (here.store.folder / "report.md").read_text()
     headings = [line for line in markdown.splitlines() if line.startswith(("# ", "## "))]
     assert headings and all("IMPORTED" in heading for heading in headings)
@@ -226,10 +226,10 @@ def test_beside_measured_cells_in_a_plan_made_by_hand_nothing_compares_them() ->
     deltas = {arm.label: (arm.delta.judgement, arm.imported) for arm in report.arms}
     assert deltas == {
         f"shell ({MODEL})": ("baseline", False),
-        f"good ({MODEL})": ("too_few", False),
+        f"good ({MODEL})": ("not_ranked", False),
         "good (imported:m)": ("not_compared", True),
     }
-    assert report.mark == "IMPORTED · "
+    assert report.mark == "IMPORTED · SCREENING · "
 
 
 # --- what is refused ------------------------------------------------------------------------
