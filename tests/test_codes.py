@@ -297,7 +297,12 @@ def test_a_signal_while_a_run_is_prepared_ends_in_130_with_nothing_left(
     installing: Checkout, engine: docker.DockerClient, base_image: str, numbers: tuple[str, ...]
 ) -> None:
     run = ("run", "--run", "n", "--scenario", "small", "--server", "big", "--ungated")
-    heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
+    heed = (
+        "import os, signal, sys;"
+        "signal.signal(signal.SIGINT, signal.SIG_DFL);"
+        # Under nohup it would be ignored.
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL);"
+    )
     argv = [sys.executable, "-c", f"{heed} os.execv(sys.argv[1], sys.argv[1:])"]
     with subprocess.Popen([*argv, *installing.argv(*run)], stderr=subprocess.PIPE) as process:
         wait_until(

@@ -82,8 +82,10 @@ def _screening(report: Report) -> Iterator[str]:
     )
     if report.gate is None:
         return
-    for unmet in report.gate.unmet:
-        yield f"What the judge was asked for and did not reach: {unmet}."
+    if report.gate.unmet:
+        first, *others = report.gate.unmet
+        more = f"; {len(others)} more: `fairtrial verify-anchors` lists them" if others else ""
+        yield f"What the judge was asked for and did not reach: {first}{more}."
 
 
 def _contradictions(report: Report) -> Iterator[str]:
