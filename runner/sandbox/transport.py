@@ -32,8 +32,8 @@ WASTE_PAUSE_SEC = 0.05
 STRAY_KEPT = 20
 STRAY_KEPT_CHARS = 200
 STRAY_LIMIT = 10_000
-LAST_WORDS_SEC = 0.5
-"""On a busy machine 0.2 s lost them now and then."""
+LAST_WORDS_SEC = 2.0
+"""After a process's end, until its streams end: another process may hold them open."""
 METHOD_NOT_FOUND = -32601
 STREAM_ENDED = "its stream ended"
 CANCEL_SEC = 1.0
@@ -194,11 +194,21 @@ class Peer:
         try:
             async for line in bounded_lines(chunks, MESSAGE_LIMIT_BYTES, self._waste.add):
                 await self._take(line)
+                if self.log.exit_code is not None:
+                    await self._hear_out(chunks)
+                    break
             self.log.ended = STREAM_ENDED
         except ValueError as error:
             self.log.ended = str(error)
         except ConnectionError:
             self.log.ended = STREAM_ENDED
+
+    async def _hear_out(self, chunks: AsyncIterator[bytes]) -> None:
+        """What the process still had to say on stderr comes on another pipe, and may come late."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SEC):
+                async for _ in chunks:
+                    pass
 
     def _end(self, reader: asyncio.Task[None]) -> None:
         for future in self._pending.values():
@@ -249,9 +259,6 @@ class Peer:
             await self._waste.add(len(line), messages=1)
         elif self._is_end(message):
             self.log.exit_code = message["params"]["exit_code"]
-            # What it still had to say on stderr comes on another pipe.
-            await asyncio.sleep(LAST_WORDS_SEC)
-            raise ConnectionError("its process ended")
         elif "method" in message:
             await self._waste.add(len(line), messages=1)
             await self._answer(message)

@@ -419,4 +419,5 @@ def test_no_text_takes_time_that_grows_faster_than_its_length(
 def test_a_quadratic_pattern_would_show() -> None:
     quadratic = re.compile("a*b")
     quadratic = re.compile("a*b")
-    assert growth(quadratic.search, "", "a", "") > MOST_GROWTH
+    # Several tries: beside another test a short text can take as long as a longer one.
+    assert any(growth(quadratic.search, "", "a", "") > MOST_GROWTH for _ in range(3))
