@@ -105,6 +105,9 @@ def _run_verb(start: Callable[[argparse.Namespace], int], arguments: argparse.Na
         tell(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
+        # Streams that were cut in the middle of a read say so when they are collected: a traceback
+        # of GitPython's, of which nobody could make anything.
+        sys.unraisablehook = lambda _: None
         tell("interrupted: what is finished is kept, and the same command goes on from here")
         return INTERRUPTED
     except Exception as error:
