@@ -8,6 +8,10 @@ Decisions that the design (DESIGN.md, Citations) leaves open:
 - A reversed range is read as the range it spans (`60-42`), or as shorthand (`1476-80`).
 - A range of more than WIDE_LINES points nowhere: its symbol is measured from its two ends, or
   `a.py:1-99999` would be near every symbol. It earns no must-cite recall either.
+- `hallucinated` is an accusation and rests on no guess of ours. Lines written apart from their path
+  may belong to another file that the text names, a word tied to them only by loose glue may not be
+  the one that is meant: a citation that fails so is unresolved (`binding`), with what else may be
+  meant. It stays in the denominator of every rate, so that loose writing gains nothing.
 - Chance rate: the share that would have been grounded with each citation's interval moved to a
   uniformly random place of the same file. Computed exactly, from the lines that each symbol
   reaches; an unresolved path has no file and scores 0.
@@ -19,6 +23,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -26,8 +31,9 @@ from pydantic import ValidationError
 from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
+from runner.grounding.files import PathIndex, Resolved
 from runner.grounding.mentions import Mention
+from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
     Chances,
     Distances,
@@ -39,8 +45,16 @@ from runner.grounding.nearness import (
 from runner.grounding.outlines import TextOnly, outline_of
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
-from runner.grounding.rates import Verified, distinct, is_resolved, must_cite_recall, summarise
+from runner.grounding.rates import (
+    Verified,
+    distinct,
+    fails,
+    is_read,
+    must_cite_recall,
+    summarise,
+)
 from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS
 from runner.protocols import Files
 from runner.records import (
@@ -136,6 +150,7 @@ class _Verifier:
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
         self.chances = Chances()
+        self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
         answer: list[Verified] = []
@@ -187,7 +202,7 @@ class _Verifier:
         move only if no file stands in their sentence, and only to a file that has them. An
         invention is near nothing in any file, so it stays where it was, and shows.
         """
-        if not _may_move(mention) or self._verify(mention).citation.status != "hallucinated":
+        if not _may_move(mention) or not fails(self._verify(mention).citation):
             return mention
         for path in mention.others:
             moved = replace(mention, path=path)
@@ -230,7 +245,32 @@ class _Verifier:
             symbol = None
             claim = replace(claim, mention=replace(claim.mention, symbol=None))
         citation = _check_lines(claim, file, lines)
+        if citation.status == "hallucinated":
+            doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
+            citation = _unless_unsure(citation, list(chain(*doubts)))
         return Verified(citation=citation, chance=self.chances.of(file, symbol, lines))
+
+    def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
+        """Lines that no path stands at may be another file's, if that has as many."""
+        mention = claim.mention
+        if mention.tied == "own" or self._is_invented(mention):
+            return
+        rivals = dict.fromkeys(self.index.resolve(path) for path in mention.others)
+        for rival in rivals:
+            if self._may_hold(rival, mention) and rival.path != claim.path:
+                yield f"the lines may be of {rival.path}"
+                return
+
+    def _is_invented(self, mention: Mention) -> bool:
+        """True if its word stands in no file of the tree, whichever file is meant."""
+        if mention.symbol is None or not mention.certain:
+            return False
+        return not self.vocabulary.has(SEPARATOR.split(mention.symbol)[-1])
+
+    def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
+        if rival.resolution not in ("exact", "suffix") or mention.lines is None:
+            return False
+        return not _missing_lines(self._source(rival.path), mention.lines)
 
     def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
         """What looks like a symbol and is none.
@@ -260,7 +300,7 @@ class _Verifier:
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
-    paths = (one.citation.path for one in verified if is_resolved(one.citation))
+    paths = (one.citation.path for one in verified if is_read(one.citation))
     return tuple(dict.fromkeys(paths))
 
 
@@ -277,6 +317,23 @@ def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
 
 def _without_lines(mention: Mention) -> Mention:
     return replace(mention, start=0, end=0)
+
+
+def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
+    """The lines exist, and the word that is not near them is a guess."""
+    if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
+        return
+    if mention.weak or not mention.certain:
+        yield f"the text may mean another word than {mention.symbol}"
+
+
+def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
+    """An accusation becomes `unresolved` where it rests on a guess of ours."""
+    if not doubts:
+        return failed
+    reason = "; ".join((failed.reason, *doubts))
+    unsure = {"status": "unresolved", "resolution": "binding", "reason": reason}
+    return failed.model_copy(update=unsure)
 
 
 def _may_move(mention: Mention) -> bool:
