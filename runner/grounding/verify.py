@@ -29,7 +29,6 @@ from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
 from runner.grounding.mentions import Mention
 from runner.grounding.nearness import (
-    Chances,
     Distances,
     Match,
     is_wide,
@@ -40,6 +39,8 @@ from runner.grounding.outlines import TextOnly, outline_of
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import Verified, distinct, is_resolved, must_cite_recall, summarise
+from runner.grounding.shifts import Shifts
+from runner.grounding.specificity import Chances
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.words import BUILTINS
 from runner.protocols import Files
@@ -145,9 +146,10 @@ class _Verifier:
             by_step.append(_files_of(step))
             answer += step
         once = distinct(answer)
+        shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once),
+            summary=summarise(once, shifts.rates(once)),
             by_step=tuple(by_step),
         )
 
@@ -230,7 +232,14 @@ class _Verifier:
             symbol = None
             claim = replace(claim, mention=replace(claim.mention, symbol=None))
         citation = _check_lines(claim, file, lines)
-        return Verified(citation=citation, chance=self.chances.of(file, symbol, lines))
+        weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
+        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+
+    def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
+        """1 − the chance that a random place of the file would have held as well."""
+        if _missing_lines(file, lines):
+            return 1.0
+        return 1 - self.chances.of(file, citation.symbol, lines, citation.held_by)
 
     def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
         """What looks like a symbol and is none.
@@ -340,6 +349,8 @@ class _Claim:
             definition_distance=distances.definition,
             use_distance=distances.use,
             span_distance=distances.span,
+            weight=0.0 if self.mention.start is None else 1.0,
+            weak=False,
         )
 
 
