@@ -10,7 +10,8 @@ import bisect
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import tree_sitter
@@ -25,6 +26,8 @@ PARSE_SEC = 10.0
 MOST_ERROR_WORK = 10**9
 """Σ children² of the nodes that are parse errors. The children of an error lie in no balanced tree,
 and a query takes quadratic time over them: 2 s for this many, two minutes for 200,000 brackets."""
+_DEEPEST_MACRO = 3
+"""Macros in macros that are read. Each level is a parse of its own."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
 _CHUNK_BYTES = 65_536
@@ -134,10 +137,35 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     if tree is None:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
     errors = list(_errors(tree.root_node))
-    if sum(node.child_count**2 for node in errors) > MOST_ERROR_WORK:
+    if _error_work(errors) > MOST_ERROR_WORK:
         return TextOnly("too broken to be parsed, searched as text")
-    outline = _Captures(source, tree.root_node, loaded).outline(errors)
-    return _without_prelude(outline, len(loaded.prelude))
+    captures = _Captures(source, tree.root_node, loaded)
+    _take_items(captures, source, loaded)
+    return _without_prelude(captures.outline(errors), len(loaded.prelude))
+
+
+def _take_items(captures: _Captures, source: bytes, loaded: Grammar) -> None:
+    """What macros wrap: `cfg_unix! { fn open() {} }` is tokens to the grammar until read anew."""
+    for _ in range(_DEEPEST_MACRO):
+        ranges = [_inside_braces(node) for node in captures.nodes.pop("items", ())]
+        tree = _tree(source, loaded, ranges) if ranges else None
+        if tree is None or _error_work(_errors(tree.root_node)) > MOST_ERROR_WORK:
+            return
+        captures.take(tree.root_node)
+
+
+def _inside_braces(node: tree_sitter.Node) -> tree_sitter.Range:
+    (row, column), (last_row, last_column) = node.start_point, node.end_point
+    return tree_sitter.Range(
+        tree_sitter.Point(row, column + 1),
+        tree_sitter.Point(last_row, last_column - 1),
+        node.start_byte + 1,
+        node.end_byte - 1,
+    )
+
+
+def _error_work(errors: Iterable[tree_sitter.Node]) -> int:
+    return sum(node.child_count**2 for node in errors)
 
 
 def _without_prelude(outline: Outline, length: int) -> Outline:
@@ -149,8 +177,10 @@ def _without_prelude(outline: Outline, length: int) -> Outline:
     return outline._replace(definitions=definitions, mute=mute)
 
 
-def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
-    """None if the parse takes too long."""
+def _tree(
+    source: bytes, loaded: Grammar, ranges: Sequence[tree_sitter.Range] = ()
+) -> tree_sitter.Tree | None:
+    """Of the whole source, or of ranges of it; None if the parse takes too long."""
     deadline = time.monotonic() + PARSE_SEC
 
     def chunk(offset: int, _point: object) -> bytes:
@@ -161,7 +191,8 @@ def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
 
     try:
         # A parse of bytes cannot be stopped: the core ignores progress_callback there.
-        return tree_sitter.Parser(loaded.language).parse(chunk, progress_callback=late)
+        parser = tree_sitter.Parser(loaded.language, included_ranges=list(ranges))
+        return parser.parse(chunk, progress_callback=late)
     except ValueError:
         return None
 
@@ -217,7 +248,7 @@ class _Block(NamedTuple):
 
 
 Match = dict[str, list[tree_sitter.Node]]
-_KINDS = ("comment", "string", "code", "header", "body", "members")
+_KINDS = frozenset({"comment", "string", "code", "header", "body", "members", "items"})
 
 
 _Key = tuple[int, str]
@@ -238,6 +269,7 @@ class _Captures:
     | at | the place of a name that is spelled elsewhere, or nowhere: `#set! name` |
     | scope, scope.name | what owns definitions and is none |
     | body, members | a function's, and a type's inside of it |
+    | items | a macro's tokens that are definitions |
     | comment, string, code | code is what a string interpolates |
     | header | an attribute that stands beside its definition |
     """
@@ -249,7 +281,7 @@ class _Captures:
         self.drafts: dict[_Key, _Draft] = {}
         self.variables: dict[_Key, _Draft] = {}
         self.scopes: list[_Block] = []
-        self.nodes: Match = {kind: [] for kind in _KINDS}
+        self.nodes: defaultdict[str, list[tree_sitter.Node]] = defaultdict(list)
         self.take(root)
 
     def take(self, root: tree_sitter.Node) -> None:
@@ -279,7 +311,7 @@ class _Captures:
         elif "scope" in match:
             self._take_scope(match)
         else:
-            for kind in match.keys() & self.nodes.keys():
+            for kind in match.keys() & _KINDS:
                 self.nodes[kind] += match[kind]
 
     def _take_scope(self, match: Match) -> None:
