@@ -264,6 +264,7 @@ class _Captures:
     | variable | the same, but only outside of every `body`: no function's own variable |
     | name | the name; all names in it if it is a pattern |
     | qualified | a name with its owners: `Shop::open` |
+    | assigned | a name and what it is set to: `ll='ls -l'` |
     | declarator | what C wraps around a name: `*(*name)[3]` |
     | receiver | an owner that stands beside the name |
     | at | the place of a name that is spelled elsewhere, or nowhere: `#set! name` |
@@ -339,9 +340,11 @@ class _Captures:
         for node in match.get("declarator", ()):
             yield self._declared(node)
         for node in match.get("qualified", ()):
-            # Shop::open, Shop.open, Shop:open
-            *scope, name = re.split(r"::|\.|:", self._text(node))
-            yield _Spelled(node, _clean(name), tuple(map(str.strip, scope)))
+            # Shop::open, Shop.open, Shop:open, Shop\Stock
+            *scope, name = re.split(r"::|[.:\\]", self._text(node))
+            yield _Spelled(node, _clean(name), tuple(filter(None, map(str.strip, scope))))
+        for node in match.get("assigned", ()):
+            yield _Spelled(node, self._text(node).partition("=")[0].strip("\"' "), ())
         for node in match.get("name", ()):
             for leaf in _leaves(node):
                 yield _Spelled(leaf, _clean(self._text(leaf)), ())
@@ -456,11 +459,25 @@ _PATTERNS = frozenset(
 )
 
 
+_SIGIL = re.compile(r"""(?:[$@:]++|r\#)(?=[\w"'])""")
+_QUOTED = re.compile(r"""(["'`])(?P<name>.+)\1""", re.S)
+
+
 def _clean(name: str) -> str:
-    """As an author writes it: without quotes, backticks, `$` (PHP), `@` (Ruby), `r#` (Rust), and
-    C++'s `operator ==` as `operator==`.
+    """As an author writes it: without quotes, backticks, `$` (PHP), `@` (Ruby), `r#` (Rust), the
+    colon of a key (Elixir), and C++'s `operator ==` as `operator==`.
+
+    An operator (`$+$`, `:+:`) and a name with a prime (`go'`) stay whole.
     """
-    name = name.strip().strip("\"'`").lstrip("$@:").removeprefix("r#")
+    name = name.strip()
+    sigil = _SIGIL.match(name)
+    if sigil:
+        name = name[sigil.end() :]
+    quoted = _QUOTED.fullmatch(name)
+    if quoted:
+        return quoted["name"]
+    if name[:1].isalnum():
+        name = name.rstrip(":")
     if name.startswith(("operator", "~")):
         return re.sub(r"\s*([^\w\s])\s*", r"\1", name)
     return name
