@@ -15,6 +15,7 @@ from runner.grounding.naming import SEPARATOR
 from runner.grounding.outlines import Definition, Outline, TextOnly
 
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
+_SIGN_BYTE = rb"[-+*/%^&|~!=<>?:$@.\\]"
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
 
@@ -68,7 +69,7 @@ class SourceFile:
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = parts_of(symbol)
-        words = list(self._words(name.strip("[]")))
+        words = list(self._words(name.strip("[]") or name))
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
@@ -140,6 +141,9 @@ _OPERATOR = re.compile(
     """,
     re.X,
 )
+_SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
+_MARK = re.compile(r"(?<=\w)[!?=]$")
+_ARITY = re.compile(r"/\d{1,2}$")
 _INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
 
 
@@ -147,7 +151,8 @@ def parts_of(symbol: str) -> list[str]:
     """The qualifiers of a symbol as it is written, and its name as an outline gives it.
 
     `Shop::operator ->` is Shop and `operator->`; `Shop.this[int at]` is Shop and `this[]`;
-    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop.
+    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Shop#<=>` is Shop
+    and `<=>`; `open/2` is `open`; `Shop::$stock` is Shop and stock.
     """
     operator = _OPERATOR.search(symbol)
     if operator:
@@ -156,10 +161,19 @@ def parts_of(symbol: str) -> list[str]:
     indexer = _INDEXER.search(symbol)
     if indexer:
         return [*filter(None, SEPARATOR.split(symbol[: indexer.start()])), "this[]"]
-    parts = [part.strip("[]`\"").lstrip("'") for part in SEPARATOR.split(symbol)]
+    signs = _SIGNS.search(symbol)
+    if signs:
+        return [*filter(None, SEPARATOR.split(symbol[: signs.start()])), signs["sign"]]
+    *owners, name = map(_plain, SEPARATOR.split(symbol))
+    parts = [*filter(None, owners), name]
     if parts[-1] == "<init>" and len(parts) > 1:
         return [*parts[:-1], parts[-2]]
     return parts
+
+
+def _plain(part: str) -> str:
+    """Without brackets, quotes, sigils and arity: `["open"]`, `@items`, `'label`, `open/2`."""
+    return _ARITY.sub("", part.strip('[]`"').lstrip("'@:"))
 
 
 def _operator(sign: str) -> str:
@@ -172,12 +186,13 @@ def _operator(sign: str) -> str:
 
 def _named(outline: Outline, symbol: str, name: str) -> list[Definition]:
     """JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is
-    defined as `order`, Ruby's as `order!`.
+    defined as `order`, Ruby's as `order!`, Swift's `init?` as `init`, the `total=` of an attribute
+    as `total`.
     """
     private = outline.named(f"#{name}")
     if symbol.startswith("#") and private:
         return private
-    return outline.named(name) or private or outline.named(name.removesuffix("!"))
+    return outline.named(name) or private or outline.named(_MARK.sub("", name))
 
 
 def _names_owner(head: bytes, member: Definition, kind: str) -> bool:
@@ -195,7 +210,10 @@ def _lines_of_uses(words: list[_Word], named: list[Definition], outline: Outline
 
 @lru_cache(maxsize=4096)
 def _word(name: str) -> re.Pattern[bytes]:
+    spelled = re.escape(name.encode())
+    if not re.search(r"\w", name):  # `<` is no part of `<=>`
+        return re.compile(rb"(?<!" + _SIGN_BYTE + rb")" + spelled + rb"(?!" + _SIGN_BYTE + rb")")
     before = b""
     if name[:1].isalnum() or name[:1] == "_":  # `&name` may follow a letter
         before = rb"(?<![" + _WORD_BYTE + rb"])"
-    return re.compile(before + re.escape(name.encode()) + rb"(?![" + _WORD_BYTE + rb"])")
+    return re.compile(before + spelled + rb"(?![" + _WORD_BYTE + rb"])")
