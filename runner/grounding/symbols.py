@@ -7,7 +7,7 @@ so that an outline need not list every word of a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class SourceFile:
         self.source = source
         self._make_outline = make_outline
         self._places: dict[str, Places] = {}
-        self._unqualified: dict[str, Places] = {}
+        self._unqualified: dict[tuple[bool, str], Places] = {}
         self._heads: dict[str, frozenset[str]] = {}
         self.line_count = source.count(b"\n")
         if source and not source.endswith(b"\n"):
@@ -71,23 +71,24 @@ class SourceFile:
         return Occurrences(self.source)
 
     def _find(self, symbol: str) -> Places:
-        *qualifiers, name = SEPARATOR.split(symbol)
+        *qualifiers, name = parts_of(symbol)
         # Shared by every qualifier: `A.f`, `B.f`, … of an answer would each count all of f's uses.
-        if name not in self._unqualified:
-            self._unqualified[name] = self._find_unqualified(name)
-        places = self._unqualified[name]
+        key = symbol[:1] == "#", name
+        if key not in self._unqualified:
+            self._unqualified[key] = self._find_unqualified(symbol, name)
+        places = self._unqualified[key]
         outline = self.outline
         if not qualifiers or isinstance(outline, TextOnly):
             return places
         return self._qualified(places, outline, qualifiers[-1], name)
 
-    def _find_unqualified(self, name: str) -> Places:
-        words = list(self._words(name))
+    def _find_unqualified(self, symbol: str, name: str) -> Places:
+        words = list(self._words(name.strip("[]") or name))
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
-        named = outline.named(name)
+        named = _named(outline, symbol, name)
         uses = dict.fromkeys(_lines_of_uses(words, named, outline))
         return Places(tuple(named), tuple(uses), lines)
 
@@ -140,6 +141,70 @@ class SourceFile:
         if self.path.endswith(".go"):  # Go embeds in the body
             return head
         return head.partition(b"{")[0].split(b"\n    ")[0]
+
+
+_OPERATOR = re.compile(
+    r"""
+    (?:^|(?<=[.:\s])) (?:(?:im|ex)plicit\s)? operator (?P<sign>
+        \s?\(\s?\) | \s?\[\s?\] | \s?""\s?\w{1,80}   # operator(), operator[], operator""_km
+      | \s?[-+*/%^&|~!=<>,]{1,3}                      # operator==
+      | \s[A-Za-z_][\w:]{0,80}(?:\s?[*&]|\[\])?      # operator bool, operator new[]
+    )
+    """,
+    re.X,
+)
+_SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
+_MARK = re.compile(r"(?<=\w)[!?=]$")
+_ARITY = re.compile(r"/\d{1,2}$")
+_INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
+
+
+def parts_of(symbol: str) -> list[str]:
+    """The qualifiers of a symbol as it is written, and its name as an outline gives it.
+
+    `Shop::operator ->` is Shop and `operator->`; `Shop.this[int at]` is Shop and `this[]`;
+    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Shop#<=>` is Shop
+    and `<=>`; `open/2` is `open`; `Shop::$stock` is Shop and stock.
+    """
+    operator = _OPERATOR.search(symbol)
+    if operator:
+        owners = SEPARATOR.split(symbol[: operator.start()].rstrip(".:"))
+        return [*filter(None, owners), _operator(operator["sign"])]
+    indexer = _INDEXER.search(symbol)
+    if indexer:
+        return [*filter(None, SEPARATOR.split(symbol[: indexer.start()])), "this[]"]
+    signs = _SIGNS.search(symbol)
+    if signs:
+        return [*filter(None, SEPARATOR.split(symbol[: signs.start()])), signs["sign"]]
+    *owners, name = map(_plain, SEPARATOR.split(symbol))
+    parts = [*filter(None, owners), name]
+    if parts[-1] == "<init>" and len(parts) > 1:
+        return [*parts[:-1], parts[-2]]
+    return parts
+
+
+def _plain(part: str) -> str:
+    """Without brackets, quotes, sigils and arity: `["open"]`, `@items`, `'label`, `open/2`."""
+    return _ARITY.sub("", part.strip('[]`"').lstrip("'@:"))
+
+
+def _operator(sign: str) -> str:
+    """A word keeps its space: `operator bool`."""
+    compact = "".join(sign.split())
+    if compact[0].isalpha() or compact[0] == "_":
+        return f"operator {compact}"
+    return f"operator{compact}"
+
+
+def _named(outline: Outline, symbol: str, name: str) -> Sequence[Definition]:
+    """JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is
+    defined as `order`, Ruby's as `order!`, Swift's `init?` as `init`, the `total=` of an attribute
+    as `total`.
+    """
+    private = outline.named(f"#{name}")
+    if symbol.startswith("#") and private:
+        return private
+    return outline.named(name) or private or outline.named(_MARK.sub("", name))
 
 
 def _lines_of_uses(

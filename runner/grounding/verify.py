@@ -35,7 +35,6 @@ from runner.grounding.files import PathIndex, Resolved
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
-    Chances,
     Distances,
     Match,
     is_wide,
@@ -53,6 +52,8 @@ from runner.grounding.rates import (
     must_cite_recall,
     summarise,
 )
+from runner.grounding.shifts import Shifts
+from runner.grounding.specificity import Chances
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS
@@ -166,9 +167,10 @@ class _Verifier:
             by_step.append(_files_of(step))
             answer += step
         once = distinct(answer)
+        shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once),
+            summary=summarise(once, shifts.rates(once)),
             by_step=tuple(by_step),
         )
 
@@ -275,7 +277,14 @@ class _Verifier:
         if citation.status == "hallucinated":
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
             citation = _unless_unsure(citation, list(chain(*doubts)))
-        return Verified(citation=citation, chance=self.chances.of(file, symbol, lines))
+        weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
+        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+
+    def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
+        """1 − the chance that a random place of the file would have held as well."""
+        if _missing_lines(file, lines):
+            return 1.0
+        return 1 - self.chances.of(file, citation.symbol, lines, citation.held_by)
 
     def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
@@ -427,6 +436,8 @@ class _Claim:
             definition_distance=distances.definition,
             use_distance=distances.use,
             span_distance=distances.span,
+            weight=0.0 if self.mention.start is None else 1.0,
+            weak=False,
         )
 
 

@@ -385,9 +385,26 @@ def test_the_json_object_has_exactly_the_promised_keys(
             "grounded": 1,
             "unresolved": 0,
             "hallucinated": 0,
+            "weighted_rate": 1.0,
             "strict_rate": 1.0,
             "headline_rate": 1.0,
             "chance_rate": pytest.approx(53 / LAST, abs=0.2),
+            "named_rate": 1.0,
+            "weak": 0,
+            "shifted": [
+                {  # in the body still
+                    "lines": 20,
+                    "total_weight": pytest.approx(1 - 53 / LAST),
+                    "weighted_rate": 1.0,
+                    "headline_rate": 1.0,
+                },
+                {  # the file's end, which uses it
+                    "lines": 200,
+                    "total_weight": pytest.approx(1 - 17 / LAST),
+                    "weighted_rate": 1.0,
+                    "headline_rate": 1.0,
+                },
+            ],
         },
         "citations": [
             {
@@ -402,6 +419,8 @@ def test_the_json_object_has_exactly_the_promised_keys(
                 "held_by": "definition",
                 "definition_lines": [OPEN],
                 "distance": 0,
+                "weight": 1 - 11 / LAST,
+                "weak": False,
             },
             {
                 "written": "link.py",
@@ -415,6 +434,8 @@ def test_the_json_object_has_exactly_the_promised_keys(
                 "held_by": None,
                 "definition_lines": [],
                 "distance": None,
+                "weight": 0.0,
+                "weak": False,
             },
         ],
     }
