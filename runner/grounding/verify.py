@@ -67,7 +67,7 @@ from runner.records import (
     digest_of,
 )
 
-__all__ = ["Grounding", "cited_files", "ground", "must_cite_recall"]
+__all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
 
 class Grounding(Record):
@@ -78,6 +78,16 @@ class Grounding(Record):
     summary: GroundingSummary
     by_step: tuple[tuple[str, ...], ...]
     """For each text given: the distinct files it cites, with or without a line."""
+    steps: tuple[tuple[Citation, ...], ...] = ()
+    """For each of several texts: what it cites by itself, each citation once. Empty for one text,
+    whose citations are the answer's."""
+
+
+def step_citations(grounding: Grounding) -> tuple[tuple[Citation, ...], ...]:
+    """For each text, its citations as if it were the whole answer."""
+    if len(grounding.by_step) == 1:
+        return (grounding.citations,)
+    return grounding.steps
 
 
 def cited_files(grounding: Grounding) -> tuple[int, ...]:
@@ -160,18 +170,14 @@ class _Verifier:
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        answer: list[Verified] = []
-        by_step: list[tuple[str, ...]] = []
-        for text in texts:
-            step = list(self._verify_text(text))
-            by_step.append(_files_of(step))
-            answer += step
-        once = distinct(answer)
+        steps = [list(self._verify_text(text)) for text in texts]
+        once = distinct(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
             summary=summarise(once, shifts.rates(once)),
-            by_step=tuple(by_step),
+            by_step=tuple(map(_files_of, steps)),
+            steps=_citations_by_step(steps),
         )
 
     def _verify_text(self, text: str) -> Iterator[Verified]:
@@ -333,6 +339,12 @@ class _Verifier:
                 path, source, lambda: outline_of(path, source, sha, self.kept)
             )
         return self.sources[path]
+
+
+def _citations_by_step(steps: Sequence[Sequence[Verified]]) -> tuple[tuple[Citation, ...], ...]:
+    if len(steps) == 1:  # written twice, a cached result would take twice the time
+        return ()
+    return tuple(tuple(one.citation for one in distinct(step)) for step in steps)
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
