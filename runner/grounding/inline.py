@@ -191,10 +191,7 @@ class _Reader:
 
     def _with_blanks(self, path: str, close: int) -> str:
         """`docs/my guide.md`: the pattern has found the last word of a file of the tree."""
-        for full in self.index.spaced.get(path, ()):
-            if self.text.endswith(full, 0, close):
-                return full
-        return path
+        return self.index.with_blanks(path, self.text, close)
 
     def _settle(self, path: str, begin: int) -> None:
         """Lines that had no file yet take the one that follows in their sentence."""

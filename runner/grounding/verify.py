@@ -144,6 +144,10 @@ def _rules_digest() -> str:
 # --- one answer -----------------------------------------------------------------------------
 
 
+_MOST_KEPT = 20_000
+"""Verified mentions, of about a kilobyte each."""
+
+
 class _Verifier:
     def __init__(
         self, files: Files, roots: Sequence[str], kept: Cache, repo_urls: Sequence[str]
@@ -152,6 +156,8 @@ class _Verifier:
         self.kept = kept
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
+        self.verified: dict[Mention, Verified] = {}
+        """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
         self.chances = Chances()
         self.vocabulary = Vocabulary(files, kept)
 
@@ -215,11 +221,32 @@ class _Verifier:
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
+        if not self._may_belong(mention):
+            return False
         citation = self._verify(mention).citation
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
+    def _may_belong(self, mention: Mention) -> bool:
+        """False where a look at the file says so: an invented word is tried in every candidate."""
+        resolved = self.index.resolve(mention.path)
+        if not self._may_hold(resolved, mention):
+            return False
+        if mention.symbol is None:
+            return True
+        places = self._source(resolved.path).places(mention.symbol)
+        return bool(places.definitions or places.words)
+
     def _verify(self, mention: Mention) -> Verified:
+        verified = self.verified.get(mention)
+        if verified is None:
+            # All of a long answer, each in every file it may belong to, would fill the memory.
+            if len(self.verified) >= _MOST_KEPT:
+                self.verified.clear()
+            verified = self.verified[mention] = self._verify_anew(mention)
+        return verified
+
+    def _verify_anew(self, mention: Mention) -> Verified:
         claim = self._claim(mention)
         if not claim.is_resolved:
             citation = claim.citation("unresolved", self._why_unresolved(claim))
@@ -242,7 +269,7 @@ class _Verifier:
             return f"the link is to {claim.mention.ref}, not to this commit"
         if claim.resolution == "missing":
             return "no such file at the commit"
-        return f"{len(self.index.ending_in(claim.path))} files end in this path"
+        return f"{self.index.count_ending_in(claim.path)} files end in this path"
 
     def _verify_lines(self, claim: _Claim, lines: Interval) -> Verified:
         file = self._source(claim.path)
@@ -273,7 +300,7 @@ class _Verifier:
         if lines is None:
             return 0.0
         weights = []
-        for path in self._may_mean(claim)[:MOST_CANDIDATES]:
+        for path in self._may_mean(claim):
             file = self._source(path)
             weight = 1 - self.chances.of(file, symbol, lines)
             weights.append(1.0 if _missing_lines(file, lines) else weight)
@@ -282,7 +309,7 @@ class _Verifier:
     def _may_mean(self, claim: _Claim) -> list[str]:
         if claim.resolution == "other_commit" and claim.path in self.index.paths:
             return [claim.path]
-        return self.index.ending_in(claim.path)
+        return self.index.ending_in(claim.path, MOST_CANDIDATES)
 
     def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
@@ -342,15 +369,18 @@ def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
     """Neighbours that differ in nothing but their lines, where a list gives them."""
     groups: list[list[Mention]] = []
     for mention in mentions:
-        if mention.group and groups and _without_lines(groups[-1][-1]) == _without_lines(mention):
+        if groups and _is_one_list(groups[-1][-1], mention):
             groups[-1].append(mention)
         else:
             groups.append([mention])
     return groups
 
 
-def _without_lines(mention: Mention) -> Mention:
-    return replace(mention, start=0, end=0)
+def _is_one_list(one: Mention, other: Mention) -> bool:
+    # The text as written tells most neighbours apart, and a copy of each is dear.
+    if not other.group or one.written != other.written:
+        return False
+    return replace(one, start=other.start, end=other.end) == other
 
 
 def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
