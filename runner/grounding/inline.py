@@ -402,10 +402,10 @@ class _Reader:
         """`a.py:237 (244 handlers, 250 bypass)`: lines go on from lines, counts do not."""
         begin, close = event.span("worded")
         following = self.text[close : close + 40].lstrip(" *_`")
-        if COUNTED.match(following) or int(event["worded"][:3]) in HTTP_CODES:
-            return
         cite = Cite(begin=begin, close=close, path="", lines=intervals(event["worded"]))
         first = cite.lines[0][0]
+        if COUNTED.match(following) or first in HTTP_CODES:
+            return
         sure = self.sure
         if sure is None or not self.owners.is_one_sentence(sure.close, begin):
             return
