@@ -227,6 +227,10 @@ class PathIndex:
         """Files of which a path is a tail."""
         return len(self._ending_in(path))
 
+    def ending_in(self, path: str, most: int) -> list[str]:
+        """The first of them."""
+        return [self.backwards[place][::-1] for place in self._ending_in(path)[:most]]
+
     def _ending_in(self, path: str) -> range:
         """Places in `backwards`."""
         # With the slash: `hop.py` is no tail of `src/shop.py`.

@@ -36,6 +36,8 @@ class Mention:
     tied: Tie = "own"
     others: tuple[str, ...] = ()
     """Files named before, the latest first, if the lines are not written with the path."""
+    rivals: tuple[str, ...] = ()
+    """Of them, those with as good a claim to the lines: which of the two is meant, we guess."""
     guess: bool = False
     """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
     group: int = 0
@@ -65,6 +67,7 @@ class Cite:
     """The path stands in it, not in the text before."""
     tied: Tie = "own"
     others: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
     guess: bool = False
 
 
@@ -199,6 +202,7 @@ def _mention(
         ref=cite.ref,
         tied=cite.tied,
         others=cite.others,
+        rivals=cite.rivals,
         guess=cite.guess,
         group=group,
     )

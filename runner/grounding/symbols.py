@@ -7,7 +7,7 @@ so that an outline need not list every word of a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -44,7 +44,8 @@ class SourceFile:
         self.source = source
         self._make_outline = make_outline
         self._places: dict[str, Places] = {}
-        self._unqualified: dict[tuple[bool, str], Places] = {}
+        self._unqualified: dict[tuple[str, str], Places] = {}
+        """By the name as written, and as its definition has it."""
         self._heads: dict[str, frozenset[str]] = {}
         self.line_count = source.count(b"\n")
         if source and not source.endswith(b"\n"):
@@ -72,23 +73,25 @@ class SourceFile:
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = parts_of(symbol)
-        # Shared by every qualifier: `A.f`, `B.f`, … of an answer would each count all of f's uses.
-        key = symbol[:1] == "#", name
-        if key not in self._unqualified:
-            self._unqualified[key] = self._find_unqualified(symbol, name)
-        places = self._unqualified[key]
         outline = self.outline
+        spelled = name
+        if isinstance(outline, Outline):
+            spelled = _spelled(outline, symbol, name)
+        # Shared by every qualifier: `A.f`, `B.f`, … of an answer would each count all of f's uses.
+        if (name, spelled) not in self._unqualified:
+            self._unqualified[name, spelled] = self._find_unqualified(name, spelled)
+        places = self._unqualified[name, spelled]
         if not qualifiers or isinstance(outline, TextOnly):
             return places
-        return self._qualified(places, outline, qualifiers[-1], name)
+        return self._qualified(places, outline, qualifiers[-1], spelled)
 
-    def _find_unqualified(self, symbol: str, name: str) -> Places:
+    def _find_unqualified(self, name: str, spelled: str) -> Places:
         words = list(self._words(name.strip("[]") or name))
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
-        named = _named(outline, symbol, name)
+        named = outline.named(spelled)
         uses = dict.fromkeys(_lines_of_uses(words, named, outline))
         return Places(tuple(named), tuple(uses), lines)
 
@@ -196,15 +199,20 @@ def _operator(sign: str) -> str:
     return f"operator{compact}"
 
 
-def _named(outline: Outline, symbol: str, name: str) -> Sequence[Definition]:
-    """JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is
-    defined as `order`, Ruby's as `order!`, Swift's `init?` as `init`, the `total=` of an attribute
-    as `total`.
+def _spelled(outline: Outline, symbol: str, name: str) -> str:
+    """A name as its definition has it.
+
+    JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is defined
+    as `order`, Ruby's as `order!`, Swift's `init?` as `init`, the `total=` of an attribute as
+    `total`.
     """
-    private = outline.named(f"#{name}")
-    if symbol.startswith("#") and private:
+    private = f"#{name}"
+    if symbol.startswith("#") and outline.named(private):
         return private
-    return outline.named(name) or private or outline.named(_MARK.sub("", name))
+    for spelled in (name, private, _MARK.sub("", name)):
+        if outline.named(spelled):
+            return spelled
+    return name
 
 
 def _lines_of_uses(

@@ -20,6 +20,7 @@ Decisions that the design (DESIGN.md, Citations) leaves open:
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -42,6 +43,7 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import (
@@ -254,7 +256,9 @@ class _Verifier:
         claim = self._claim(mention)
         if not claim.is_resolved:
             citation = claim.citation("unresolved", self._why_unresolved(claim))
-            return Verified(citation=citation, chance=0.0)
+            weight = self._weight_of_unresolved(claim)
+            weighed = citation.model_copy(update={"weight": weight})
+            return Verified(citation=weighed, chance=0.0)
         if mention.lines is None:
             citation = claim.citation("grounded", "the file exists; no line is cited")
             return Verified(citation=citation, chance=0.0)
@@ -291,6 +295,27 @@ class _Verifier:
         if _missing_lines(file, lines):
             return 1.0
         return 1 - self.chances.of(file, citation.symbol, lines, citation.held_by)
+
+    def _weight_of_unresolved(self, claim: _Claim) -> float:
+        """What it would weigh in the files it may mean, on average; 1 if there are none.
+
+        At 1 for every shortened path, the rate would tell how paths are written: bare lines, which
+        weigh nothing where the path is whole, would outweigh all that an answer names.
+        """
+        lines, symbol = claim.mention.lines, claim.mention.symbol
+        if lines is None:
+            return 0.0
+        weights = []
+        for path in self._may_mean(claim):
+            file = self._source(path)
+            weight = 1 - self.chances.of(file, symbol, lines)
+            weights.append(1.0 if _missing_lines(file, lines) else weight)
+        return math.fsum(weights) / len(weights) if weights else 1.0
+
+    def _may_mean(self, claim: _Claim) -> list[str]:
+        if claim.resolution == "other_commit" and claim.path in self.index.paths:
+            return [claim.path]
+        return self.index.ending_in(claim.path, MOST_CANDIDATES)
 
     def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
