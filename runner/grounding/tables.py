@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_chunk
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.patterns import Interval, intervals
 
@@ -108,16 +108,26 @@ def _cells(row: str, columns: Iterable[_Column]) -> list[_Cell]:
 def _read_row(cells: list[_Cell], index: PathIndex, inherited: str | None) -> Iterator[Mention]:
     row_file = _row_file(cells, index) or inherited
     symbol = _row_symbol(cells)
-    for cell in cells:
-        file = cell.column.file or row_file
-        lines = _numeric_lines(cell)
-        if lines and file:
-            written = cell.text.strip("`*_ ")
-            for start, end in lines:
-                yield Mention(written=written, path=file, start=start, end=end, symbol=symbol)
-        else:
-            for mention in read_chunk(cell.text, index, file).mentions:
-                yield _with_row_symbol(mention, cell.text, symbol)
+    cited = [list(_read_cell(cell, index, row_file, symbol)) for cell in cells]
+    # A cell that cites speaks of its own place, any other of the whole row.
+    silent = [cell.text for cell, own in zip(cells, cited, strict=True) if not own]
+    said = " ".join(silent)[:MOST_SAID]
+    for own in cited:
+        yield from saying(said, own)
+
+
+def _read_cell(
+    cell: _Cell, index: PathIndex, row_file: str | None, symbol: str | None
+) -> Iterator[Mention]:
+    file = cell.column.file or row_file
+    lines = _numeric_lines(cell)
+    if lines and file:
+        written = cell.text.strip("`*_ ")
+        for start, end in lines:
+            yield Mention(written=written, path=file, start=start, end=end, symbol=symbol)
+    else:
+        for mention in read_chunk(cell.text, index, file).mentions:
+            yield _with_row_symbol(mention, cell.text, symbol)
 
 
 def _numeric_lines(cell: _Cell) -> list[Interval]:

@@ -36,6 +36,7 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.overlap import Overlap
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import Verified, distinct, is_resolved, must_cite_recall, summarise
@@ -137,6 +138,7 @@ class _Verifier:
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
         self.chances = Chances()
+        self.overlap = Overlap()
 
     def verify(self, texts: Iterable[str]) -> Grounding:
         answer: list[Verified] = []
@@ -145,7 +147,7 @@ class _Verifier:
             step = list(self._verify_text(text))
             by_step.append(_files_of(step))
             answer += step
-        once = distinct(answer)
+        once = [self._judged(one) for one in distinct(answer)]
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
@@ -233,7 +235,19 @@ class _Verifier:
             claim = replace(claim, mention=replace(claim.mention, symbol=None))
         citation = _check_lines(claim, file, lines)
         weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
-        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+        chance = self.chances.of(file, symbol, lines)
+        return Verified(citation=weighed, chance=chance, said=claim.mention.said)
+
+    def _judged(self, verified: Verified) -> Verified:
+        """With what the lines hold of what is said of them."""
+        citation = verified.citation
+        if citation.status != "grounded" or citation.start is None or citation.end is None:
+            return verified
+        file = self._source(citation.path)
+        said = f"{verified.said} {citation.symbol or ''}"
+        judged = self.overlap.judge(file, said, (citation.start, citation.end))
+        update = {"weak": judged.is_weak, "weak_share": judged.weak_share}
+        return replace(verified, citation=citation.model_copy(update=update))
 
     def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
         """1 − the chance that a random place of the file would have held as well."""
@@ -351,6 +365,7 @@ class _Claim:
             span_distance=distances.span,
             weight=0.0 if self.mention.start is None else 1.0,
             weak=False,
+            weak_share=None,
         )
 
 
