@@ -28,6 +28,16 @@ def is_resolved(citation: Citation) -> bool:
     return citation.resolution in ("exact", "suffix")
 
 
+def fails(citation: Citation) -> bool:
+    """True if it does not hold in the file that was read for it."""
+    return citation.status == "hallucinated" or citation.resolution == "binding"
+
+
+def is_read(citation: Citation) -> bool:
+    """True if a file was read for it, be it one that is only guessed."""
+    return is_resolved(citation) or citation.resolution == "binding"
+
+
 def distinct(verified: Iterable[Verified]) -> list[Verified]:
     """Each citation once, by file and lines; a symbol that fails there is one of its own."""
     merged: dict[tuple[object, ...], Verified] = {}
@@ -55,9 +65,9 @@ def _says_more(citation: Citation, than: Citation) -> bool:
 
 def _identity(citation: Citation) -> tuple[object, ...]:
     # `shop.py:3` and `src/shop.py:3` are one place, whatever the spelling of the path.
-    resolution = "resolved" if is_resolved(citation) else citation.resolution
+    resolution = "resolved" if is_read(citation) else citation.resolution
     failed = None
-    if citation.status == "hallucinated" and citation.held_by is None:
+    if fails(citation) and citation.held_by is None:
         # A valid symbol cannot hide an invalid one.
         failed = citation.symbol
     return citation.path, resolution, citation.start, citation.end, failed
@@ -72,13 +82,13 @@ class _Redundant:
         for citation in citations:
             if citation.start is not None:
                 self._cited_files.add(citation.path)
-            if citation.symbol and citation.status == "hallucinated":
+            if citation.symbol and fails(citation):
                 self._failing_places.add(_place(citation))
 
     def has(self, citation: Citation) -> bool:
         if citation.start is None:  # the file is cited with a line too
             return citation.path in self._cited_files
-        if citation.symbol is not None or citation.status == "unresolved":
+        if citation.symbol is not None or not is_read(citation):
             return False
         # Bare lines would be a second citation of a place that a failing symbol is claimed for.
         return _place(citation) in self._failing_places
@@ -106,7 +116,7 @@ def summarise(
     defined = sum(citation.held_by == "definition" for citation in grounded)
     weight = _weight(citations)
     symbols = sum(citation.symbol is not None for citation in citations)
-    named = sum(citation.symbol is not None and is_resolved(citation) for citation in citations)
+    named = sum(citation.symbol is not None and is_read(citation) for citation in citations)
     return GroundingSummary(
         total=total,
         grounded=statuses["grounded"],
@@ -117,6 +127,7 @@ def summarise(
         ambiguous=resolutions["ambiguous"],
         missing=resolutions["missing"],
         other_commit=resolutions["other_commit"],
+        binding=resolutions["binding"],
         definition_only=defined,
         with_symbol=named,
         weak=sum(citation.weak for citation in grounded),
@@ -163,10 +174,10 @@ def must_cite_recall(
 
 def _lines_shown(citation: Citation) -> Interval | None:
     """The lines of a citation; None if it shows none, or so many that it would find everything."""
-    if citation.start is None or citation.end is None or not is_resolved(citation):
+    if citation.start is None or citation.end is None or not is_read(citation):
         return None
     lines = citation.start, citation.end
-    # A hallucinated citation with a distance has lines that exist: only its symbol is elsewhere.
+    # A failed citation with a distance has lines that exist: only its symbol is elsewhere.
     exists = citation.status == "grounded" or citation.distance is not None
     if not exists or is_wide(lines):
         return None

@@ -3,7 +3,8 @@
 A weight is 1 − c. For a symbol, c is the share of places of the citation's width that reach it: by
 the kind that held it, so that a use, or a line anywhere in a long body, says less than a
 definition. Lines that exist and name nothing hold anywhere: c is 1, and they weigh nothing. Where
-no place could have held (a line past the end, a path of no file), c is 0.
+no place could have held (a line past the end, a path of no file), c is 0. A path that several files
+end in weighs what it would weigh in these, on average.
 """
 
 from __future__ import annotations

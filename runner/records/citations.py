@@ -6,7 +6,8 @@ from typing import Literal
 
 from runner.records.base import Count, NonNegative, Record, Unit
 
-Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit"]
+Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit", "binding"]
+"""How a path resolved; `binding` if it fails where a guess of ours ties it to."""
 Status = Literal["grounded", "unresolved", "hallucinated"]
 
 
@@ -68,6 +69,8 @@ class GroundingSummary(Record):
     ambiguous: Count
     missing: Count
     other_commit: Count
+    binding: Count = 0
+    """Unresolved for a guess of ours: which file, or which word, is meant."""
     definition_only: Count
     """Grounded ones with a symbol that a definition held."""
     with_symbol: Count

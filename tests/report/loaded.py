@@ -174,6 +174,7 @@ def grounding(**changes: Any) -> GroundingSummary:
         "ambiguous": 0,
         "missing": 1,
         "other_commit": 0,
+        "binding": 0,
         "definition_only": 3,
         "with_symbol": 6,
         "strict_rate": 0.6,
