@@ -43,6 +43,7 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.overlap import Overlap
 from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
@@ -159,6 +160,7 @@ class _Verifier:
         self.verified: dict[Mention, Verified] = {}
         """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
         self.chances = Chances()
+        self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
@@ -168,7 +170,7 @@ class _Verifier:
             step = list(self._verify_text(text))
             by_step.append(_files_of(step))
             answer += step
-        once = distinct(answer)
+        once = [self._judged(one) for one in distinct(answer)]
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
@@ -282,7 +284,19 @@ class _Verifier:
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
             citation = _unless_unsure(citation, list(chain(*doubts)))
         weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
-        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+        chance = self.chances.of(file, symbol, lines)
+        return Verified(citation=weighed, chance=chance, said=claim.mention.said)
+
+    def _judged(self, verified: Verified) -> Verified:
+        """With what the lines hold of what is said of them."""
+        citation = verified.citation
+        if citation.status != "grounded" or citation.start is None or citation.end is None:
+            return verified
+        file = self._source(citation.path)
+        said = f"{verified.said} {citation.symbol or ''}"
+        judged = self.overlap.judge(file, said, (citation.start, citation.end))
+        update = {"weak": judged.is_weak, "weak_share": judged.weak_share}
+        return replace(verified, citation=citation.model_copy(update=update))
 
     def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
         """1 − the chance that a random place of the file would have held as well."""
@@ -463,6 +477,7 @@ class _Claim:
             span_distance=distances.span,
             weight=0.0 if self.mention.start is None else 1.0,
             weak=False,
+            weak_share=None,
         )
 
 
