@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from runner.grounding.naming import SEPARATOR
 from runner.grounding.outlines import Definition, Outline, TextOnly
+from runner.grounding.spelling import parts_of
 
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
@@ -68,7 +68,7 @@ class SourceFile:
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = parts_of(symbol)
-        words = list(self._words(name.strip("[]")))
+        words = list(self._words(name.removesuffix("[]") or name))
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
@@ -130,52 +130,12 @@ class SourceFile:
         return head.partition(b"{")[0].split(b"\n    ")[0]
 
 
-_OPERATOR = re.compile(
-    r"""
-    (?:^|(?<=[.:\s])) (?:(?:im|ex)plicit\s)? operator (?P<sign>
-        \s?\(\s?\) | \s?\[\s?\] | \s?""\s?\w{1,80}   # operator(), operator[], operator""_km
-      | \s?[-+*/%^&|~!=<>,]{1,3}                      # operator==
-      | \s[A-Za-z_][\w:]{0,80}(?:\s?[*&]|\[\])?      # operator bool, operator new[]
-    )
-    """,
-    re.X,
-)
-_INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
-
-
-def parts_of(symbol: str) -> list[str]:
-    """The qualifiers of a symbol as it is written, and its name as an outline gives it.
-
-    `Shop::operator ->` is Shop and `operator->`; `Shop.this[int at]` is Shop and `this[]`;
-    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop.
-    """
-    operator = _OPERATOR.search(symbol)
-    if operator:
-        owners = SEPARATOR.split(symbol[: operator.start()].rstrip(".:"))
-        return [*filter(None, owners), _operator(operator["sign"])]
-    indexer = _INDEXER.search(symbol)
-    if indexer:
-        return [*filter(None, SEPARATOR.split(symbol[: indexer.start()])), "this[]"]
-    parts = [part.strip("[]`\"").lstrip("'") for part in SEPARATOR.split(symbol)]
-    if parts[-1] == "<init>" and len(parts) > 1:
-        return [*parts[:-1], parts[-2]]
-    return parts
-
-
-def _operator(sign: str) -> str:
-    """A word keeps its space: `operator bool`."""
-    compact = "".join(sign.split())
-    if compact[0].isalpha() or compact[0] == "_":
-        return f"operator {compact}"
-    return f"operator{compact}"
-
-
 def _named(outline: Outline, symbol: str, name: str) -> list[Definition]:
     """JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is
     defined as `order`, Ruby's as `order!`.
     """
     private = outline.named(f"#{name}")
-    if symbol.startswith("#") and private:
+    if private and re.search(r"(?:^|\.)#", symbol):
         return private
     return outline.named(name) or private or outline.named(name.removesuffix("!"))
 
