@@ -12,6 +12,8 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import tree_sitter
@@ -50,7 +52,7 @@ class Definition(NamedTuple):
     """Byte of the name."""
 
 
-class Outline(NamedTuple):
+class _Parts(NamedTuple):
     definitions: tuple[Definition, ...]
     mute: tuple[int, ...]
     """Bytes in comments and strings: start, end, start, end, …, ascending. Interpolated code is
@@ -58,15 +60,59 @@ class Outline(NamedTuple):
     broken: tuple[tuple[int, int], ...]
     """Lines that a parse error touches: first and last of each."""
 
-    def named(self, name: str) -> list[Definition]:
-        return [definition for definition in self.definitions if definition.name == name]
+
+class Outline(_Parts):
+    """What is asked of it once for each symbol is looked up: an answer may name every word of a
+    large file."""
+
+    def named(self, name: str) -> Sequence[Definition]:
+        return self._by_name.get(name, ())
+
+    def owned(self, name: str, owner: str) -> Sequence[Definition]:
+        """The definitions of a name inside of one owner."""
+        if name not in self._by_owner:
+            self._by_owner[name] = _by_owner(self.named(name))
+        return self._by_owner[name].get(owner, ())
 
     def has_owner(self, name: str) -> bool:
-        return any(name in definition.owners for definition in self.definitions)
+        return name in self._owners
+
+    def is_broken(self, start: int, end: int) -> bool:
+        """True if a parse error touches one of these lines."""
+        place = bisect.bisect_right(self.broken, (end, _END_OF_FILE))
+        return place > 0 and self._broken_to[place - 1] >= start
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Definition]]:
+        named: dict[str, list[Definition]] = defaultdict(list)
+        for definition in self.definitions:
+            named[definition.name].append(definition)
+        return dict(named)
+
+    @cached_property
+    def _by_owner(self) -> dict[str, dict[str, list[Definition]]]:
+        return {}
+
+    @cached_property
+    def _owners(self) -> frozenset[str]:
+        return frozenset(chain.from_iterable(d.owners for d in self.definitions))
+
+    @cached_property
+    def _broken_to(self) -> list[int]:
+        """The last line that any of the broken places so far touches."""
+        return list(accumulate((last for _, last in self.broken), max))
 
     def is_mute(self, at: int) -> bool:
         """True if a byte stands in a comment or a string."""
         return _is_inside(self.mute, at)
+
+
+def _by_owner(definitions: Iterable[Definition]) -> dict[str, list[Definition]]:
+    owned: dict[str, list[Definition]] = defaultdict(list)
+    for definition in definitions:
+        for owner in dict.fromkeys(definition.owners):
+            owned[owner].append(definition)
+    return dict(owned)
 
 
 class TextOnly(NamedTuple):

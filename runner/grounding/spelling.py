@@ -14,7 +14,7 @@ _OPERATOR = re.compile(
         \s?\(\s?\) | \s?\[\s?\]                                # operator(), operator[]
       | \s?""\s?\w{{1,80}}                                     # operator""_km
       | \s?[-+*/%^&|~!=<>,]{{1,3}}                              # operator==
-      | \s(?:new|delete|co_await|bool|char|int|long|float|double|string|auto|[A-Z]\w{{0,80}}|std::\w{{1,80}})
+      | \s(?:new|delete|bool|char|int|long|float|double|string|[A-Z]\w{{0,80}}|std::\w{{1,80}})
         (?:\s?[*&]|\[\])?                                      # operator bool, operator new[]
     )
     """,
@@ -38,13 +38,18 @@ _INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
 _WELL_KNOWN = re.compile(r"\.?\[(Symbol\.\w+)\]")
 _TYPE_ARGUMENT = re.compile(r"<[^<>]{0,80}>")
 _TYPE_ARGUMENTS = re.compile(r"(?<=\w)(?:\[[A-Za-z_][\w\s,.*]{0,99}\]|<[A-Za-z_][\w\s,.:]{0,99}>)$")
+_SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
+MARK = re.compile(r"(?<=\w)[!?=]$")
+"""Ruby's `save!`, `empty?` and `total=`; a call of Rust's macro."""
+_ARITY = re.compile(r"/\d{1,2}$")
 
 
 def parts_of(symbol: str) -> list[str]:
     """The qualifiers of a symbol as it is written, and its name as an outline gives it.
 
     `Shop::operator ->` is Shop and `operator->`; `Shop.this[int at]` is Shop and `this[]`;
-    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Map[K, V]` is Map.
+    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Map[K, V]` is Map;
+    `Shop#<=>` is Shop and `<=>`; `open/2` is `open`; `Shop::$stock` is Shop and stock.
     """
     operator = _OPERATOR.search(symbol)
     if operator:
@@ -53,8 +58,12 @@ def parts_of(symbol: str) -> list[str]:
     indexer = _INDEXER.search(symbol)
     if indexer:
         return [*filter(None, SEPARATOR.split(symbol[: indexer.start()])), "this[]"]
-    symbol = _TYPE_ARGUMENTS.sub("", _WELL_KNOWN.sub(r".\1", symbol)).lstrip(".")
-    parts = list(filter(None, map(_bare, SEPARATOR.split(symbol)))) or [symbol]
+    signs = _SIGNS.search(symbol)
+    if signs:
+        return [*filter(None, SEPARATOR.split(symbol[: signs.start()])), signs["sign"]]
+    symbol = _TYPE_ARGUMENTS.sub("", _WELL_KNOWN.sub(r".\1", symbol))
+    *owners, name = map(_plain, SEPARATOR.split(symbol))
+    parts = [*filter(None, owners), name]
     if parts[-1] == "<init>" and len(parts) > 1:
         return [*parts[:-1], parts[-2]]
     return parts
@@ -74,9 +83,9 @@ def special_of(text: str) -> str | None:
     return operator["owners"] + _operator(operator["sign"])
 
 
-def _bare(part: str) -> str:
-    """`backticked`, "quoted", 'label."""
-    return part.strip('`"').lstrip("'")
+def _plain(part: str) -> str:
+    """Without brackets, quotes, sigils and arity: `["open"]`, `@items`, `'label`, `open/2`."""
+    return _ARITY.sub("", part.strip('[]`"').lstrip("'@:"))
 
 
 def _operator(sign: str) -> str:

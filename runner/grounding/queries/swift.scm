@@ -1,4 +1,8 @@
-[(class_declaration name: [(type_identifier) @name (user_type (type_identifier) @name)])
+[(class_declaration name: [
+   (type_identifier) @name
+   (user_type . (type_identifier) @name .)
+   (user_type . (type_identifier) @name . (type_arguments) .)
+   (user_type (type_identifier) @receiver . (type_identifier) @name .)])
  (protocol_declaration name: (type_identifier) @name)
  (function_declaration "func" . name: _ @name)
  (protocol_function_declaration "func" . name: _ @name)
