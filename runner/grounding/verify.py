@@ -34,7 +34,6 @@ from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
 from runner.grounding.mentions import Mention
-from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
     Distances,
     Match,
@@ -57,6 +56,7 @@ from runner.grounding.rates import (
 )
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
+from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS
@@ -340,7 +340,7 @@ class _Verifier:
         """True if its word stands in no file of the tree, whichever file is meant."""
         if mention.symbol is None or not mention.certain:
             return False
-        return not self.vocabulary.has(SEPARATOR.split(mention.symbol)[-1])
+        return not self.vocabulary.has(parts_of(mention.symbol)[-1])
 
     def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
