@@ -7,7 +7,10 @@
  (function_expression name: (identifier) @name)
  (class name: (identifier) @name)
  (pair key: [(property_identifier) (string)] @name value: [(function_expression) (arrow_function)])] @definition
-(variable_declarator name: (object_pattern [(shorthand_property_identifier_pattern) @name (pair_pattern value: (identifier) @name)])) @definition
+(variable_declarator name: [(object_pattern) (array_pattern)] @name) @definition
+(labeled_statement label: (statement_identifier) @reactive
+  body: (expression_statement (assignment_expression left: (identifier) @name))
+  (#eq? @reactive "$")) @definition
 (pair key: (property_identifier) @name) @definition
 (assignment_expression left: (member_expression
   object: [(identifier) @receiver (member_expression object: (identifier) @receiver property: (property_identifier) @prototype) (this)]

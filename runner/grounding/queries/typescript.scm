@@ -18,7 +18,10 @@
  (enum_assignment name: (_) @name)] @definition
 (enum_body (property_identifier) @name @definition)
 (required_parameter (accessibility_modifier) pattern: (identifier) @name) @definition
-(variable_declarator name: (object_pattern [(shorthand_property_identifier_pattern) @name (pair_pattern value: (identifier) @name)])) @definition
+(variable_declarator name: [(object_pattern) (array_pattern)] @name) @definition
+(labeled_statement label: (statement_identifier) @reactive
+  body: (expression_statement (assignment_expression left: (identifier) @name))
+  (#eq? @reactive "$")) @definition
 (pair key: (property_identifier) @name) @definition
 (assignment_expression left: (member_expression
   object: [(identifier) @receiver (member_expression object: (identifier) @receiver property: (property_identifier) @prototype) (this)]
