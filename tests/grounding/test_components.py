@@ -73,7 +73,7 @@ def test_a_script_that_nothing_closes_reaches_to_the_end() -> None:
 
 
 def test_two_scripts_are_read_as_the_one_with_types() -> None:
-    source = b"<script>\nexport const a = 1\n</script>\n<script lang='ts'>\nlet b: number\n</script>"
+    source = b"<script>\nlet a = 1\n</script>\n<script lang='ts'>\nlet b: number\n</script>"
     found = outline("A.vue", source)
     assert isinstance(found, Outline)
     assert [(d.name, d.line) for d in found.definitions] == [("a", 2), ("b", 5)]
