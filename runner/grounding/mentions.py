@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 from runner.grounding.naming import Attached, spans_of, symbol_after, symbol_before
@@ -14,6 +16,15 @@ from runner.grounding.patterns import ASIDE, SENTENCE_END, Interval
 Tie = Literal["own", "sentence", "context"]
 """What ties lines to a path: they are written together, the path stands before them in the
 sentence, or somewhere above."""
+
+
+MOST_SAID = 600
+"""Characters of a table row or an object that are read for what they say of a citation."""
+_EARSHOT = 300
+"""Characters on each side of a citation that may speak of it. It bounds the work, as of a sentence
+of nothing but citations."""
+_SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
+_FEW = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +53,9 @@ class Mention:
     """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
     group: int = 0
     """Not 0 for lines of one list: "`f` (a.py:3, 9)". Its symbol need be near one of them only."""
+
+    said: str = ""
+    """What the text says of it: the words around it, without citations."""
 
     @property
     def lines(self) -> Interval | None:
@@ -82,7 +96,22 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
             attached = Attached(cite.symbol, certain=True)
         elif cite.lines and not strict:
             attached = words.symbol(place)
-        yield from _mentions(cite, _as_written(text, cite), attached)
+        own = _mentions(cite, _as_written(text, cite), attached)
+        yield from saying(words.said(place), own)
+
+
+def enough(said: str) -> bool:
+    """True if there are words enough to tell one place from another."""
+    return sum(1 for _ in islice(_SPOKEN.finditer(said), _FEW)) == _FEW
+
+
+def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
+    """The mentions, with what is said of each of them; theirs first, and only it if enough."""
+    for mention in mentions:
+        if mention.lines is None or enough(mention.said):
+            yield mention
+        else:
+            yield replace(mention, said=f"{mention.said} {said}".strip())
 
 
 class _Words:
@@ -108,6 +137,28 @@ class _Words:
         if after and (after.certain or before is None):
             return after
         return before
+
+    @cached_property
+    def prose(self) -> str:
+        """The chunk with blanks for its citations."""
+        parts, at = [], 0
+        for cite in self.cites:
+            begin, close = max(at, cite.begin), max(at, cite.close)
+            parts += [self.text[at:begin], " " * (close - begin)]
+            at = close
+        return "".join([*parts, self.text[at:]])
+
+    def said(self, place: int) -> str:
+        """The words between the citations beside this one or, if they are few, of the sentence."""
+        cite = self.cites[place]
+        begin = max(self._begin(place), cite.begin - _EARSHOT)
+        end = min(self._end(place), cite.close + _EARSHOT)
+        said = self.prose[begin:end]
+        if enough(said):
+            return said
+        begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
+        end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
+        return self.prose[begin:end]
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""

@@ -13,10 +13,8 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from runner.grounding.spelling import parts_of, special_of
 from runner.grounding.words import EXTENSIONS, LITERALS
-
-SEPARATOR = re.compile(r"::|->|[.#$\\]")
-"""Between a qualifier and a name: `Router::new`, `this->next`, `Flask.run`, `Shop#open`, `A\\B`."""
 
 _IDENT = r"[^\W\d]\w*"
 _RECEIVER = rf"(?P<receiver>{_IDENT})"
@@ -43,7 +41,7 @@ _NAME = re.compile(
     (?: \(\*?{_RECEIVER}\)\. )?                             # (*Engine).
     (?P<name>{_IDENT}(?:(?:::|->|[.\#$\\]){_IDENT})*[?!]?)  # Flask.wsgi_app, empty?
     (?P<call>\(.*\))?                                       # (environ, start)
-    (?:\[\])?                                               # []
+    (?:\[(?:[A-Z][\w\s,.*]{{0,80}})?\])?                      # [], [K, V]
     \.?$                                                    # the sentence's full stop
     """,
     re.S | re.X,
@@ -147,6 +145,9 @@ def symbol_of(span: str) -> str | None:
     `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`.
     """
     text = span.strip()
+    special = special_of(text)
+    if special:
+        return special
     declared = _DECLARED.match(text)
     if declared:
         return _symbol(declared["receiver"], declared["name"], plain=True)
@@ -161,7 +162,7 @@ def symbol_of(span: str) -> str | None:
 def _symbol(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a literal, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")
-    last = SEPARATOR.split(name)[-1]
+    last = parts_of(name)[-1]
     if name.isdigit() or (len(last) < 2 and not receiver):
         return None
     if _is_literal(name, last) or _is_file_name(name, last):

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from runner.grounding.intervals import Intervals
-from runner.grounding.naming import SEPARATOR
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
+from runner.grounding.spelling import MARK, parts_of
 
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
@@ -158,59 +158,6 @@ class SourceFile:
         return head.partition(b"{")[0].split(b"\n    ")[0]
 
 
-_OPERATOR = re.compile(
-    r"""
-    (?:^|(?<=[.:\s])) (?:(?:im|ex)plicit\s)? operator (?P<sign>
-        \s?\(\s?\) | \s?\[\s?\] | \s?""\s?\w{1,80}   # operator(), operator[], operator""_km
-      | \s?[-+*/%^&|~!=<>,]{1,3}                      # operator==
-      | \s[A-Za-z_][\w:]{0,80}(?:\s?[*&]|\[\])?      # operator bool, operator new[]
-    )
-    """,
-    re.X,
-)
-_SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
-_MARK = re.compile(r"(?<=\w)[!?=]$")
-_ARITY = re.compile(r"/\d{1,2}$")
-_INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
-
-
-def parts_of(symbol: str) -> list[str]:
-    """The qualifiers of a symbol as it is written, and its name as an outline gives it.
-
-    `Shop::operator ->` is Shop and `operator->`; `Shop.this[int at]` is Shop and `this[]`;
-    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Shop#<=>` is Shop
-    and `<=>`; `open/2` is `open`; `Shop::$stock` is Shop and stock.
-    """
-    operator = _OPERATOR.search(symbol)
-    if operator:
-        owners = SEPARATOR.split(symbol[: operator.start()].rstrip(".:"))
-        return [*filter(None, owners), _operator(operator["sign"])]
-    indexer = _INDEXER.search(symbol)
-    if indexer:
-        return [*filter(None, SEPARATOR.split(symbol[: indexer.start()])), "this[]"]
-    signs = _SIGNS.search(symbol)
-    if signs:
-        return [*filter(None, SEPARATOR.split(symbol[: signs.start()])), signs["sign"]]
-    *owners, name = map(_plain, SEPARATOR.split(symbol))
-    parts = [*filter(None, owners), name]
-    if parts[-1] == "<init>" and len(parts) > 1:
-        return [*parts[:-1], parts[-2]]
-    return parts
-
-
-def _plain(part: str) -> str:
-    """Without brackets, quotes, sigils and arity: `["open"]`, `@items`, `'label`, `open/2`."""
-    return _ARITY.sub("", part.strip('[]`"').lstrip("'@:"))
-
-
-def _operator(sign: str) -> str:
-    """A word keeps its space: `operator bool`."""
-    compact = "".join(sign.split())
-    if compact[0].isalpha() or compact[0] == "_":
-        return f"operator {compact}"
-    return f"operator{compact}"
-
-
 def _spelled(outline: Outline, symbol: str, name: str) -> str:
     """A name as its definition has it.
 
@@ -219,9 +166,9 @@ def _spelled(outline: Outline, symbol: str, name: str) -> str:
     `total`.
     """
     private = f"#{name}"
-    if symbol.startswith("#") and outline.named(private):
+    if re.search(r"(?:^|\.)#", symbol) and outline.named(private):
         return private
-    for spelled in (name, private, _MARK.sub("", name)):
+    for spelled in (name, private, MARK.sub("", name)):
         if outline.named(spelled):
             return spelled
     return name

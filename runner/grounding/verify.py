@@ -34,7 +34,6 @@ from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
 from runner.grounding.mentions import Mention
-from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
     Distances,
     Match,
@@ -43,6 +42,7 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.overlap import Overlap
 from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
@@ -56,6 +56,7 @@ from runner.grounding.rates import (
 )
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
+from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS
@@ -169,18 +170,29 @@ class _Verifier:
         self.verified: dict[Mention, Verified] = {}
         """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
         self.chances = Chances()
+        self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
         steps = [list(self._verify_text(text)) for text in texts]
-        once = distinct(chain.from_iterable(steps))
+        once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
             summary=summarise(once, shifts.rates(once)),
             by_step=tuple(map(_files_of, steps)),
-            steps=_citations_by_step(steps),
+            steps=self._citations_by_step(steps),
         )
+
+    def _citations_by_step(
+        self, steps: Sequence[Sequence[Verified]]
+    ) -> tuple[tuple[Citation, ...], ...]:
+        if len(steps) == 1:  # written twice, a cached result would take twice the time
+            return ()
+        return tuple(tuple(one.citation for one in self._judged_once(step)) for step in steps)
+
+    def _judged_once(self, verified: Iterable[Verified]) -> list[Verified]:
+        return [self._judged(one) for one in distinct(verified)]
 
     def _verify_text(self, text: str) -> Iterator[Verified]:
         for group in _groups(self._without_guesses(extract(text, self.index))):
@@ -288,7 +300,19 @@ class _Verifier:
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
             citation = _unless_unsure(citation, list(chain(*doubts)))
         weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
-        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+        chance = self.chances.of(file, symbol, lines)
+        return Verified(citation=weighed, chance=chance, said=claim.mention.said)
+
+    def _judged(self, verified: Verified) -> Verified:
+        """With what the lines hold of what is said of them."""
+        citation = verified.citation
+        if citation.status != "grounded" or citation.start is None or citation.end is None:
+            return verified
+        file = self._source(citation.path)
+        said = f"{verified.said} {citation.symbol or ''}"
+        judged = self.overlap.judge(file, said, (citation.start, citation.end))
+        update = {"weak": judged.is_weak, "weak_share": judged.weak_share}
+        return replace(verified, citation=citation.model_copy(update=update))
 
     def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
         """1 − the chance that a random place of the file would have held as well."""
@@ -332,7 +356,7 @@ class _Verifier:
         """True if its word stands in no file of the tree, whichever file is meant."""
         if mention.symbol is None or not mention.certain:
             return False
-        return not self.vocabulary.has(SEPARATOR.split(mention.symbol)[-1])
+        return not self.vocabulary.has(parts_of(mention.symbol)[-1])
 
     def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
@@ -364,12 +388,6 @@ class _Verifier:
                 path, source, lambda: outline_of(path, source, sha, self.kept)
             )
         return self.sources[path]
-
-
-def _citations_by_step(steps: Sequence[Sequence[Verified]]) -> tuple[tuple[Citation, ...], ...]:
-    if len(steps) == 1:  # written twice, a cached result would take twice the time
-        return ()
-    return tuple(tuple(one.citation for one in distinct(step)) for step in steps)
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
@@ -475,6 +493,7 @@ class _Claim:
             span_distance=distances.span,
             weight=0.0 if self.mention.start is None else 1.0,
             weak=False,
+            weak_share=None,
         )
 
 
