@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
-from runner.grounding.mentions import Cite, Mention, Tie, mentions_of
+from runner.grounding.mentions import MOST_MENTIONS, Cite, Mention, Tie, mentions_of
 from runner.grounding.naming import Span, is_compound, span_before, symbol_of
 from runner.grounding.owners import Above, Owner, Owners, Seen
 from runner.grounding.paths import clean_path
@@ -115,6 +115,8 @@ class _Reader:
     def _find_cites(self) -> None:
         at = 0
         while event := EVENT.search(self.text, at):
+            if len(self.cites) >= MOST_MENTIONS:
+                return
             at = max(self._take(event), event.start() + 1)
 
     def _lines_of_words(self, words: str, path: str) -> list[Interval]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from runner.grounding.files import PathIndex
-from runner.grounding.mentions import Cite
+from runner.grounding.mentions import MOST_MENTIONS, Cite
 from runner.grounding.naming import Span, symbol_of
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
@@ -89,6 +89,8 @@ class MaskedText:
         return span[0]
 
     def _mask_link(self, link: re.Match[str]) -> str:
+        if len(self.cites) >= MOST_MENTIONS:
+            return _blank(link)
         if "://" in link["target"] and not link["target"].startswith(_FILE_URL):
             if self._cite_blob(link["target"], link.span(), link["text"]):
                 return _blank(link)
@@ -132,6 +134,8 @@ class MaskedText:
     def _mask_url(self, url: re.Match[str]) -> str:
         if url[0].startswith(_FILE_URL):  # a path like any other
             return " " * len(_FILE_URL) + url[0][len(_FILE_URL) :]
+        if len(self.cites) >= MOST_MENTIONS:
+            return _blank(url)
         target = url[0].rstrip(".,;:!?)]}*_")  # the sentence's, not the URL's
         begin = url.start()
         self._cite_blob(target, (begin, begin + len(target)), "")

@@ -27,6 +27,10 @@ _SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
 _FEW = 3
 
 
+MOST_MENTIONS = 120_000
+"""Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Mention:
     """One citation as the text has it. Lines are as written; end is never below start."""

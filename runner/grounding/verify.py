@@ -33,7 +33,7 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_MENTIONS, Mention
 from runner.grounding.nearness import (
     Distances,
     Match,
@@ -169,6 +169,7 @@ class _Verifier:
         self.sources: dict[str, SourceFile] = {}
         self.verified: dict[Mention, Verified] = {}
         """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
+        self.cut_at: int | None = None
         self.chances = Chances()
         self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
@@ -179,7 +180,7 @@ class _Verifier:
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once, shifts.rates(once)),
+            summary=summarise(once, shifts.rates(once), cut_at=self.cut_at),
             by_step=tuple(map(_files_of, steps)),
             steps=self._citations_by_step(steps),
         )
@@ -195,7 +196,10 @@ class _Verifier:
         return [self._judged(one) for one in distinct(verified)]
 
     def _verify_text(self, text: str) -> Iterator[Verified]:
-        for group in _groups(self._without_guesses(extract(text, self.index))):
+        mentions = extract(text, self.index)
+        if len(mentions) == MOST_MENTIONS:
+            self.cut_at = MOST_MENTIONS
+        for group in _groups(self._without_guesses(mentions)):
             yield from self._verify_group(group)
 
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
@@ -233,27 +237,23 @@ class _Verifier:
         if not _may_move(mention) or not fails(self._verify(mention).citation):
             return mention
         for path in mention.others:
-            moved = replace(mention, path=path)
-            if self._belongs(moved):
-                return moved
+            if self._may_belong(mention, path):
+                moved = replace(mention, path=path)
+                if self._belongs(moved):
+                    return moved
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
-        if not self._may_belong(mention):
-            return False
         citation = self._verify(mention).citation
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
-    def _may_belong(self, mention: Mention) -> bool:
+    def _may_belong(self, mention: Mention, path: str) -> bool:
         """False where a look at the file says so: an invented word is tried in every candidate."""
-        resolved = self.index.resolve(mention.path)
+        resolved = self.index.resolve(path)
         if not self._may_hold(resolved, mention):
             return False
-        if mention.symbol is None:
-            return True
-        places = self._source(resolved.path).places(mention.symbol)
-        return bool(places.definitions or places.words)
+        return mention.symbol is None or self._source(resolved.path).has_word(mention.symbol)
 
     def _verify(self, mention: Mention) -> Verified:
         verified = self.verified.get(mention)
@@ -452,6 +452,8 @@ def _stem(path: str) -> str:
 
 # --- one citation ---------------------------------------------------------------------------
 
+_LONGEST_WRITTEN = 400
+"""Characters. A JSON list of 20,000 lines would be written with each of them."""
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()
 
@@ -477,7 +479,7 @@ class _Claim:
     ) -> Citation:
         match = distances.match()
         return Citation(
-            written=self.mention.written,
+            written=self.mention.written[:_LONGEST_WRITTEN],
             path=self.path,
             start=self.mention.start,
             end=self.mention.end,
