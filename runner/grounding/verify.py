@@ -33,7 +33,6 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.inline import MOST_CANDIDATES
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
@@ -44,6 +43,7 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import (
