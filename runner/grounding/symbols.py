@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from runner.grounding.intervals import Intervals
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -19,13 +20,24 @@ _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
 
-class Places(NamedTuple):
-    """Where a symbol is in one file, in lines."""
-
+class _Places(NamedTuple):
     definitions: tuple[Definition, ...]
     uses: tuple[int, ...]
     words: tuple[int, ...]
     """Every line that has the name as a word, comments and strings included."""
+
+
+class Places(_Places):
+    """Where a symbol is in one file, in lines."""
+
+    @cached_property
+    def headers(self) -> Intervals:
+        """From each definition's header to its name."""
+        return Intervals((d.header, d.line) for d in self.definitions)
+
+    @cached_property
+    def bodies(self) -> Intervals:
+        return Intervals((d.start, d.end) for d in self.definitions)
 
 
 class _Word(NamedTuple):
