@@ -43,6 +43,10 @@
 (optional_parameter (accessibility_modifier) pattern: (identifier) @name) @definition
 (required_parameter "readonly" pattern: (identifier) @name) @definition
 (optional_parameter "readonly" pattern: (identifier) @name) @definition
+; Svelte's `$: total = …`
+(labeled_statement label: (statement_identifier) @reactive
+  body: (expression_statement (assignment_expression left: (identifier) @name))
+  (#eq? @reactive "$")) @definition
 ; this.size = 1, exports.open = …, Shop.prototype.open = …
 (assignment_expression left: (member_expression object: (this) property: [(property_identifier) (private_property_identifier)] @name)) @definition
 (assignment_expression left: (member_expression
