@@ -25,7 +25,7 @@ _OTHER = re.compile(
     {_OWNERS} (?:
         ~[^\W\d]\w{{0,99}}              # ~Shop
       | this\s?\[[^\]]{{0,200}}\]        # this[int at]
-      | \[Symbol\.\w{{1,99}}\]           # [Symbol.iterator]
+      | (?:[^\W\d]\w{{0,99}})?+\[Symbol\.\w{{1,99}}\]  # [Symbol.iterator]
       | \#[^\W\d]\w{{0,99}}             # #count
     )
     (?=\(|$)

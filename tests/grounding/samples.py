@@ -272,7 +272,7 @@ int Shop::limit = 3;
             ("Alias", "shop", 9),
             ("Color", "shop", 10),
             ("Red", "Color", 10),
-            ("count", "Stock<T>", 13),
+            ("count", "Stock", 13),
             ("open", "Shop", 14),
             ("limit", "Shop", 15),
             ("LIMIT", "", 16),
