@@ -37,7 +37,9 @@ _INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
 
 _WELL_KNOWN = re.compile(r"\.?\[(Symbol\.\w+)\]")
 _TYPE_ARGUMENT = re.compile(r"<[^<>]{0,80}>")
-_TYPE_ARGUMENTS = re.compile(r"(?<=\w)(?:\[[A-Za-z_][\w\s,.*]{0,99}\]|<[A-Za-z_][\w\s,.:]{0,99}>)$")
+_TYPE_ARGUMENTS = re.compile(
+    r"(?<=\w)(?:\[[A-Za-z_][\w\s,.*]{0,99}\]|<[A-Za-z_][\w\s,.:]{0,99}>)(?=$|::|\.)"
+)
 _SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
 MARK = re.compile(r"(?<=\w)[!?=]$")
 """Ruby's `save!`, `empty?` and `total=`; a call of Rust's macro."""
