@@ -373,12 +373,14 @@ class _Captures:
     | assigned | a name and what it is set to: `ll='ls -l'` |
     | declarator | what C wraps around a name: `*(*name)[3]` |
     | receiver | an owner that stands beside the name |
-    | at | the place of a name that is spelled elsewhere, or nowhere: `#set! name` |
+    | at | the place of a name that is spelled elsewhere, or nowhere |
     | scope, scope.name | what owns definitions and is none |
     | closed, opened | what hides variables, and what inside of it does not |
     | items | a macro's tokens that are definitions |
     | comment, string, code | code is what a string interpolates |
     | header | an attribute that stands beside its definition |
+
+    `#set! name` gives a name, `#set! prefix` what a name begins with.
     """
 
     def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
@@ -432,11 +434,11 @@ class _Captures:
     ) -> None:
         """One name may match several patterns (a decorated function): its widest counts, and of
         equals the one with more owners."""
-        given = self.query.pattern_settings(pattern).get("name")
+        settings = self.query.pattern_settings(pattern)
         receivers = tuple(map(self._text, match.get("receiver", ())))
         for spelled in self._spelled(match):
             at = match.get("at", [spelled.node])[0]
-            name = given or spelled.name
+            name = settings.get("name") or (settings.get("prefix") or "") + spelled.name
             draft = _draft(name, (*spelled.scope, *receivers), at, whole)
             known = drafts.get((at.start_byte, name))
             if known is None or known.weight < draft.weight:

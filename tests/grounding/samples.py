@@ -357,7 +357,7 @@ public class Stock : Base
 }
 """,
         (
-            ("Shop.Core", "", 1),
+            ("Core", "Shop", 1),
             ("IShape", "", 2),
             ("Area", "IShape", 2),
             ("Color", "", 3),
