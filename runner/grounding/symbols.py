@@ -17,6 +17,12 @@ from runner.grounding.outlines import Definition, Outline, TextOnly
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
+_MARKS = frozenset("!?=")
+"""At the end of a name: a Rust macro's `!`, a Ruby setter's `=`."""
+_MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
+"""Where such a mark belongs to the name."""
+
 
 class Places(NamedTuple):
     """Where a symbol is in one file, in lines."""
@@ -69,12 +75,17 @@ class SourceFile:
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = SEPARATOR.split(symbol)
         words = list(self._words(name))
+        if name[-1:] in _MARKS and not (words and self.path.endswith(_MARKING)):
+            return self._find(symbol[:-1])
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
         named = outline.named(name)
-        uses = dict.fromkeys(_lines_of_uses(words, named, outline))
+        if qualifiers and name in _CONSTRUCTORS:
+            # Whoever makes a Shop calls Shop.__init__.
+            words += self._words(qualifiers[-1])
+        uses = sorted(set(_lines_of_uses(words, named, outline)))
         if qualifiers:
             named = self._qualified(named, outline, qualifiers[-1])
         return Places(tuple(named), tuple(uses), lines)

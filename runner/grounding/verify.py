@@ -55,7 +55,7 @@ from runner.grounding.rates import (
 )
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.vocabulary import Vocabulary
-from runner.grounding.words import BUILTINS
+from runner.grounding.words import BUILTINS, LITERALS
 from runner.protocols import Files
 from runner.records import (
     Citation,
@@ -260,6 +260,8 @@ class _Verifier:
             if self._may_hold(rival, mention) and rival.path != claim.path:
                 yield f"the lines may be of {rival.path}"
                 return
+        if mention.tied == "context" and self._may_hold(claim, mention):
+            yield f"no path stands in the sentence: another file than {claim.path} may be meant"
 
     def _is_invented(self, mention: Mention) -> bool:
         """True if its word stands in no file of the tree, whichever file is meant."""
@@ -267,7 +269,7 @@ class _Verifier:
             return False
         return not self.vocabulary.has(SEPARATOR.split(mention.symbol)[-1])
 
-    def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
+    def _may_hold(self, rival: Resolved | _Claim, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
             return False
         return not _missing_lines(self._source(rival.path), mention.lines)
@@ -277,9 +279,11 @@ class _Verifier:
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
         """
+        if "-" in symbol:  # `content-type` is a name in few languages: only if the file defines it
+            return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
             return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
-        if self._is_module(symbol) or symbol in BUILTINS or symbol.lower() == _stem(file.path):
+        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
             return not file.places(symbol).definitions
         return False
 
@@ -324,7 +328,7 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
     if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
         return
     if mention.weak or not mention.certain:
-        yield f"the text may mean another word than {mention.symbol}"
+        yield f"the text may mean {mention.rival or 'another word'} and not {mention.symbol}"
 
 
 def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
@@ -358,6 +362,7 @@ def _stem(path: str) -> str:
 
 # --- one citation ---------------------------------------------------------------------------
 
+_NO_NAMES = BUILTINS | LITERALS
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()
 
