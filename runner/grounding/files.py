@@ -199,18 +199,15 @@ class PathIndex:
             if name[1:] in self.paths:
                 return Resolved("exact", name[1:])
             return None
-        files = self._ending_in(name)
+        files = self.ending_in(name)
         if not files:
             return None
         if len(files) == 1:
             return Resolved("suffix", files[0])
         return Resolved("ambiguous", name)
 
-    def count_ending_in(self, path: str) -> int:
+    def ending_in(self, path: str) -> list[str]:
         """Files of which a path is a tail."""
-        return len(self._ending_in(path))
-
-    def _ending_in(self, path: str) -> list[str]:
         # With the slash: `hop.py` is no tail of `src/shop.py`.
         tail = "/" + path
         return [full for full in self.by_name.get(_name(path), ()) if full.endswith(tail)]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import tree_sitter
 
 _QUERIES = Path(__file__).with_name("queries")
-_FORMAT = "1"
+_FORMAT = "2"
 """Raised when an outline's meaning changes, so that no cache of the old meaning is read."""
 
 _WHEELS: dict[str, tuple[str, str]] = {

@@ -10,7 +10,8 @@ import bisect
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import tree_sitter
@@ -25,6 +26,8 @@ PARSE_SEC = 10.0
 MOST_ERROR_WORK = 10**9
 """Σ children² of the nodes that are parse errors. The children of an error lie in no balanced tree,
 and a query takes quadratic time over them: 2 s for this many, two minutes for 200,000 brackets."""
+_DEEPEST_MACRO = 3
+"""Macros in macros that are read. Each level is a parse of its own."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
 _CHUNK_BYTES = 65_536
@@ -62,8 +65,8 @@ class Outline(NamedTuple):
         return any(name in definition.owners for definition in self.definitions)
 
     def is_mute(self, at: int) -> bool:
-        """True if a byte stands in a comment or a string: an odd number of bounds before it."""
-        return bisect.bisect_right(self.mute, at) % 2 == 1
+        """True if a byte stands in a comment or a string."""
+        return _is_inside(self.mute, at)
 
 
 class TextOnly(NamedTuple):
@@ -134,10 +137,35 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     if tree is None:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
     errors = list(_errors(tree.root_node))
-    if sum(node.child_count**2 for node in errors) > MOST_ERROR_WORK:
+    if _error_work(errors) > MOST_ERROR_WORK:
         return TextOnly("too broken to be parsed, searched as text")
-    outline = _Captures(source, tree.root_node, loaded).outline(errors)
-    return _without_prelude(outline, len(loaded.prelude))
+    captures = _Captures(source, tree.root_node, loaded)
+    _take_items(captures, source, loaded)
+    return _without_prelude(captures.outline(errors), len(loaded.prelude))
+
+
+def _take_items(captures: _Captures, source: bytes, loaded: Grammar) -> None:
+    """What macros wrap: `cfg_unix! { fn open() {} }` is tokens to the grammar until read anew."""
+    for _ in range(_DEEPEST_MACRO):
+        ranges = [_inside_braces(node) for node in captures.nodes.pop("items", ())]
+        tree = _tree(source, loaded, ranges) if ranges else None
+        if tree is None or _error_work(_errors(tree.root_node)) > MOST_ERROR_WORK:
+            return
+        captures.take(tree.root_node)
+
+
+def _inside_braces(node: tree_sitter.Node) -> tree_sitter.Range:
+    (row, column), (last_row, last_column) = node.start_point, node.end_point
+    return tree_sitter.Range(
+        tree_sitter.Point(row, column + 1),
+        tree_sitter.Point(last_row, last_column - 1),
+        node.start_byte + 1,
+        node.end_byte - 1,
+    )
+
+
+def _error_work(errors: Iterable[tree_sitter.Node]) -> int:
+    return sum(node.child_count**2 for node in errors)
 
 
 def _without_prelude(outline: Outline, length: int) -> Outline:
@@ -149,8 +177,10 @@ def _without_prelude(outline: Outline, length: int) -> Outline:
     return outline._replace(definitions=definitions, mute=mute)
 
 
-def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
-    """None if the parse takes too long."""
+def _tree(
+    source: bytes, loaded: Grammar, ranges: Sequence[tree_sitter.Range] = ()
+) -> tree_sitter.Tree | None:
+    """Of the whole source, or of ranges of it; None if the parse takes too long."""
     deadline = time.monotonic() + PARSE_SEC
 
     def chunk(offset: int, _point: object) -> bytes:
@@ -161,7 +191,8 @@ def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
 
     try:
         # A parse of bytes cannot be stopped: the core ignores progress_callback there.
-        return tree_sitter.Parser(loaded.language).parse(chunk, progress_callback=late)
+        parser = tree_sitter.Parser(loaded.language, included_ranges=list(ranges))
+        return parser.parse(chunk, progress_callback=late)
     except ValueError:
         return None
 
@@ -180,6 +211,28 @@ class _Draft(NamedTuple):
     """Bytes of the whole node."""
 
 
+def _draft(
+    name: str, scope: tuple[str, ...], at: tree_sitter.Node, whole: tree_sitter.Node
+) -> _Draft:
+    return _Draft(
+        name=name,
+        scope=scope,
+        line=at.end_point[0] + 1,
+        start=whole.start_point[0] + 1,
+        end=_last_line(whole),
+        begin=whole.start_byte,
+        close=whole.end_byte,
+    )
+
+
+class _Spelled(NamedTuple):
+    """A name as it is written."""
+
+    node: tree_sitter.Node
+    name: str
+    scope: tuple[str, ...]
+
+
 class _Block(NamedTuple):
     """What may enclose definitions."""
 
@@ -195,37 +248,72 @@ class _Block(NamedTuple):
 
 
 Match = dict[str, list[tree_sitter.Node]]
+_KINDS = frozenset({"comment", "string", "code", "header", "body", "members", "items"})
+
+
+_Key = tuple[int, str]
+"""A byte and the name there: Kotlin's `constructor` is also its class's name."""
 
 
 class _Captures:
-    """What a grammar's query finds in one source."""
+    """What a grammar's query finds in one source.
+
+    | capture | is |
+    |---|---|
+    | definition | the whole of a definition |
+    | variable | the same, but only outside of every `body`: no function's own variable |
+    | name | the name; all names in it if it is a pattern |
+    | qualified | a name with its owners: `Shop::open` |
+    | assigned | a name and what it is set to: `ll='ls -l'` |
+    | declarator | what C wraps around a name: `*(*name)[3]` |
+    | receiver | an owner that stands beside the name |
+    | at | the place of a name that is spelled elsewhere, or nowhere: `#set! name` |
+    | scope, scope.name | what owns definitions and is none |
+    | body, members | a function's, and a type's inside of it |
+    | items | a macro's tokens that are definitions |
+    | comment, string, code | code is what a string interpolates |
+    | header | an attribute that stands beside its definition |
+    """
 
     def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
         self.source = source
         self.prelude = loaded.prelude
-        self.drafts: dict[int, _Draft] = {}
-        """By the byte of the name."""
+        self.query = loaded.query
+        self.drafts: dict[_Key, _Draft] = {}
+        self.variables: dict[_Key, _Draft] = {}
         self.scopes: list[_Block] = []
-        self.nodes: Match = {"comment": [], "string": [], "code": [], "header": []}
-        for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
-            self._take(match)
+        self.nodes: defaultdict[str, list[tree_sitter.Node]] = defaultdict(list)
+        self.take(root)
+
+    def take(self, root: tree_sitter.Node) -> None:
+        for pattern, match in tree_sitter.QueryCursor(self.query).matches(root):
+            self._take(match, pattern)
 
     def outline(self, errors: Iterable[tree_sitter.Node]) -> Outline:
+        self._keep_outer_variables()
         quiet = self.nodes["comment"] + self.nodes["string"]
         return Outline(
             definitions=tuple(self._definitions()),
-            mute=_mute(quiet, self.nodes["code"]),
+            mute=_insides(quiet, self.nodes["code"]),
             broken=tuple(sorted(map(_lines_of, errors))),
         )
 
-    def _take(self, match: Match) -> None:
+    def _keep_outer_variables(self) -> None:
+        local = _insides(self.nodes["body"], self.nodes["members"])
+        for key, draft in self.variables.items():
+            if not _is_inside(local, draft.begin):
+                self.drafts.setdefault(key, draft)
+
+    def _take(self, match: Match, pattern: int) -> None:
         if "definition" in match:
-            self._take_definition(match)
+            self._take_definition(match, pattern, match["definition"][0], self.drafts)
+        elif "variable" in match:
+            self._take_definition(match, pattern, match["variable"][0], self.variables)
         elif "scope" in match:
             self._take_scope(match)
         else:
-            for kind, nodes in match.items():
-                self.nodes[kind] += nodes
+            for kind in match.keys() & _KINDS:
+                self.nodes[kind] += match[kind]
 
     def _take_scope(self, match: Match) -> None:
         whole = match["scope"][0]
@@ -233,29 +321,48 @@ class _Captures:
             block = _Block(whole.start_byte, whole.end_byte, self._text(node), None)
             self.scopes.append(block)
 
-    def _take_definition(self, match: Match) -> None:
+    def _take_definition(
+        self, match: Match, pattern: int, whole: tree_sitter.Node, drafts: dict[_Key, _Draft]
+    ) -> None:
         """One name may match several patterns (a decorated function): its widest counts."""
-        whole = match["definition"][0]
-        for node in match.get("name", match.get("qualified", [])):
-            known = self.drafts.get(node.start_byte)
+        given = self.query.pattern_settings(pattern).get("name")
+        receivers = tuple(map(self._text, match.get("receiver", ())))
+        for spelled in self._spelled(match):
+            at = match.get("at", [spelled.node])[0]
+            name = given or spelled.name
+            known = drafts.get((at.start_byte, name))
             if known and known.close - known.begin >= whole.end_byte - whole.start_byte:
                 continue
-            self.drafts[node.start_byte] = self._draft(node, whole, match)
+            scope = (*spelled.scope, *receivers)
+            drafts[at.start_byte, name] = _draft(name, scope, at, whole)
 
-    def _draft(self, node: tree_sitter.Node, whole: tree_sitter.Node, match: Match) -> _Draft:
-        *scope, name = [self._text(node)]
-        if "qualified" in match:  # Shop::open, Shop.open, Shop:open
-            *scope, name = re.split(r"::|\.|:", name)
-        receivers = map(self._text, match.get("receiver", ()))
-        return _Draft(
-            name=name.strip().strip("\"'").lstrip("$@:"),  # "quoted", $php, @ruby, :symbol
-            scope=(*scope, *receivers),
-            line=node.end_point[0] + 1,
-            start=whole.start_point[0] + 1,
-            end=_last_line(whole),
-            begin=whole.start_byte,
-            close=whole.end_byte,
-        )
+    def _spelled(self, match: Match) -> Iterator[_Spelled]:
+        for node in match.get("declarator", ()):
+            yield self._declared(node)
+        for node in match.get("qualified", ()):
+            # Shop::open, Shop.open, Shop:open, Shop\Stock
+            *scope, name = re.split(r"::|[.:\\]", self._text(node))
+            yield _Spelled(node, _clean(name), tuple(filter(None, map(str.strip, scope))))
+        for node in match.get("assigned", ()):
+            yield _Spelled(node, self._text(node).partition("=")[0].strip("\"' "), ())
+        for node in match.get("name", ()):
+            for leaf in _leaves(node):
+                yield _Spelled(leaf, _clean(self._text(leaf)), ())
+
+    def _declared(self, node: tree_sitter.Node) -> _Spelled:
+        """The name in a declarator of C or C++, and the scopes written with it."""
+        scope: list[str] = []
+        inner: tree_sitter.Node | None = node
+        while inner:
+            node = inner
+            if node.type == "qualified_identifier":
+                owner = node.child_by_field_name("scope")
+                scope += [self._text(owner).partition("<")[0].strip()] if owner else []
+            inner = _inner_declarator(node)
+        if node.type == "operator_cast":  # operator bool() const
+            target = node.child_by_field_name("type")
+            return _Spelled(node, f"operator {self._text(target or node)}", tuple(scope))
+        return _Spelled(node, _clean(self._text(node)), tuple(scope))
 
     def _text(self, node: tree_sitter.Node) -> str:
         # node.text reads through the callback: 30 times slower.
@@ -264,20 +371,20 @@ class _Captures:
     def _definitions(self) -> Iterator[Definition]:
         first_lines = self._first_lines_above()
         owners = _owners(self._blocks())
-        for at, draft in sorted(self.drafts.items()):
+        for key, draft in sorted(self.drafts.items()):
             yield Definition(
                 name=draft.name,
-                owners=(*draft.scope, *owners[at]),
+                owners=(*draft.scope, *owners[key]),
                 header=_header(draft.start, first_lines),
                 line=draft.line,
                 start=draft.start,
                 end=draft.end,
-                at=at,
+                at=key[0],
             )
 
     def _blocks(self) -> Iterator[_Block]:
-        for at, draft in self.drafts.items():
-            yield _Block(draft.begin, draft.close, draft.name, at)
+        for (at, name), draft in self.drafts.items():
+            yield _Block(draft.begin, draft.close, name, at)
         yield from self.scopes
 
     def _first_lines_above(self) -> dict[int, int]:
@@ -312,16 +419,16 @@ def _header(start: int, first_lines: dict[int, int]) -> int:
     return start
 
 
-def _owners(blocks: Iterable[_Block]) -> dict[int, tuple[str, ...]]:
-    """The names of what encloses each definition, outermost first, by the byte of its name."""
-    owners: dict[int, tuple[str, ...]] = {}
+def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
+    """The names of what encloses each definition, outermost first."""
+    owners: dict[_Key, tuple[str, ...]] = {}
     enclosing: list[_Block] = []
     for block in sorted(blocks, key=lambda block: (block.begin, -block.close)):
         enclosing = [outer for outer in enclosing if outer.close > block.begin]
         if block.at is not None:
             # Names that share one node (`a, b = …`) do not enclose each other.
             outers = [outer.name for outer in enclosing if outer.place != block.place]
-            owners[block.at] = tuple(outers)
+            owners[block.at, block.name] = tuple(outers)
         enclosing.append(block)
     return owners
 
@@ -341,20 +448,96 @@ def _errors(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             queue += node.children
 
 
-# --- comments and strings -------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------
+
+_WRAPPERS = frozenset({"parenthesized_declarator", "reference_declarator", "variadic_declarator"})
+_PATTERNS = frozenset(
+    """
+    object_pattern array_pattern pair_pattern assignment_pattern object_assignment_pattern
+    rest_pattern pattern_list tuple_pattern list_pattern list_splat_pattern
+    """.split()
+)
+
+
+_SIGIL = re.compile(r"""(?:[$@:]++|r\#)(?=[\w"'])""")
+_QUOTED = re.compile(r"""(["'`])(?P<name>.+)\1""", re.S)
+
+
+def _clean(name: str) -> str:
+    """As an author writes it: without quotes, backticks, `$` (PHP), `@` (Ruby), `r#` (Rust), the
+    colon of a key (Elixir), and C++'s `operator ==` as `operator==`.
+
+    An operator (`$+$`, `:+:`) and a name with a prime (`go'`) stay whole.
+    """
+    name = name.strip()
+    sigil = _SIGIL.match(name)
+    if sigil:
+        name = name[sigil.end() :]
+    quoted = _QUOTED.fullmatch(name)
+    if quoted:
+        return quoted["name"]
+    if name[:1].isalnum():
+        name = name.rstrip(":")
+    if name.startswith(("operator", "~")):
+        return re.sub(r"\s*([^\w\s])\s*", r"\1", name)
+    return name
+
+
+def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """What a declarator wraps; None if it is the name."""
+    inner = node.child_by_field_name("declarator")
+    if node.type in ("qualified_identifier", "template_function", "template_method"):
+        return node.child_by_field_name("name")
+    if node.type == "attributed_declarator":
+        return node.named_child(0)
+    if inner is None and node.type in _WRAPPERS and node.named_child_count:
+        return node.named_child(node.named_child_count - 1)
+    return inner
+
+
+def _leaves(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """The names that a pattern binds; a name itself."""
+    if node.type not in _PATTERNS:
+        yield node
+        return
+    queue = [node]
+    while queue:
+        node = queue.pop()
+        if node.type in _PATTERNS:
+            queue += _parts(node)
+        elif "identifier" in node.type:
+            yield node
+
+
+def _parts(pattern: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """`{key: value}` binds the value, `{name = other}` the name."""
+    bound = pattern.child_by_field_name("value") or pattern.child_by_field_name("left")
+    return [bound] if bound else pattern.named_children
+
+
+# --- what lies inside of what ---------------------------------------------------------------
 
 
 class _Region(NamedTuple):
     begin: int
     close: int
-    mute: bool
+    inside: bool
 
 
-def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -> tuple[int, ...]:
-    """Bytes where the innermost of the nested nodes is a comment or a string."""
-    regions = [*_regions(quiet, mute=True), *_regions(code, mute=False)]
-    regions.sort(key=lambda region: (region.begin, -region.close, region.mute))
-    bounds = _MuteBounds()
+def _is_inside(bounds: tuple[int, ...], at: int) -> bool:
+    """An odd number of bounds stands before what is inside."""
+    return bisect.bisect_right(bounds, at) % 2 == 1
+
+
+def _insides(
+    inner: Iterable[tree_sitter.Node], outer: Iterable[tree_sitter.Node]
+) -> tuple[int, ...]:
+    """Bytes where the innermost of the nested nodes is one of the first: a string, not the code in
+    it; a function, not the class in it. Start, end, start, end, …, ascending.
+    """
+    regions = [*_regions(inner, inside=True), *_regions(outer, inside=False)]
+    regions.sort(key=lambda region: (region.begin, -region.close, region.inside))
+    bounds = _Bounds()
     for region in regions:
         bounds.close_until(region.begin)
         bounds.open(region)
@@ -362,34 +545,34 @@ def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -
     return tuple(bounds.bytes)
 
 
-def _regions(nodes: Iterable[tree_sitter.Node], *, mute: bool) -> Iterator[_Region]:
+def _regions(nodes: Iterable[tree_sitter.Node], *, inside: bool) -> Iterator[_Region]:
     for node in nodes:
-        yield _Region(node.start_byte, node.end_byte, mute)
+        yield _Region(node.start_byte, node.end_byte, inside)
 
 
-class _MuteBounds:
-    """Where mute text begins and ends, as nested regions open and close in order."""
+class _Bounds:
+    """Where the inside begins and ends, as nested regions open and close in order."""
 
     def __init__(self) -> None:
         self.bytes: list[int] = []
         self._open: list[_Region] = []
 
     def open(self, region: _Region) -> None:
-        if region.mute != self._mute():
+        if region.inside != self._inside():
             self._switch(region.begin)
         self._open.append(region)
 
     def close_until(self, at: int) -> None:
         while self._open and self._open[-1].close <= at:
             region = self._open.pop()
-            if region.mute != self._mute():
+            if region.inside != self._inside():
                 self._switch(region.close)
 
-    def _mute(self) -> bool:
-        return bool(self._open) and self._open[-1].mute
+    def _inside(self) -> bool:
+        return bool(self._open) and self._open[-1].inside
 
     def _switch(self, at: int) -> None:
         if self.bytes and self.bytes[-1] == at:
-            self.bytes.pop()  # two neighbouring strings are one mute run
+            self.bytes.pop()  # two neighbouring strings are one run
         else:
             self.bytes.append(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from runner.grounding.nearness import gap, is_wide
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE
-from runner.records import Citation, GroundingSummary, MustCite
+from runner.records import Citation, GroundingSummary, MustCite, ShiftedRates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,9 @@ def _place(citation: Citation) -> tuple[object, ...]:
 # --- rates ----------------------------------------------------------------------------------
 
 
-def summarise(verified: Sequence[Verified]) -> GroundingSummary:
+def summarise(
+    verified: Sequence[Verified], shifted: tuple[ShiftedRates, ...] = ()
+) -> GroundingSummary:
     """The parts of the rates, over citations with a line."""
     counted = [one for one in verified if one.citation.start is not None]
     citations = [one.citation for one in counted]
@@ -99,6 +102,8 @@ def summarise(verified: Sequence[Verified]) -> GroundingSummary:
     exact = sum(citation.resolution == "exact" for citation in grounded)
     resolved = sum(is_resolved(citation) for citation in grounded)
     defined = sum(citation.held_by == "definition" for citation in grounded)
+    weight = _weight(citations)
+    symbols = sum(citation.symbol is not None for citation in citations)
     named = sum(citation.symbol is not None and is_read(citation) for citation in citations)
     return GroundingSummary(
         total=total,
@@ -113,15 +118,24 @@ def summarise(verified: Sequence[Verified]) -> GroundingSummary:
         binding=resolutions["binding"],
         definition_only=defined,
         with_symbol=named,
-        strict_rate=_rate(exact, total),
-        headline_rate=_rate(resolved, total),
-        definition_rate=_rate(defined, named),
-        chance_rate=_rate(sum(one.chance for one in counted), total),
+        weak=sum(citation.weak for citation in grounded),
+        total_weight=weight,
+        weighted_rate=rate(_weight(grounded), weight),
+        named_rate=rate(symbols, total),
+        strict_rate=rate(exact, total),
+        headline_rate=rate(resolved, total),
+        definition_rate=rate(defined, named),
+        chance_rate=rate(sum(one.chance for one in counted), total),
+        shifted=shifted,
     )
 
 
-def _rate(part: float, whole: int) -> float | None:
-    """None for no citations at all: 0 would read as all of them wrong."""
+def _weight(citations: Iterable[Citation]) -> float:
+    return math.fsum(citation.weight for citation in citations)
+
+
+def rate(part: float, whole: float) -> float | None:
+    """None for nothing at all: 0 would read as all of it wrong."""
     if not whole:
         return None
     return part / whole

@@ -15,13 +15,12 @@ from runner.grounding.naming import SEPARATOR
 from runner.grounding.outlines import Definition, Outline, TextOnly
 
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
+_SIGN_BYTE = rb"[-+*/%^&|~!=<>?:$@.\\]"
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
-_MARKS = frozenset("!?=")
-"""At the end of a name: a Rust macro's `!`, a Ruby setter's `=`."""
 _MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
-"""Where such a mark belongs to the name."""
+"""Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 
 
 class Places(NamedTuple):
@@ -73,15 +72,13 @@ class SourceFile:
         return False
 
     def _find(self, symbol: str) -> Places:
-        *qualifiers, name = SEPARATOR.split(symbol)
-        words = list(self._words(name))
-        if name[-1:] in _MARKS and not (words and self.path.endswith(_MARKING)):
-            return self._find(symbol[:-1])
+        *qualifiers, name = parts_of(symbol)
+        words = self._spelled(name)
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
-        named = outline.named(name)
+        named = _named(outline, symbol, name)
         if qualifiers and name in _CONSTRUCTORS:
             # Whoever makes a Shop calls Shop.__init__.
             words += self._words(qualifiers[-1])
@@ -89,6 +86,14 @@ class SourceFile:
         if qualifiers:
             named = self._qualified(named, outline, qualifiers[-1])
         return Places(tuple(named), tuple(uses), lines)
+
+    def _spelled(self, name: str) -> list[_Word]:
+        """Where the name stands as it is written or, where no file spells it so, without a mark."""
+        words = list(self._words(name.strip("[]") or name))
+        if words and self.path.endswith(_MARKING):
+            return words
+        unmarked = _MARK.sub("", name)
+        return words if unmarked == name else list(self._words(unmarked))
 
     def _words(self, name: str) -> Iterator[_Word]:
         line, counted_to = 1, 0
@@ -141,6 +146,70 @@ class SourceFile:
         return head.partition(b"{")[0].split(b"\n    ")[0]
 
 
+_OPERATOR = re.compile(
+    r"""
+    (?:^|(?<=[.:\s])) (?:(?:im|ex)plicit\s)? operator (?P<sign>
+        \s?\(\s?\) | \s?\[\s?\] | \s?""\s?\w{1,80}   # operator(), operator[], operator""_km
+      | \s?[-+*/%^&|~!=<>,]{1,3}                      # operator==
+      | \s[A-Za-z_][\w:]{0,80}(?:\s?[*&]|\[\])?      # operator bool, operator new[]
+    )
+    """,
+    re.X,
+)
+_SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
+_MARK = re.compile(r"(?<=\w)[!?=]$")
+_ARITY = re.compile(r"/\d{1,2}$")
+_INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
+
+
+def parts_of(symbol: str) -> list[str]:
+    """The qualifiers of a symbol as it is written, and its name as an outline gives it.
+
+    `Shop::operator ->` is Shop and `operator->`; `Shop.this[int at]` is Shop and `this[]`;
+    `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Shop#<=>` is Shop
+    and `<=>`; `open/2` is `open`; `Shop::$stock` is Shop and stock.
+    """
+    operator = _OPERATOR.search(symbol)
+    if operator:
+        owners = SEPARATOR.split(symbol[: operator.start()].rstrip(".:"))
+        return [*filter(None, owners), _operator(operator["sign"])]
+    indexer = _INDEXER.search(symbol)
+    if indexer:
+        return [*filter(None, SEPARATOR.split(symbol[: indexer.start()])), "this[]"]
+    signs = _SIGNS.search(symbol)
+    if signs:
+        return [*filter(None, SEPARATOR.split(symbol[: signs.start()])), signs["sign"]]
+    *owners, name = map(_plain, SEPARATOR.split(symbol))
+    parts = [*filter(None, owners), name]
+    if parts[-1] == "<init>" and len(parts) > 1:
+        return [*parts[:-1], parts[-2]]
+    return parts
+
+
+def _plain(part: str) -> str:
+    """Without brackets, quotes, sigils and arity: `["open"]`, `@items`, `'label`, `open/2`."""
+    return _ARITY.sub("", part.strip('[]`"').lstrip("'@:"))
+
+
+def _operator(sign: str) -> str:
+    """A word keeps its space: `operator bool`."""
+    compact = "".join(sign.split())
+    if compact[0].isalpha() or compact[0] == "_":
+        return f"operator {compact}"
+    return f"operator{compact}"
+
+
+def _named(outline: Outline, symbol: str, name: str) -> list[Definition]:
+    """JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is
+    defined as `order`, Ruby's as `order!`, Swift's `init?` as `init`, the `total=` of an attribute
+    as `total`.
+    """
+    private = outline.named(f"#{name}")
+    if symbol.startswith("#") and private:
+        return private
+    return outline.named(name) or private or outline.named(_MARK.sub("", name))
+
+
 def _names_owner(head: bytes, member: Definition, kind: str) -> bool:
     owners = [owner for owner in member.owners if owner != kind]
     return any(_word(owner).search(head) for owner in owners)
@@ -156,7 +225,10 @@ def _lines_of_uses(words: list[_Word], named: list[Definition], outline: Outline
 
 @lru_cache(maxsize=4096)
 def _word(name: str) -> re.Pattern[bytes]:
+    spelled = re.escape(name.encode())
+    if not re.search(r"\w", name):  # `<` is no part of `<=>`
+        return re.compile(rb"(?<!" + _SIGN_BYTE + rb")" + spelled + rb"(?!" + _SIGN_BYTE + rb")")
     before = b""
     if name[:1].isalnum() or name[:1] == "_":  # `&name` may follow a letter
         before = rb"(?<![" + _WORD_BYTE + rb"])"
-    return re.compile(before + re.escape(name.encode()) + rb"(?![" + _WORD_BYTE + rb"])")
+    return re.compile(before + spelled + rb"(?![" + _WORD_BYTE + rb"])")

@@ -20,6 +20,7 @@ Decisions that the design (DESIGN.md, Citations) leaves open:
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -32,10 +33,10 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
+from runner.grounding.inline import MOST_CANDIDATES
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
-    Chances,
     Distances,
     Match,
     is_wide,
@@ -53,6 +54,8 @@ from runner.grounding.rates import (
     must_cite_recall,
     summarise,
 )
+from runner.grounding.shifts import Shifts
+from runner.grounding.specificity import Chances
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS, LITERALS
@@ -160,9 +163,10 @@ class _Verifier:
             by_step.append(_files_of(step))
             answer += step
         once = distinct(answer)
+        shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once),
+            summary=summarise(once, shifts.rates(once)),
             by_step=tuple(by_step),
         )
 
@@ -219,7 +223,9 @@ class _Verifier:
         claim = self._claim(mention)
         if not claim.is_resolved:
             citation = claim.citation("unresolved", self._why_unresolved(claim))
-            return Verified(citation=citation, chance=0.0)
+            weight = self._weight_of_unresolved(claim)
+            weighed = citation.model_copy(update={"weight": weight})
+            return Verified(citation=weighed, chance=0.0)
         if mention.lines is None:
             citation = claim.citation("grounded", "the file exists; no line is cited")
             return Verified(citation=citation, chance=0.0)
@@ -236,7 +242,7 @@ class _Verifier:
             return f"the link is to {claim.mention.ref}, not to this commit"
         if claim.resolution == "missing":
             return "no such file at the commit"
-        return f"{self.index.count_ending_in(claim.path)} files end in this path"
+        return f"{len(self.index.ending_in(claim.path))} files end in this path"
 
     def _verify_lines(self, claim: _Claim, lines: Interval) -> Verified:
         file = self._source(claim.path)
@@ -248,7 +254,35 @@ class _Verifier:
         if citation.status == "hallucinated":
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
             citation = _unless_unsure(citation, list(chain(*doubts)))
-        return Verified(citation=citation, chance=self.chances.of(file, symbol, lines))
+        weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
+        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+
+    def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
+        """1 − the chance that a random place of the file would have held as well."""
+        if _missing_lines(file, lines):
+            return 1.0
+        return 1 - self.chances.of(file, citation.symbol, lines, citation.held_by)
+
+    def _weight_of_unresolved(self, claim: _Claim) -> float:
+        """What it would weigh in the files it may mean, on average; 1 if there are none.
+
+        At 1 for every shortened path, the rate would tell how paths are written: bare lines, which
+        weigh nothing where the path is whole, would outweigh all that an answer names.
+        """
+        lines, symbol = claim.mention.lines, claim.mention.symbol
+        if lines is None:
+            return 0.0
+        weights = []
+        for path in self._may_mean(claim)[:MOST_CANDIDATES]:
+            file = self._source(path)
+            weight = 1 - self.chances.of(file, symbol, lines)
+            weights.append(1.0 if _missing_lines(file, lines) else weight)
+        return math.fsum(weights) / len(weights) if weights else 1.0
+
+    def _may_mean(self, claim: _Claim) -> list[str]:
+        if claim.resolution == "other_commit" and claim.path in self.index.paths:
+            return [claim.path]
+        return self.index.ending_in(claim.path)
 
     def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
@@ -402,6 +436,8 @@ class _Claim:
             definition_distance=distances.definition,
             use_distance=distances.use,
             span_distance=distances.span,
+            weight=0.0 if self.mention.start is None else 1.0,
+            weak=False,
         )
 
 
