@@ -18,6 +18,12 @@ _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
 _SIGN_BYTE = rb"[-+*/%^&|~!=<>?:$@.\\]"
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
+_GIVEN = _SELVES | {"crate", "std", "core", "alloc", "java", "javax", "kotlin", "base", "window"}
+"""Known in every file of their languages."""
+_MADE_UP = re.compile(
+    r"(?:my|your|some|this|a|an|the)(?:[A-Z_]|$)|(?:obj|object|inst|instance|foo|bar|baz|example)$"
+)
+"""Instances that an answer makes up: `myApp.run`."""
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
 _MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
@@ -30,6 +36,8 @@ class Places(NamedTuple):
     uses: tuple[int, ...]
     words: tuple[int, ...]
     """Every line that has the name as a word, comments and strings included."""
+    unheard: str = ""
+    """A qualifier that names nothing in the tree: whatever else the symbol says, it is invented."""
 
 
 class _Word(NamedTuple):
@@ -42,11 +50,19 @@ class SourceFile:
     """One file at the commit, and what its outline says."""
 
     def __init__(
-        self, path: str, source: bytes, make_outline: Callable[[], Outline | TextOnly]
+        self,
+        path: str,
+        source: bytes,
+        make_outline: Callable[[], Outline | TextOnly],
+        heard_of: Callable[[str], bool] = lambda name: name[:1].islower(),
     ) -> None:
+        """`heard_of` tells whether anything in the tree has a name; without a tree to ask, any
+        small word may be an instance.
+        """
         self.path = path
         self.source = source
         self._make_outline = make_outline
+        self._heard_of = heard_of
         self._places: dict[str, Places] = {}
         self.line_count = source.count(b"\n")
         if source and not source.endswith(b"\n"):
@@ -73,6 +89,9 @@ class SourceFile:
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = parts_of(symbol)
+        for qualifier in qualifiers:
+            if not self._knows(qualifier):
+                return Places((), (), (), unheard=qualifier)
         words = self._spelled(name)
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
@@ -111,25 +130,35 @@ class SourceFile:
         """Definitions that the qualifier owns.
 
         One that names nothing here (an instance, a module, a subclass elsewhere) filters nothing;
-        one that is a type of this file, or that no word of this file and its path bears out, does.
+        one that is a type of this file does.
         """
         if not qualifier or qualifier in _SELVES:
             return named
         owned = [definition for definition in named if qualifier in definition.owners]
-        if owned:
-            return owned
+        # `session.get` may be of any session, whatever function of the file is called so.
+        if owned or qualifier[:1].islower():
+            return owned or named
         types = [kind for kind in outline.named(qualifier) if kind.end > kind.start]
         if types or outline.has_owner(qualifier):
             return self._inherited(named, types)
-        if self._knows(qualifier):
-            return named
-        return []
+        return named
 
     def _knows(self, qualifier: str) -> bool:
-        """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`."""
-        if qualifier[:1].islower() or _word(qualifier).search(self.source):
+        """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`.
+
+        A word of the file, of its path or, in some spelling, of the tree. `c.Next` and `myApp.run`
+        are instances of the answer's own.
+        """
+        if len(qualifier) < 3 or qualifier in _GIVEN or _MADE_UP.match(qualifier):
             return True
-        return qualifier.lower() in re.split(r"[/.]", self.path.lower())
+        if _word(qualifier).search(self.source) or _plain_name(qualifier) in self._path_names:
+            return True
+        return self._heard_of(qualifier)
+
+    @cached_property
+    def _path_names(self) -> frozenset[str]:
+        """`shop/base-server.ts` is known as `shop` and `baseserver`."""
+        return frozenset(map(_plain_name, re.split(r"[/.]", self.path)))
 
     def _inherited(self, named: list[Definition], types: list[Definition]) -> list[Definition]:
         """Members whose owner the head of a type names: `class B(A)`."""
@@ -208,6 +237,11 @@ def _named(outline: Outline, symbol: str, name: str) -> list[Definition]:
     if symbol.startswith("#") and private:
         return private
     return outline.named(name) or private or outline.named(_MARK.sub("", name))
+
+
+def _plain_name(name: str) -> str:
+    """Without case and what joins words: `BaseServer`, `base_server` and `base-server` alike."""
+    return re.sub(r"[-_]", "", name).lower()
 
 
 def _names_owner(head: bytes, member: Definition, kind: str) -> bool:

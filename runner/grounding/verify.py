@@ -325,14 +325,18 @@ class _Verifier:
         """`flask.app`, if the tree has an `app.py`."""
         if "." not in symbol or not symbol.islower():
             return False
-        return symbol.rpartition(".")[2] in self.index.stems
+        *folders, stem = symbol.split(".")
+        return stem in self.index.stems and all(map(self.vocabulary.has_name, folders))
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
             source = self.files.read(path)
             sha = self.files.blob_sha(path)
             self.sources[path] = SourceFile(
-                path, source, lambda: outline_of(path, source, sha, self.kept)
+                path,
+                source,
+                lambda: outline_of(path, source, sha, self.kept),
+                self.vocabulary.has_name,
             )
         return self.sources[path]
 
@@ -484,6 +488,8 @@ def _where(symbol: str, places: Places, match: Match | None) -> str:
 
 
 def _elsewhere(places: Places) -> str:
+    if places.unheard:
+        return f"nothing in the tree is called {places.unheard}"
     if places.definitions:
         lines = ", ".join(str(definition.line) for definition in places.definitions[:5])
         return f"defined at {lines}"
