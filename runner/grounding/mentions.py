@@ -37,6 +37,8 @@ class Mention:
     certain: bool = True
     """False if the symbol rests on our reading of the words between it and the lines. An accusation
     needs a symbol that is certain."""
+    tail: str = ""
+    """Of the path, as it was written, if the answer itself says in full which file it means."""
     rival: str | None = None
     """The other word that may be meant, if there is one."""
     ref: str | None = None

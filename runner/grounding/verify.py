@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -57,6 +57,7 @@ from runner.grounding.rates import (
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
 from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS, LITERALS
 from runner.protocols import Files
@@ -158,8 +159,8 @@ class _Verifier:
     def verify(self, texts: Iterable[str]) -> Grounding:
         answer: list[Verified] = []
         by_step: list[tuple[str, ...]] = []
-        for text in texts:
-            step = list(self._verify_text(text))
+        for mentions in self._in_full([extract(text, self.index) for text in texts]):
+            step = list(self._verify_step(mentions))
             by_step.append(_files_of(step))
             answer += step
         once = distinct(answer)
@@ -170,8 +171,29 @@ class _Verifier:
             by_step=tuple(by_step),
         )
 
-    def _verify_text(self, text: str) -> Iterator[Verified]:
-        for group in _groups(self._without_guesses(extract(text, self.index))):
+    def _in_full(self, steps: Sequence[Sequence[Mention]]) -> Iterator[list[Mention]]:
+        """Shortened paths as the answer itself writes them in full, in whichever step."""
+        full = FullPaths(chain.from_iterable(steps), self.index)
+        places = count()
+        for step in steps:
+            yield [self._lengthened(mention, full.meant_by, next(places)) for mention in step]
+
+    def _lengthened(
+        self, mention: Mention, meant_by: Callable[[str, int], list[str]], place: int
+    ) -> Mention:
+        """If its path is a tail of several files: the first that the answer names and that bears
+        it out. If none does, which is meant stays open: it is no accusation.
+        """
+        if mention.ref is not None or self.index.resolve(mention.path).resolution != "ambiguous":
+            return mention
+        for path in meant_by(mention.path, place):
+            lengthened = replace(mention, path=path, tail=mention.path)
+            if not fails(self._verify(lengthened).citation):
+                return lengthened
+        return mention
+
+    def _verify_step(self, mentions: list[Mention]) -> Iterator[Verified]:
+        for group in _groups(self._without_guesses(mentions)):
             yield from self._verify_group(group)
 
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
@@ -233,6 +255,8 @@ class _Verifier:
 
     def _claim(self, mention: Mention) -> _Claim:
         resolution, path = self.index.resolve(mention.path)
+        if mention.tail:
+            resolution = "suffix"
         if mention.ref is not None and not self.index.is_commit(mention.ref):
             resolution = "other_commit"
         return _Claim(mention=mention, path=path, resolution=resolution)
@@ -417,6 +441,10 @@ class _Claim:
     def is_resolved(self) -> bool:
         return self.resolution in ("exact", "suffix")
 
+    def _why_this_file(self) -> str:
+        tail = self.mention.tail
+        return f"; the answer names one {tail} in full, {self.path}" if tail else ""
+
     def citation(
         self,
         status: Status,
@@ -433,7 +461,7 @@ class _Claim:
             symbol=self.mention.symbol,
             resolution=self.resolution,
             status=status,
-            reason=reason,
+            reason=reason + self._why_this_file(),
             held_by=match.kind if match else None,
             definition_lines=tuple(definition.line for definition in places.definitions),
             distance=distances.nearest(),

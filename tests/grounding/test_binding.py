@@ -231,3 +231,59 @@ def test_lines_below_no_heading_of_a_file_accuse_nobody_of_a_word_that_is_elsewh
     assert (only(text).status, only(text).resolution) == ("unresolved", "binding")
     assert only(text.replace("count_till", "count_never")).status == "hallucinated"
     assert only(text.replace("line 5", "line 555")).status == "hallucinated"
+
+
+# --- shortened paths ------------------------------------------------------------------------
+
+MODULES = MemoryFiles(
+    {
+        "axum/src/handler/mod.rs": "\n" * 300,
+        "axum/src/routing/mod.rs": "fn route() {}\n" + "\n" * 80,
+        "axum/src/mod.rs": "\n" * 300,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "resolution"),
+    [
+        # the full path that stands last before it, then one behind it
+        ("axum/src/handler/mod.rs:208, then mod.rs:217", "axum/src/handler/mod.rs", "suffix"),
+        (
+            "First mod.rs:217. It is axum/src/handler/mod.rs:208.",
+            "axum/src/handler/mod.rs",
+            "suffix",
+        ),
+        (
+            "axum/src/handler/mod.rs:1 and axum/src/routing/mod.rs:1; then mod.rs:7",
+            "axum/src/routing/mod.rs",
+            "suffix",
+        ),
+        # one that bears the lines out
+        (
+            "axum/src/handler/mod.rs:1 and axum/src/routing/mod.rs:1; then mod.rs:217",
+            "axum/src/handler/mod.rs",
+            "suffix",
+        ),
+        # a tail of several, of which the answer names none that it may be
+        ("mod.rs:217", "mod.rs", "ambiguous"),
+        ("axum/src/routing/mod.rs:1, mod.rs:217", "mod.rs", "ambiguous"),
+        ("axum/src/routing/mod.rs:1, `route` (mod.rs:44)", "mod.rs", "ambiguous"),
+        ("handler/mod.rs:217", "axum/src/handler/mod.rs", "suffix"),
+    ],
+)
+def test_a_shortened_path_means_the_file_that_the_answer_names_in_full(
+    text: str, path: str, resolution: str
+) -> None:
+    [short] = [c for c in ground(text, MODULES).citations if c.written.count("/") < 2]
+    assert (short.path, short.resolution) == (path, resolution)
+    if resolution == "ambiguous":
+        assert short.status == "unresolved"
+    elif "handler/mod.rs:217" not in text:
+        assert path in short.reason
+
+
+def test_a_full_path_of_another_step_tells_which_file_is_meant() -> None:
+    grounding = ground(["It is mod.rs:217.", "See axum/src/handler/mod.rs:208."], MODULES)
+    assert [c.resolution for c in grounding.citations] == ["suffix", "exact"]
+    assert grounding.by_step[0] == ("axum/src/handler/mod.rs",)
