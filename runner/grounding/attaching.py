@@ -127,7 +127,7 @@ class Attached(NamedTuple):
     """False if our reading of the words between the two may be wrong: no accusation rests on it."""
     at: int = -1
     """Where it begins, in characters of the chunk."""
-    rival: str | None = None
+    other: str | None = None
     """The other word that may be meant."""
 
 
@@ -163,11 +163,11 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
             return None
     listed = _JOINED.search(before)
     if listed:
-        return Attached(named.symbol, False, named.begin, rival=_rival(before))
+        return Attached(named.symbol, False, named.begin, other=_listed_before(before))
     return Attached(named.symbol, strict and not _INDIRECT.search(before), named.begin)
 
 
-def _rival(before: str) -> str | None:
+def _listed_before(before: str) -> str | None:
     """The last name of a list that goes on: `` `open` and ``."""
     name = re.search(r"(\w++)\W{0,6}(?:and|or|vs|versus)?\W{0,4}(?:the\W{1,4})?\Z", before)
     return name[1] if name else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 from runner.grounding.attaching import (
@@ -25,6 +27,15 @@ Tie = Literal["own", "sentence", "context"]
 sentence, or somewhere above."""
 
 
+MOST_SAID = 600
+"""Characters of a table row or an object that are read for what they say of a citation."""
+_EARSHOT = 300
+"""Characters on each side of a citation that may speak of it. It bounds the work, as of a sentence
+of nothing but citations."""
+_SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
+_FEW = 3
+
+
 @dataclass(frozen=True, kw_only=True)
 class Mention:
     """One citation as the text has it. Lines are as written; end is never below start."""
@@ -39,8 +50,8 @@ class Mention:
     needs a symbol that is certain."""
     tail: str = ""
     """Of the path, as it was written, if the answer itself says in full which file it means."""
-    rival: str | None = None
-    """The other word that may be meant, if there is one."""
+    other_word: str | None = None
+    """The other that may be meant, if there is one."""
     ref: str | None = None
     """Of a blob URL; None for a plain path."""
     weak: bool = False
@@ -49,10 +60,15 @@ class Mention:
     tied: Tie = "own"
     others: tuple[str, ...] = ()
     """Files named before, the latest first, if the lines are not written with the path."""
+    rivals: tuple[str, ...] = ()
+    """Of them, those with as good a claim to the lines: which of the two is meant, we guess."""
     guess: bool = False
     """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
     group: int = 0
     """Not 0 for lines of one list: "`f` (a.py:3, 9)". Its symbol need be near one of them only."""
+
+    said: str = ""
+    """What the text says of it: the words around it, without citations."""
 
     @property
     def lines(self) -> Interval | None:
@@ -78,6 +94,7 @@ class Cite:
     """The path stands in it, not in the text before."""
     tied: Tie = "own"
     others: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
     guess: bool = False
 
 
@@ -89,9 +106,9 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
     named: list[_Names] = [() for _ in cites]
     if not strict:
         named = words.names()
-    for cite, names in zip(cites, named, strict=True):
-        own = _own_name(cite) or names
-        yield from _mentions(cite, _as_written(text, cite), own)
+    for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
+        own = _mentions(cite, _as_written(text, cite), _own_name(cite) or names)
+        yield from saying(words.said(place), own)
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -103,6 +120,20 @@ def _own_name(cite: Cite) -> _Names:
 
 _Names = tuple[Attached, ...]
 """Of one citation: none, one for all its lines, or one for each."""
+
+
+def enough(said: str) -> bool:
+    """True if there are words enough to tell one place from another."""
+    return sum(1 for _ in islice(_SPOKEN.finditer(said), _FEW)) == _FEW
+
+
+def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
+    """The mentions, with what is said of each of them; theirs first, and only it if enough."""
+    for mention in mentions:
+        if mention.lines is None or enough(mention.said):
+            yield mention
+        else:
+            yield replace(mention, said=f"{mention.said} {said}".strip())
 
 
 class _Words:
@@ -148,7 +179,7 @@ class _Words:
         if len(names) != sum(counts):
             return []
         each = iter(names)
-        return [tuple(itertools.islice(each, count)) for count in counts]
+        return [tuple(islice(each, count)) for count in counts]
 
     def _name_each(self, run: list[Cite], named: list[_Names]) -> None:
         for _ in run:
@@ -172,7 +203,7 @@ class _Words:
         if after and (after.certain or before is None):
             return after
         if before and after:
-            return before._replace(rival=after.symbol)
+            return before._replace(other=after.symbol)
         return before or self._inherited(place, last)
 
     def _inherited(self, place: int, last: list[_Names]) -> Attached | None:
@@ -185,6 +216,28 @@ class _Words:
         if verb is None or (verb and not name.certain):
             return None
         return name._replace(certain=bool(verb))
+
+    @cached_property
+    def prose(self) -> str:
+        """The chunk with blanks for its citations."""
+        parts, at = [], 0
+        for cite in self.cites:
+            begin, close = max(at, cite.begin), max(at, cite.close)
+            parts += [self.text[at:begin], " " * (close - begin)]
+            at = close
+        return "".join([*parts, self.text[at:]])
+
+    def said(self, place: int) -> str:
+        """The words between the citations beside this one or, if they are few, of the sentence."""
+        cite = self.cites[place]
+        begin = max(self._begin(place), cite.begin - _EARSHOT)
+        end = min(self._end(place), cite.close + _EARSHOT)
+        said = self.prose[begin:end]
+        if enough(said):
+            return said
+        begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
+        end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
+        return self.prose[begin:end]
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
@@ -279,9 +332,10 @@ def _mention(
         ref=cite.ref,
         tied=cite.tied,
         others=cite.others,
+        rivals=cite.rivals,
         guess=cite.guess,
         group=group,
     )
     if name is None:
         return mention
-    return replace(mention, symbol=name.symbol, certain=name.certain, rival=name.rival)
+    return replace(mention, symbol=name.symbol, certain=name.certain, other_word=name.other)

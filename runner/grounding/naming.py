@@ -11,10 +11,8 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from runner.grounding.spelling import parts_of, special_of
 from runner.grounding.words import EXTENSIONS, KEYWORDS
-
-SEPARATOR = re.compile(r"::|->|[.#$\\]")
-"""Between a qualifier and a name: `Router::new`, `this->next`, `Flask.run`, `Shop#open`, `A\\B`."""
 
 IDENT = r"[^\W\d]\w*"
 RECEIVER = rf"(?P<receiver>{IDENT})"
@@ -57,14 +55,10 @@ _NAME = re.compile(
     )
     (?:/\d{{1,2}})?                                             # put/2
     (?P<call>\(.*\))?                                           # (environ, start)
-    (?:\[\])?                                                   # []
+    (?:\[(?:[A-Z][\w\s,.*]{{0,80}})?\])?                         # [], [K, V]
     (?: \s?(?:->|:)\s?[\w\[\]|&?*., ]{{1,80}} (?<=[\w\]?]) )?   # -> Response
     \.?$                                                        # the sentence's full stop
     """,
-    re.S | re.X,
-)
-_OPERATOR = re.compile(
-    rf"(?P<name>(?:{IDENT}::)?operator\s?(?:\(\)|\[\]|[-+*/%^&|~!=<>]{{1,3}})) \s* (?:\(.*\))? $",
     re.S | re.X,
 )
 _TEST = re.compile(r"TEST(?:_F|_P)?\(\s*\w+\s*,\s*(?P<name>\w+)\s*\)$")
@@ -115,9 +109,12 @@ def symbol_of(span: str) -> str | None:
     `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`, `List<String> make(int x)`.
     """
     text = span.strip()
-    special = _OPERATOR.match(text) or _TEST.match(text)
+    special = special_of(text)
     if special:
-        return special["name"].replace(" ", "")
+        return special
+    case = _TEST.match(text)
+    if case:
+        return case["name"]
     if _HYPHENED.fullmatch(text):  # deploy-all
         return text
     for _ in range(3):  # Map<K, Vec<Box<V>>>
@@ -134,7 +131,7 @@ def symbol_of(span: str) -> str | None:
 def checked(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a keyword, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")
-    last = SEPARATOR.split(name)[-1]
+    last = parts_of(name)[-1]
     if name.isdigit() or (len(last) < 2 and not receiver):
         return None
     if name in KEYWORDS or _is_file_name(name, last):
@@ -148,8 +145,8 @@ def checked(receiver: str | None, name: str, *, plain: bool) -> str | None:
 
 def _is_file_name(name: str, last: str) -> bool:
     """`app.py`, `yarn.lock`; but `Shop.Lock` and `Shop.description` are symbols."""
-    short = len(last) <= 4 and last.islower()
-    return "." in name and short and last in EXTENSIONS
+    sure = last in {"swift", "scala", "svelte"} or (len(last) <= 4 and last.islower())
+    return "." in name and sure and last in EXTENSIONS
 
 
 def _looks_like_code(name: str) -> bool:

@@ -33,9 +33,7 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.inline import MOST_CANDIDATES
 from runner.grounding.mentions import Mention
-from runner.grounding.naming import SEPARATOR
 from runner.grounding.nearness import (
     Distances,
     Match,
@@ -44,6 +42,8 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.overlap import Overlap
+from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import (
@@ -56,6 +56,7 @@ from runner.grounding.rates import (
 )
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
+from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
@@ -145,6 +146,10 @@ def _rules_digest() -> str:
 # --- one answer -----------------------------------------------------------------------------
 
 
+_MOST_KEPT = 20_000
+"""Verified mentions, of about a kilobyte each."""
+
+
 class _Verifier:
     def __init__(
         self, files: Files, roots: Sequence[str], kept: Cache, repo_urls: Sequence[str]
@@ -153,7 +158,10 @@ class _Verifier:
         self.kept = kept
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
+        self.verified: dict[Mention, Verified] = {}
+        """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
         self.chances = Chances()
+        self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
@@ -163,7 +171,7 @@ class _Verifier:
             step = list(self._verify_step(mentions))
             by_step.append(_files_of(step))
             answer += step
-        once = distinct(answer)
+        once = [self._judged(one) for one in distinct(answer)]
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
@@ -237,11 +245,32 @@ class _Verifier:
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
+        if not self._may_belong(mention):
+            return False
         citation = self._verify(mention).citation
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
+    def _may_belong(self, mention: Mention) -> bool:
+        """False where a look at the file says so: an invented word is tried in every candidate."""
+        resolved = self.index.resolve(mention.path)
+        if not self._may_hold(resolved, mention):
+            return False
+        if mention.symbol is None:
+            return True
+        places = self._source(resolved.path).places(mention.symbol)
+        return bool(places.definitions or places.words)
+
     def _verify(self, mention: Mention) -> Verified:
+        verified = self.verified.get(mention)
+        if verified is None:
+            # All of a long answer, each in every file it may belong to, would fill the memory.
+            if len(self.verified) >= _MOST_KEPT:
+                self.verified.clear()
+            verified = self.verified[mention] = self._verify_anew(mention)
+        return verified
+
+    def _verify_anew(self, mention: Mention) -> Verified:
         claim = self._claim(mention)
         if not claim.is_resolved:
             citation = claim.citation("unresolved", self._why_unresolved(claim))
@@ -266,7 +295,7 @@ class _Verifier:
             return f"the link is to {claim.mention.ref}, not to this commit"
         if claim.resolution == "missing":
             return "no such file at the commit"
-        return f"{len(self.index.ending_in(claim.path))} files end in this path"
+        return f"{self.index.count_ending_in(claim.path)} files end in this path"
 
     def _verify_lines(self, claim: _Claim, lines: Interval) -> Verified:
         file = self._source(claim.path)
@@ -279,7 +308,19 @@ class _Verifier:
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
             citation = _unless_unsure(citation, list(chain(*doubts)))
         weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
-        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+        chance = self.chances.of(file, symbol, lines)
+        return Verified(citation=weighed, chance=chance, said=claim.mention.said)
+
+    def _judged(self, verified: Verified) -> Verified:
+        """With what the lines hold of what is said of them."""
+        citation = verified.citation
+        if citation.status != "grounded" or citation.start is None or citation.end is None:
+            return verified
+        file = self._source(citation.path)
+        said = f"{verified.said} {citation.symbol or ''}"
+        judged = self.overlap.judge(file, said, (citation.start, citation.end))
+        update = {"weak": judged.is_weak, "weak_share": judged.weak_share}
+        return replace(verified, citation=citation.model_copy(update=update))
 
     def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
         """1 − the chance that a random place of the file would have held as well."""
@@ -297,7 +338,7 @@ class _Verifier:
         if lines is None:
             return 0.0
         weights = []
-        for path in self._may_mean(claim)[:MOST_CANDIDATES]:
+        for path in self._may_mean(claim):
             file = self._source(path)
             weight = 1 - self.chances.of(file, symbol, lines)
             weights.append(1.0 if _missing_lines(file, lines) else weight)
@@ -306,7 +347,7 @@ class _Verifier:
     def _may_mean(self, claim: _Claim) -> list[str]:
         if claim.resolution == "other_commit" and claim.path in self.index.paths:
             return [claim.path]
-        return self.index.ending_in(claim.path)
+        return self.index.ending_in(claim.path, MOST_CANDIDATES)
 
     def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
@@ -325,7 +366,7 @@ class _Verifier:
         """True if its word stands in no file of the tree, whichever file is meant."""
         if mention.symbol is None or not mention.certain:
             return False
-        return not self.vocabulary.has(SEPARATOR.split(mention.symbol)[-1])
+        return not self.vocabulary.has(parts_of(mention.symbol)[-1])
 
     def _may_hold(self, rival: Resolved | _Claim, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
@@ -374,15 +415,18 @@ def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
     """Neighbours that differ in nothing but their lines, where a list gives them."""
     groups: list[list[Mention]] = []
     for mention in mentions:
-        if mention.group and groups and _without_lines(groups[-1][-1]) == _without_lines(mention):
+        if groups and _is_one_list(groups[-1][-1], mention):
             groups[-1].append(mention)
         else:
             groups.append([mention])
     return groups
 
 
-def _without_lines(mention: Mention) -> Mention:
-    return replace(mention, start=0, end=0)
+def _is_one_list(one: Mention, other: Mention) -> bool:
+    # The text as written tells most neighbours apart, and a copy of each is dear.
+    if not other.group or one.written != other.written:
+        return False
+    return replace(one, start=other.start, end=other.end) == other
 
 
 def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
@@ -390,7 +434,7 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
     if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
         return
     if mention.weak or not mention.certain:
-        yield f"the text may mean {mention.rival or 'another word'} and not {mention.symbol}"
+        yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
 
 def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
@@ -470,6 +514,7 @@ class _Claim:
             span_distance=distances.span,
             weight=0.0 if self.mention.start is None else 1.0,
             weak=False,
+            weak_share=None,
         )
 
 

@@ -413,7 +413,7 @@ fun String.shout() = uppercase()
             ("Maker", "Stock", 13),
             ("open", "Maker", 14),
             ("total", "Stock", 16),
-            ("shout", "", 18),
+            ("shout", "String", 18),
         ),
     ),
     "scala": (

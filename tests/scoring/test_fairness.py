@@ -48,6 +48,7 @@ def cited(
             "distance": None,
             "weight": 1.0,
             "weak": False,
+            "weak_share": None,
         }
     )
 
