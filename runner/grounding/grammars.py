@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import tree_sitter
 
+from runner.grounding.components import is_component, language_of_scripts
+
 _QUERIES = Path(__file__).with_name("queries")
-_FORMAT = "2"
+_FORMAT = "3"
 """Raised when an outline's meaning changes, so that no cache of the old meaning is read."""
 
 _WHEELS: dict[str, tuple[str, str]] = {
@@ -122,6 +124,8 @@ def language_of(path: str, source: bytes) -> str | None:
     extension = _extension(name)
     if not extension:
         return _language_of_script(source)
+    if is_component(path):
+        return language_of_scripts(source)
     if extension == "h":
         return "cpp" if _CPP_HEADER.search(source) else "c"
     return _BY_EXTENSION.get(extension)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import tree_sitter
 
 from runner.grounding.cache import Cache
+from runner.grounding.components import code_of, is_component, text_of
 from runner.grounding.grammars import Grammar, Mend, grammar, language_of
 
 LARGEST_BYTES = 2_000_000
@@ -32,7 +33,9 @@ _DEEPEST_MACRO = 3
 """Macros in macros that are read. Each level is a parse of its own."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
-_CHUNK_BYTES = 65_536
+_CHUNK_BYTES = 4_096
+"""Read at once. A scanner that looks back, and every predicate of a query, reads a chunk anew:
+Haskell took six times as long in chunks of 64 kB."""
 _END_OF_FILE = 2**62
 
 
@@ -58,7 +61,8 @@ class _Parts(NamedTuple):
     """Bytes in comments and strings: start, end, start, end, …, ascending. Interpolated code is
     left out."""
     broken: tuple[tuple[int, int], ...]
-    """Lines that a parse error touches: first and last of each."""
+    """Lines that are searched as text too, because a parse error touches them or they are a
+    template: first and last of each."""
 
 
 class Outline(_Parts):
@@ -127,16 +131,38 @@ def outline_of(path: str, source: bytes, blob_sha: str, cache: Cache | None) -> 
     if isinstance(loaded, TextOnly):
         return loaded
     if cache is None:
-        return _parse(source, loaded)
+        return _outline(path, source, loaded)
     key = f"outline {loaded.identity} {blob_sha}"
     cached = _from_json(cache.get(key))
     if cached is not None:
         return cached
-    outline = _parse(source, loaded)
+    outline = _outline(path, source, loaded)
     # A parse that ran out of time may have met a busy machine: it is tried again.
     if isinstance(outline, Outline):
         cache.put(key, _to_json(outline))
     return outline
+
+
+def _outline(path: str, source: bytes, loaded: Grammar) -> Outline | TextOnly:
+    if not is_component(path):
+        return _parse(source, loaded)
+    outline = _parse(code_of(source), loaded)
+    if isinstance(outline, TextOnly):
+        return outline
+    return _with_text(outline, source, text_of(source))
+
+
+def _with_text(outline: Outline, source: bytes, parts: Iterable[tuple[int, int]]) -> Outline:
+    """With a component's template: no code, and searched as text."""
+    mute, broken = list(outline.mute), list(outline.broken)
+    for begin, end in parts:
+        mute += [begin, end]
+        broken.append((_line_at(source, begin), _line_at(source, end)))
+    return outline._replace(mute=tuple(sorted(mute)), broken=tuple(sorted(broken)))
+
+
+def _line_at(source: bytes, at: int) -> int:
+    return source.count(b"\n", 0, at) + 1
 
 
 def _grammar_for(path: str, source: bytes) -> Grammar | TextOnly:

@@ -98,6 +98,11 @@ HTTP_CODES = frozenset(
 )
 """`not found (404)` gives no line."""
 
+COMMON_CODES = frozenset(
+    {200, 201, 204, 301, 302, 304, 307, 308, 400, 401, 403, 404, 405, 409, 422, 429, 500, 502, 503}
+)
+"""Those that are seldom anything else."""
+
 PORTS = frozenset(
     map(
         int,

@@ -20,6 +20,10 @@
  (pair key: (computed_property_name [(string) @name (member_expression object: (identifier) @receiver property: (property_identifier) @name)]))] @definition
 ; this.size = 1, exports.open = …, Shop.prototype.open = …
 (assignment_expression left: (member_expression object: (this) property: [(property_identifier) (private_property_identifier)] @name)) @definition
+; Svelte's $: total = price * count
+(labeled_statement label: (statement_identifier) @reactive
+  body: (expression_statement (assignment_expression left: (identifier) @name))
+  (#eq? @reactive "$")) @definition
 (assignment_expression left: (member_expression
   object: (identifier) @receiver property: (property_identifier) @name (#eq? @receiver "exports"))) @definition
 (assignment_expression left: (member_expression
