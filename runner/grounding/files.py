@@ -6,7 +6,7 @@ import bisect
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,14 @@ from urllib.parse import unquote
 from runner.errors import SourceError
 from runner.grounding.words import FOREIGN_PARTS
 from runner.records import Resolution
-from runner.repository import git_at, object_folder, read_blob, run_git, tree_entries
+from runner.repository import (
+    git_at,
+    object_folder,
+    read_blob,
+    read_blobs,
+    run_git,
+    tree_entries,
+)
 
 SANDBOX_ROOT = "/workspace"
 _SYMLINK, _SUBMODULE = "120000", "160000"
@@ -50,6 +57,17 @@ class GitFiles:
     def blob_sha(self, path: str) -> str:
         """The blob's SHA. Raises KeyError if there is no such file."""
         return self._blobs[path]
+
+    def read_many(self, paths: Sequence[str]) -> Iterator[bytes]:
+        """The bytes of many files, in order, several times as fast as one by one.
+
+        Raises SourceError if a blob is absent or damaged.
+        """
+        try:
+            yield from read_blobs(self._git, [self._blobs[path] for path in paths])
+        except (KeyError, ValueError) as error:
+            hint = "fetch the repository again without a filter"
+            raise SourceError(f"blob {error} is absent or damaged", hint=hint) from error
 
     def close(self) -> None:
         """End the held git process."""

@@ -237,7 +237,8 @@ EVENT = re.compile(
 SENTENCE_END = re.compile(
     r"""
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
-    (?: [.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])         # it returns.) Then
+    (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
+    | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
     | ;\s                                                   # it returns; then
     | \n\s*\n                                               # a blank line
     )
