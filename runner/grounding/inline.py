@@ -243,11 +243,10 @@ class _Reader:
     def _in_bracket(self, close: int) -> re.Match[str] | None:
         """`a.cpp (42)`; but a list of how often each file matches has numbers there too."""
         lines = IN_BRACKET.match(self.text, close)
-        if lines is None or COUNTED.search(self.text, max(0, close - 120), close):
-            return None
-        if lines["list"].isdigit() and int(lines["list"]) in HTTP_CODES:
-            return None
-        return lines
+        if lines is None or not lines["list"].isdigit():
+            return lines
+        is_count = COUNTED.search(self.text, max(0, close - 120), close)
+        return None if is_count or int(lines["list"]) in HTTP_CODES else lines
 
     def _cite_path(self, path: str, begin: int, close: int, *, short: bool = False) -> int:
         """Cite the path, and the lines written right behind it; returns the end of all that.

@@ -144,10 +144,7 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 
 def _read_string(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own; if it begins with a citation, its key may name the symbol."""
-    above = here.above
-    if above.file is None:
-        above = above._replace(file=next(iter(above.seen.paths), None))
-    mentions = read_below(value, here.tree, above).mentions
+    mentions = read_below(value, here.tree, here.above).mentions
     if not mentions or here.named is None:
         return mentions
     first = mentions[0]

@@ -179,15 +179,23 @@ class Owners:
         """
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
-        if claim is not None:
-            in_sentence = self.is_one_sentence(claim.end, begin)
-            path, rivals = claim.path, self._rivals(claim.path, begin)
-        elif self.inherited is not None:
-            in_sentence = False
-            path, rivals = self.inherited, self._rivals(self.inherited, begin)
-        else:
+        if claim is None:
+            return self._inherited_owner(begin, line)
+        in_sentence = self.is_one_sentence(claim.end, begin)
+        found = claim.path, self._rivals(claim.path, begin)
+        is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
+        if local is None and not is_said:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence)
+
+    def _inherited_owner(self, begin: int, line: int) -> Owner | None:
+        if self.inherited is None:
             return self._near_alone(line, _NEAR)
-        return Owner(*self._by_distance(path, rivals, line), in_sentence)
+        found = self.inherited, self._rivals(self.inherited, begin)
+        # The file named last, with no lines of its own so far: these are its first.
+        if self.sure or self.seen.distance(self.inherited, line) is not None:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence=False)
 
     def near(self, begin: int, line: int, limit: int) -> Owner | None:
         """The file of a number that is a line only if it is near others of its file."""
@@ -222,7 +230,8 @@ class Owners:
 
     def _current_at(self, begin: int, *, listed: bool) -> _Claim | None:
         last = next(reversed(self.claims), None)
-        if listed and last and last.outside and self.is_one_sentence(last.end, begin):
+        goes_on = listed and last is not None and (last.outside or last.bare)
+        if last and goes_on and self.is_one_sentence(last.end, begin):
             return last
         current = self.current
         if current is None or not self.sure or current.leads:

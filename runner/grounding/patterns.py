@@ -221,11 +221,11 @@ EVENT = re.compile(
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
   | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
-    (?P<parens>[~≈]?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
+    (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
     (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
-  | (?<=[\s(])[~≈]?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
+  | (?<=[\s(])~?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
     (?= \s*\Z | [,.;:)\]](?!\d) | \s(?:(?:and|or|if|when|while|then|where|by|so)\b|[`(—–→]|[-=]+>)
       | \s?\n | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w )
     """,
@@ -322,7 +322,7 @@ NUMBERED = re.compile(
       |has|have|had|gets?|sends?|takes?|wants?|needs?|java|python|node|ruby|go|rust|php|jdk|es|deno
       |bun|windows|android|ios|macos|utf|sha|md|crc|base|iso|ansi|posix|c|c\+\+|react|vue|rails
       |year|since|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|a|an|the|some|roughly|nearly)
-      | [<>=×+*/$€£%±^&|\d]
+      | [<>=×+*/$€£%±^&|≈\d] | i\.e\.,? | e\.g\.,?
     )
     [\s#"'`*_]{1,3}[~≈]?\Z
     """,
