@@ -25,6 +25,8 @@ _REMEMBERED = 48
 """Lines of a file that later ones are compared with, the latest."""
 _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
+_FIRM = 6
+"""Times as far may a number be from other lines of the file that the text is about."""
 _LATEST = 4
 """Files of a document that a line may belong to where nothing says which."""
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
@@ -117,6 +119,8 @@ class Owner(NamedTuple):
     """Files with an equal claim."""
     in_sentence: bool
     """The path stands in the same sentence, before the lines."""
+    firm: bool = False
+    """What the text is about just here: the subject above, or where the sentence says we are."""
 
 
 class _Claim(NamedTuple):
@@ -186,7 +190,7 @@ class Owners:
         is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
         if local is None and not is_said:
             found = self._by_distance(*found, line)
-        return Owner(*found, in_sentence)
+        return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
 
     def _inherited_owner(self, begin: int, line: int) -> Owner | None:
         if self.inherited is None:
@@ -195,13 +199,15 @@ class Owners:
         # The file named last, with no lines of its own so far: these are its first.
         if self.sure or self.seen.distance(self.inherited, line) is not None:
             found = self._by_distance(*found, line)
-        return Owner(*found, in_sentence=False)
+        return Owner(*found, in_sentence=False, firm=self.sure and found[0] == self.inherited)
 
     def near(self, begin: int, line: int, limit: int) -> Owner | None:
         """The file of a number that is a line only if it is near others of its file."""
         owner = self.of(begin, line)
         if owner is None:
             return self._near_alone(line, limit)
+        if owner.firm and self.seen.is_near(owner.path, line, _limit(line, limit * _FIRM)):
+            return owner
         paths = (owner.path, *owner.rivals)
         limit = _limit(line, limit)
         near = [path for path in paths if self.seen.is_near(path, line, limit)]

@@ -238,6 +238,7 @@ SENTENCE_END = re.compile(
     r"""
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
     (?: [.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])         # it returns.) Then
+    | [.!?][)\"'`*_\]]{0,3}\n                               # it returns.
     | ;\s                                                   # it returns; then
     | \n\s*\n                                               # a blank line
     )
@@ -329,7 +330,9 @@ NUMBERED = re.compile(
     re.I | re.X,
 )
 """Before a number that is no line: "issue ", "up to ", "Java "."""
-ALIAS = re.compile(r"(?<![\w./-])[A-Z][A-Za-z0-9]{1,9}(?![\w/])(?!\.\w)")
+ALIAS = re.compile(
+    r"(?<![\w./-])(?:[A-Z][A-Z0-9]{1,9}(?![\w/])(?!\.\w)|[A-Za-z][\w-]{1,30}+(?=@?:\d|\#L?\d))"
+)
 ALIAS_BEFORE = re.compile(
     r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?[`*_(\"']{0,3}\Z"
 )
@@ -342,3 +345,11 @@ ALIAS_AFTER = re.compile(
     re.X,
 )
 """` (RTAF)` behind one."""
+AT = re.compile(r"(?<![\w.])(?P<verb>[\w?!]{1,20})[`)*]{0,3}\sat[ ]~?\Z")
+"""Before a line: "dispatches at "."""
+LIMITING = re.compile(
+    r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
+    r"(?:ed|s|ing|out|es)?\Z",
+    re.I,
+)
+"""Before `at`, a verb that sets a number: "capped at 500"."""
