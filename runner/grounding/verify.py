@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -58,8 +58,9 @@ from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
 from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
-from runner.grounding.words import BUILTINS
+from runner.grounding.words import BUILTINS, LITERALS
 from runner.protocols import Files
 from runner.records import (
     Citation,
@@ -169,18 +170,18 @@ class _Verifier:
         self.sources: dict[str, SourceFile] = {}
         self.verified: dict[Mention, Verified] = {}
         """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
-        self.cut_at: int | None = None
         self.chances = Chances()
         self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        steps = [list(self._verify_text(text)) for text in texts]
-        once = self._judged_once(chain.from_iterable(steps))
+        mentions = [extract(text, self.index) for text in texts]
+        steps = [list(self._verify_step(step)) for step in self._in_full(mentions)]
+        once = list(map(self._judged, distinct(chain.from_iterable(steps))))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once, shifts.rates(once), cut_at=self.cut_at),
+            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(mentions)),
             by_step=tuple(map(_files_of, steps)),
             steps=self._citations_by_step(steps),
         )
@@ -190,15 +191,33 @@ class _Verifier:
     ) -> tuple[tuple[Citation, ...], ...]:
         if len(steps) == 1:  # written twice, a cached result would take twice the time
             return ()
-        return tuple(tuple(one.citation for one in self._judged_once(step)) for step in steps)
+        return tuple(tuple(map(self._judged_citation, distinct(step))) for step in steps)
 
-    def _judged_once(self, verified: Iterable[Verified]) -> list[Verified]:
-        return [self._judged(one) for one in distinct(verified)]
+    def _judged_citation(self, verified: Verified) -> Citation:
+        return self._judged(verified).citation
 
-    def _verify_text(self, text: str) -> Iterator[Verified]:
-        mentions = extract(text, self.index)
-        if len(mentions) == MOST_MENTIONS:
-            self.cut_at = MOST_MENTIONS
+    def _in_full(self, steps: Sequence[Sequence[Mention]]) -> Iterator[list[Mention]]:
+        """Shortened paths as the answer itself writes them in full, in whichever step."""
+        full = FullPaths(chain.from_iterable(steps), self.index)
+        places = count()
+        for step in steps:
+            yield [self._lengthened(mention, full.meant_by, next(places)) for mention in step]
+
+    def _lengthened(
+        self, mention: Mention, meant_by: Callable[[str, int], list[str]], place: int
+    ) -> Mention:
+        """If its path is a tail of several files: the first that the answer names and that bears
+        it out. If none does, which is meant stays open: it is no accusation.
+        """
+        if mention.ref is not None or self.index.resolve(mention.path).resolution != "ambiguous":
+            return mention
+        for path in meant_by(mention.path, place):
+            lengthened = replace(mention, path=path, tail=mention.path)
+            if not fails(self._verify(lengthened).citation):
+                return lengthened
+        return mention
+
+    def _verify_step(self, mentions: list[Mention]) -> Iterator[Verified]:
         for group in _groups(self._without_guesses(mentions)):
             yield from self._verify_group(group)
 
@@ -278,6 +297,8 @@ class _Verifier:
 
     def _claim(self, mention: Mention) -> _Claim:
         resolution, path = self.index.resolve(mention.path)
+        if mention.tail:
+            resolution = "suffix"
         if mention.ref is not None and not self.index.is_commit(mention.ref):
             resolution = "other_commit"
         return _Claim(mention=mention, path=path, resolution=resolution)
@@ -351,6 +372,8 @@ class _Verifier:
             if self._may_hold(rival, mention) and rival.path != claim.path:
                 yield f"the lines may be of {rival.path}"
                 return
+        if mention.tied == "context" and self._may_hold(claim, mention):
+            yield f"no path stands in the sentence: another file than {claim.path} may be meant"
 
     def _is_invented(self, mention: Mention) -> bool:
         """True if its word stands in no file of the tree, whichever file is meant."""
@@ -358,7 +381,7 @@ class _Verifier:
             return False
         return not self.vocabulary.has(parts_of(mention.symbol)[-1])
 
-    def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
+    def _may_hold(self, rival: Resolved | _Claim, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
             return False
         return not _missing_lines(self._source(rival.path), mention.lines)
@@ -368,9 +391,11 @@ class _Verifier:
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
         """
+        if "-" in symbol:  # `content-type` is a name in few languages: only if the file defines it
+            return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
             return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
-        if self._is_module(symbol) or symbol in BUILTINS or symbol.lower() == _stem(file.path):
+        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
             return not file.places(symbol).definitions
         return False
 
@@ -378,16 +403,26 @@ class _Verifier:
         """`flask.app`, if the tree has an `app.py`."""
         if "." not in symbol or not symbol.islower():
             return False
-        return symbol.rpartition(".")[2] in self.index.stems
+        *folders, stem = symbol.split(".")
+        return stem in self.index.stems and all(map(self.vocabulary.has_name, folders))
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
             source = self.files.read(path)
             sha = self.files.blob_sha(path)
             self.sources[path] = SourceFile(
-                path, source, lambda: outline_of(path, source, sha, self.kept)
+                path,
+                source,
+                lambda: outline_of(path, source, sha, self.kept),
+                self.vocabulary.has_name,
             )
         return self.sources[path]
+
+
+def _cut_at(steps: Iterable[Sequence[Mention]]) -> int | None:
+    if any(len(step) == MOST_MENTIONS for step in steps):
+        return MOST_MENTIONS
+    return None
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
@@ -418,7 +453,7 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
     if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
         return
     if mention.weak or not mention.certain:
-        yield f"the text may mean another word than {mention.symbol}"
+        yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
 
 def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
@@ -454,6 +489,7 @@ def _stem(path: str) -> str:
 
 _LONGEST_WRITTEN = 400
 """Characters. A JSON list of 20,000 lines would be written with each of them."""
+_NO_NAMES = BUILTINS | LITERALS
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()
 
@@ -469,6 +505,10 @@ class _Claim:
     @property
     def is_resolved(self) -> bool:
         return self.resolution in ("exact", "suffix")
+
+    def _why_this_file(self) -> str:
+        tail = self.mention.tail
+        return f"; the answer names one {tail} in full, {self.path}" if tail else ""
 
     def citation(
         self,
@@ -486,7 +526,7 @@ class _Claim:
             symbol=self.mention.symbol,
             resolution=self.resolution,
             status=status,
-            reason=reason,
+            reason=reason + self._why_this_file(),
             held_by=match.kind if match else None,
             definition_lines=tuple(definition.line for definition in places.definitions),
             distance=distances.nearest(),
@@ -542,6 +582,8 @@ def _where(symbol: str, places: Places, match: Match | None) -> str:
 
 
 def _elsewhere(places: Places) -> str:
+    if places.unheard:
+        return f"nothing in the tree is called {places.unheard}"
     if places.definitions:
         lines = ", ".join(str(definition.line) for definition in places.definitions[:5])
         return f"defined at {lines}"

@@ -487,11 +487,11 @@ def test_mutated_citations_are_caught() -> None:
 
 # --- what an unresolved path weighs -------------------------------------------------------------
 
-TWINS = MemoryFiles({f"src/{name}/shop.py": SHOP for name in "ab"})
+TWINS = MemoryFiles({f"src/{name}.py": SHOP for name in ("a/shop", "b/shop", "till")})
 
 
 def test_shortened_paths_of_bare_lines_move_the_weighted_rate_no_more_than_whole_ones() -> None:
-    named = f"`open_shop` (src/a/shop.py:{OPEN}). "
+    named = f"`open_shop` (src/till.py:{OPEN}). "  # src/a/shop.py would say which shop.py is meant
     bare = " ".join(f"See shop.py:{line}." for line in range(20, 30))
     summary = ground(named + bare, TWINS).summary
     assert summary.ambiguous == 10
