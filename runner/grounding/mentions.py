@@ -111,8 +111,8 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
     if not strict:
         named = words.names()
     for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
-        own = _mentions(cite, _as_written(text, cite), _own_name(cite) or names)
-        yield from saying(words.said(place), own)
+        said = words.said(place) if cite.lines else ""
+        yield from _mentions(cite, _as_written(text, cite), _own_name(cite) or names, said.strip())
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -167,12 +167,15 @@ class _Words:
 
     def _run(self, place: int) -> list[Cite]:
         """The citations of a list from this one on: `a.py:3 vs b.py:9`."""
-        run = [self.cites[place]]
-        for cite in self.cites[place + 1 :]:
-            if not is_list(self.text, run[-1].close, cite.begin):
-                break
-            run.append(cite)
-        return run
+        end = place + 1
+        # By place: a copy of the rest for each would take quadratic time.
+        while end < len(self.cites) and self._is_list(end):
+            end += 1
+        return list(self.cites[place:end])
+
+    def _is_list(self, place: int) -> bool:
+        """True if nothing but a comma or the like parts a citation from the one before."""
+        return is_list(self.text, self.cites[place - 1].close, self.cites[place].begin)
 
     def _paired(self, run: list[Cite], begin: int) -> list[_Names]:
         """As many names as lines, in order: "`open` vs `close` (a.py:3 vs b.py:9)"."""
@@ -308,7 +311,7 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, names: _Names) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:
@@ -317,15 +320,17 @@ def _mentions(cite: Cite, written: str, names: _Names) -> Iterator[Mention]:
         names = names[:1] * len(distinct)
     each = itertools.chain(names, itertools.repeat(None))
     for lines, name in zip(distinct, each, strict=False):
-        yield _mention(cite, written, lines, name, group=len(distinct) - 1)
+        yield _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
 
 
-def _mention(
+def _mention(  # noqa: PLR0913 - what its fields are taken from
     cite: Cite,
     written: str,
     lines: Interval | None = None,
     name: Attached | None = None,
+    *,
     group: int = 0,
+    said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
     mention = Mention(
@@ -339,6 +344,7 @@ def _mention(
         rivals=cite.rivals,
         guess=cite.guess,
         group=group,
+        said=said,
     )
     if name is None:
         return mention
