@@ -16,9 +16,13 @@ _SUMMARY_KEYS = (
     "grounded",
     "unresolved",
     "hallucinated",
+    "weighted_rate",
     "strict_rate",
     "headline_rate",
     "chance_rate",
+    "named_rate",
+    "weak",
+    "shifted",
 )
 _CITATION_KEYS = (
     "written",
@@ -32,6 +36,8 @@ _CITATION_KEYS = (
     "held_by",
     "definition_lines",
     "distance",
+    "weight",
+    "weak",
 )
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import first_path_in, read_chunk
+from runner.grounding.inline import first_path_in, read_below
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import is_compound, symbol_of
+from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import Interval, intervals, ordered
 
@@ -93,13 +94,13 @@ class _Here(NamedTuple):
     """Where in the JSON we are."""
 
     tree: PathIndex
-    file: str | None
-    """Of the object, or of one around it."""
+    above: Above
+    """Its file is that of the object, or of one around it."""
     named: _Named | None
     depth: int
 
 
-def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list[Mention] | None:
+def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None:
     """The citations of JSON text.
 
     None if it is no JSON (truncated, with comments), and is to be read as prose.
@@ -110,7 +111,8 @@ def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list
         return None
     if not isinstance(value, list):
         return None
-    mentions = list(_walk(value, _Here(index, inherited, None, 0)))
+    here = _Here(index, above, None, 0)
+    mentions = list(_walk(value, here))
     if _HALF.search(text):
         return list(map(_in_whole_characters, mentions))
     return mentions
@@ -142,7 +144,10 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 
 def _read_string(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own; if it begins with a citation, its key may name the symbol."""
-    mentions = read_chunk(value, here.tree, here.file).mentions
+    above = here.above
+    if above.file is None:
+        above = above._replace(file=next(iter(above.seen.paths), None))
+    mentions = read_below(value, here.tree, above).mentions
     if not mentions or here.named is None:
         return mentions
     first = mentions[0]
@@ -160,8 +165,9 @@ def _read_string(value: str, here: _Here) -> list[Mention]:
 
 def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
     own_file = _own_file(pairs, here.tree)
+    file = own_file or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)
     here = here._replace(
-        file=own_file or _file_of_place(pairs, here.tree) or here.file,
+        above=_about(here.above, file),
         named=_own_symbol(pairs) or here.named,
         depth=here.depth + 1,
     )
@@ -180,7 +186,7 @@ def _is_path(value: Any, path: str, index: PathIndex) -> bool:
 
 def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[Mention]:
     """`{"file": "a.py", "line": 42}`: the file at the lines that the object's keys give."""
-    if not here.file:
+    if not here.above.file:
         return
     keys = _LineKeys(pairs)
     lines, written = keys.lines(), ", ".join(keys.written)
@@ -190,7 +196,7 @@ def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[M
     for start, end in lines:
         yield Mention(
             written=written,
-            path=here.file,
+            path=here.above.file,
             start=start,
             end=end,
             symbol=symbol,
@@ -202,8 +208,12 @@ def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[M
 def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
     path = clean_path(key, here.tree, has_line=False)
     if path is None:
-        yield from read_chunk(key, here.tree).mentions
+        reading = read_below(key, here.tree, here.above)
+        yield from reading.mentions
+        # {"base.ts: the callers": ["run :42"]}
+        path = reading.first_path
     else:
+        here.above.seen.name(path)
         lines = _as_lines(value)
         if lines:  # {"src/app.py": [42, 51]}
             written = f"{key}: {value}"
@@ -214,7 +224,14 @@ def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
     # A list under a key holds many things, and the key's symbol is none of theirs.
     if isinstance(value, str | _Object):
         named = _named_by(key, here)
-    yield from _walk(value, here._replace(file=path or here.file, named=named))
+    yield from _walk(value, here._replace(above=_about(here.above, path), named=named))
+
+
+def _about(above: Above, file: str | None) -> Above:
+    """With the file that an object or a key names, if it names one."""
+    if file is None:
+        return above
+    return above._replace(file=file, sure=True)
 
 
 def _named_by(key: str, here: _Here) -> _Named | None:
@@ -234,6 +251,19 @@ def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
         path = clean_path(written, index, has_line=True)
         if path and path == written:
             return path
+    return None
+
+
+def _file_among(pairs: Pairs, index: PathIndex) -> str | None:
+    """`{"server": "src/app.py", "calls": ["run :42"]}`: the only path among the values."""
+    paths: dict[str, None] = {}
+    for _, value in pairs:
+        if isinstance(value, str) and len(value) < 300 and " " not in value.strip():
+            path = clean_path(value.strip(), index, has_line=True)
+            if path and path == value.strip():
+                paths[path] = None
+    if len(paths) == 1:
+        return next(iter(paths))
     return None
 
 

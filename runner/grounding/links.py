@@ -38,6 +38,7 @@ _URL = re.compile(
     """,
     re.X,
 )
+_FILE_URL = "file://"
 _BLOB = re.compile(
     r"""
     https?:// (?P<site>[^/]+) / (?P<repo>.+?) /  # github.com/owner/name/
@@ -88,7 +89,7 @@ class MaskedText:
         return span[0]
 
     def _mask_link(self, link: re.Match[str]) -> str:
-        if "://" in link["target"]:
+        if "://" in link["target"] and not link["target"].startswith(_FILE_URL):
             if self._cite_blob(link["target"], link.span(), link["text"]):
                 return _blank(link)
             return _words_alone(link)
@@ -117,7 +118,7 @@ class MaskedText:
 
     def _target(self, target: str) -> _Target | None:
         """`src/app.py`, `src/app.py:42`, `src/app.py#L42`; None if it is no file's."""
-        path, _, anchor = target.partition("#")
+        path, _, anchor = target.removeprefix(_FILE_URL).partition("#")
         lines = anchor_lines(anchor)
         tail = COLON_TAIL.search(path)
         if tail:
@@ -129,6 +130,8 @@ class MaskedText:
         return _Target(path, known, lines)
 
     def _mask_url(self, url: re.Match[str]) -> str:
+        if url[0].startswith(_FILE_URL):  # a path like any other
+            return " " * len(_FILE_URL) + url[0][len(_FILE_URL) :]
         target = url[0].rstrip(".,;:!?)]}*_")  # the sentence's, not the URL's
         begin = url.start()
         self._cite_blob(target, (begin, begin + len(target)), "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from runner.grounding.naming import spans_of, symbol_after, symbol_before
+from runner.grounding.naming import Attached, spans_of, symbol_after, symbol_before
 from runner.grounding.patterns import ASIDE, SENTENCE_END, Interval
 
 Tie = Literal["own", "sentence", "context"]
@@ -25,6 +25,9 @@ class Mention:
     start: int | None = None
     end: int | None = None
     symbol: str | None = None
+    certain: bool = True
+    """False if the symbol rests on our reading of the words between it and the lines. An accusation
+    needs a symbol that is certain."""
     ref: str | None = None
     """Of a blob URL; None for a plain path."""
     weak: bool = False
@@ -33,6 +36,8 @@ class Mention:
     tied: Tie = "own"
     others: tuple[str, ...] = ()
     """Files named before, the latest first, if the lines are not written with the path."""
+    rivals: tuple[str, ...] = ()
+    """Of them, those with as good a claim to the lines: which of the two is meant, we guess."""
     guess: bool = False
     """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
     group: int = 0
@@ -62,6 +67,7 @@ class Cite:
     """The path stands in it, not in the text before."""
     tied: Tie = "own"
     others: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
     guess: bool = False
 
 
@@ -71,10 +77,12 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
         return
     words = _Words(text, cites)
     for place, cite in enumerate(cites):
-        symbol = cite.symbol
-        if cite.lines and symbol is None and not strict:
-            symbol = words.symbol(place)
-        yield from _mentions(cite, _as_written(text, cite), symbol)
+        attached = None
+        if cite.symbol is not None:
+            attached = Attached(cite.symbol, certain=True)
+        elif cite.lines and not strict:
+            attached = words.symbol(place)
+        yield from _mentions(cite, _as_written(text, cite), attached)
 
 
 class _Words:
@@ -90,12 +98,16 @@ class _Words:
         """Where sentences end, in characters."""
         return [end.end() for end in SENTENCE_END.finditer(self.text)]
 
-    def symbol(self, place: int) -> str | None:
+    def symbol(self, place: int) -> Attached | None:
+        """The word before a citation or, if that is none or only a guess, a certain one behind."""
         cite = self.cites[place]
         before = symbol_before(self.text, self._begin(place), cite.begin, self.spans)
-        if before:
+        if before and before.certain:
             return before
-        return symbol_after(self.text, cite.close, self._end(place), self.spans)
+        after = symbol_after(self.text, cite.close, self._end(place), self.spans)
+        if after and (after.certain or before is None):
+            return after
+        return before
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
@@ -162,32 +174,35 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, symbol: str | None) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, attached: Attached | None) -> Iterator[Mention]:
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:
         yield _mention(cite, written)
     for lines in distinct:
-        yield _mention(cite, written, lines, symbol, group=len(distinct) - 1)
+        yield _mention(cite, written, lines, attached, group=len(distinct) - 1)
 
 
 def _mention(
     cite: Cite,
     written: str,
     lines: Interval | None = None,
-    symbol: str | None = None,
+    attached: Attached | None = None,
     group: int = 0,
 ) -> Mention:
     start, end = lines or (None, None)
+    symbol, certain = attached or (None, True)
     return Mention(
         written=written,
         path=cite.path,
         start=start,
         end=end,
         symbol=symbol,
+        certain=certain,
         ref=cite.ref,
         tied=cite.tied,
         others=cite.others,
+        rivals=cite.rivals,
         guess=cite.guess,
         group=group,
     )

@@ -13,10 +13,8 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from runner.grounding.spelling import parts_of, special_of
 from runner.grounding.words import EXTENSIONS, LITERALS
-
-SEPARATOR = re.compile(r"::|->|[.#$\\]")
-"""Between a qualifier and a name: `Router::new`, `this->next`, `Flask.run`, `Shop#open`, `A\\B`."""
 
 _IDENT = r"[^\W\d]\w*"
 _RECEIVER = rf"(?P<receiver>{_IDENT})"
@@ -43,7 +41,7 @@ _NAME = re.compile(
     (?: \(\*?{_RECEIVER}\)\. )?                             # (*Engine).
     (?P<name>{_IDENT}(?:(?:::|->|[.\#$\\]){_IDENT})*[?!]?)  # Flask.wsgi_app, empty?
     (?P<call>\(.*\))?                                       # (environ, start)
-    (?:\[\])?                                               # []
+    (?:\[(?:[A-Z][\w\s,.*]{{0,80}})?\])?                      # [], [K, V]
     \.?$                                                    # the sentence's full stop
     """,
     re.S | re.X,
@@ -67,8 +65,36 @@ _GLUE_WORD = r"""
     |module|source|body|signature|impl|async|static|public|private
     |which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about
 """
+_KIND_WORD = r"""
+    method|function|func|class|property|helper|constant|const|struct|trait|field|decorator|type
+    |macro|enum|interface|attribute|variable|test|module|constructor|hook|handler|fixture
+    |definition|declaration|implementation
+"""
 _GLUE = re.compile(rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I | re.X)
 """`` ` is defined in ` `` between a symbol and its citation, to the citation's beginning."""
+_STRICT_GLUE = re.compile(
+    rf"""
+    [`*_)\]]{{0,4}} \s{{0,2}}
+    (?:(?:{_KIND_WORD})\s)?                                # `foo` method
+    (?: [(\[—–:@-]{{1,2}}                                  # `foo` (a.py:3), `foo`: a.py:3
+      | (?:(?:is|are|was)\s)?
+        (?:(?:defined|declared|implemented|located|found|introduced)\s)?
+        (?:at|in)                                         # `foo` is defined at
+      | lives\s(?:at|in)
+    )?
+    \s{{0,2}} (?:(?:the\s)?(?:file|lines?)\s)? [`*_'(\[]{{0,4}} \Z
+    """,
+    re.I | re.X,
+)
+"""The part of the glue that leaves no doubt about what stands at the lines."""
+_JOINED = re.compile(
+    r"""
+    (?: \w(?:\(\))?`[*_]{0,2} | \w\(\) | _\w{1,30} | [a-z][A-Z]\w{0,30})  # `f`, f(), a_b, aB
+    (?: \s?[,/&+|] | ,?\s(?:and|or|vs\.?|versus) ) \s? [`*_(]{0,4} \Z
+    """,
+    re.X,
+)
+"""Before a symbol: another one, which the same lines may be of."""
 _DENIED = re.compile(
     r"""
     \b(?:
@@ -93,6 +119,7 @@ _AFTER = re.compile(
     """,
     re.X,
 )
+_PUNCTUATION = re.compile(r"[—–:=-]|\w")
 _CODE_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _LOOK_BACK, _LOOK_AHEAD = 240, 160
 """Characters. Without these bounds, a text of nothing but symbols would take quadratic time."""
@@ -118,6 +145,9 @@ def symbol_of(span: str) -> str | None:
     `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`.
     """
     text = span.strip()
+    special = special_of(text)
+    if special:
+        return special
     declared = _DECLARED.match(text)
     if declared:
         return _symbol(declared["receiver"], declared["name"], plain=True)
@@ -132,7 +162,7 @@ def symbol_of(span: str) -> str | None:
 def _symbol(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a literal, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")
-    last = SEPARATOR.split(name)[-1]
+    last = parts_of(name)[-1]
     if name.isdigit() or (len(last) < 2 and not receiver):
         return None
     if _is_literal(name, last) or _is_file_name(name, last):
@@ -187,6 +217,14 @@ _PROPER = frozenset(
 # --- around a citation ----------------------------------------------------------------------
 
 
+class Attached(NamedTuple):
+    """The symbol that a text names for a citation."""
+
+    symbol: str
+    certain: bool
+    """False if our reading of the words between the two may be wrong: no accusation rests on it."""
+
+
 class _Named(NamedTuple):
     """What a text names last before a citation, and where."""
 
@@ -197,7 +235,7 @@ class _Named(NamedTuple):
     end: int
 
 
-def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> str | None:
+def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached | None:
     """The symbol that text[low:at] names last, with only glue between it and `at`.
 
     `at` may lie inside a code span.
@@ -205,11 +243,19 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> str | None
     low = max(low, at - _LOOK_BACK)
     at = _before_own_span(text, at, spans)
     named = _last_word(text, at, _last_span(text, low, at, spans))
-    if named.symbol is None or not _GLUE.match(text[named.end : at]):
+    between = text[named.end : at]
+    if named.symbol is None or not _GLUE.match(between):
         return None
     if _DENIED.search(text[max(named.low, named.begin - 16) : named.begin]):
         return None
-    return named.symbol
+    certain = bool(_STRICT_GLUE.match(between)) and not _is_listed(text, named)
+    return Attached(named.symbol, certain)
+
+
+def _is_listed(text: str, named: _Named) -> bool:
+    """`` `open` and `close` (a.py:3) ``: the line may be of either."""
+    before = text[max(named.low, named.begin - 48) : named.begin]
+    return bool(_JOINED.search(before))
 
 
 def _before_own_span(text: str, at: int, spans: list[Span]) -> int:
@@ -270,7 +316,7 @@ def _is_partial(word: re.Match[str], symbol: str) -> bool:
     return bool(_ELLIPSIS.search(before + symbol[:1]))
 
 
-def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> str | None:
+def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> Attached | None:
     """The symbol that follows directly: in a code span, or as a word that looks like code.
 
     In the citation's own code span, only a declaration counts.
@@ -278,15 +324,23 @@ def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> str | None
     high = _line_end(text, at, min(high, at + _LOOK_AHEAD))
     own = span_before(spans, at)
     if own and at < own.end - 1:
-        return _declared_in(text[at : own.end - 1].strip())
+        return _attached(_declared_in(text[at : own.end - 1].strip()), certain=True)
     gap = _AFTER.match(text, at, high)
     if gap is None:
         return None
     span = _span_at(spans, gap.end())
     if span and span.end <= high:
-        return symbol_of(_inside(text, span))
+        return _attached(symbol_of(_inside(text, span)), certain=True)
     word = _WORD.match(text, gap.end(), high)
-    return _symbol_of_word(word) if word else None
+    if word is None:
+        return None
+    return _attached(_symbol_of_word(word), certain=not _PUNCTUATION.search(gap[0]))
+
+
+def _attached(symbol: str | None, *, certain: bool) -> Attached | None:
+    if symbol is None:
+        return None
+    return Attached(symbol, certain)
 
 
 def _line_end(text: str, at: int, high: int) -> int:

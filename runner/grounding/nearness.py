@@ -1,9 +1,9 @@
-"""How near a symbol is to cited lines, and how often random lines would be as near."""
+"""How near a symbol is to cited lines."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeGuard
 
@@ -115,55 +115,3 @@ def gap(one: Interval, other: Interval) -> int:
 
 def smallest(distances: Iterable[int | None]) -> int | None:
     return min((distance for distance in distances if distance is not None), default=None)
-
-
-# --- chance ---------------------------------------------------------------------------------
-
-
-class Chances:
-    """How likely citations would be grounded at random lines of the same file."""
-
-    def __init__(self) -> None:
-        # Without this, a spray of one symbol over every line would take quadratic time.
-        self._known: dict[tuple[str, str, int], float] = {}
-
-    def of(self, file: SourceFile, symbol: str | None, lines: Interval) -> float:
-        """0 to 1: the share of places for an interval of this width that reach the symbol."""
-        if file.line_count == 0:
-            return 0.0
-        if symbol is None:
-            return 1.0
-        width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
-        return self._share(file, symbol, width)
-
-    def _share(self, file: SourceFile, symbol: str, width: int) -> float:
-        key = (file.path, symbol, width)
-        if key not in self._known:
-            self._known[key] = _share(file, symbol, width)
-        return self._known[key]
-
-
-def _share(file: SourceFile, symbol: str, width: int) -> float:
-    starts = file.line_count - width + 1
-    reaching = counted_to = 0
-    for low, high in sorted(_reached(file, symbol)):
-        # A first line may reach several places, and counts once.
-        first = max(low - width + 1, counted_to + 1, 1)
-        last = min(high, starts)
-        if last >= first:
-            reaching += last - first + 1
-            counted_to = last
-    return reaching / starts
-
-
-def _reached(file: SourceFile, symbol: str) -> Iterator[Interval]:
-    """The intervals from which the symbol is within reach."""
-    places = file.places(symbol)
-    for definition in places.definitions:
-        yield definition.header - TOLERANCE, definition.line + TOLERANCE
-        yield definition.start, definition.end
-    lines = places.uses
-    if isinstance(file.outline, TextOnly):
-        lines = places.words
-    for line in lines:
-        yield line - TOLERANCE, line + TOLERANCE

@@ -8,6 +8,10 @@ Decisions that the design (DESIGN.md, Citations) leaves open:
 - A reversed range is read as the range it spans (`60-42`), or as shorthand (`1476-80`).
 - A range of more than WIDE_LINES points nowhere: its symbol is measured from its two ends, or
   `a.py:1-99999` would be near every symbol. It earns no must-cite recall either.
+- `hallucinated` is an accusation and rests on no guess of ours. Lines written apart from their path
+  may belong to another file that the text names, a word tied to them only by loose glue may not be
+  the one that is meant: a citation that fails so is unresolved (`binding`), with what else may be
+  meant. It stays in the denominator of every rate, so that loose writing gains nothing.
 - Chance rate: the share that would have been grounded with each citation's interval moved to a
   uniformly random place of the same file. Computed exactly, from the lines that each symbol
   reaches; an unresolved path has no file and scores 0.
@@ -16,9 +20,11 @@ Decisions that the design (DESIGN.md, Citations) leaves open:
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -26,10 +32,9 @@ from pydantic import ValidationError
 from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
+from runner.grounding.files import PathIndex, Resolved
 from runner.grounding.mentions import Mention
 from runner.grounding.nearness import (
-    Chances,
     Distances,
     Match,
     is_wide,
@@ -37,10 +42,22 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
-from runner.grounding.rates import Verified, distinct, is_resolved, must_cite_recall, summarise
+from runner.grounding.rates import (
+    Verified,
+    distinct,
+    fails,
+    is_read,
+    must_cite_recall,
+    summarise,
+)
+from runner.grounding.shifts import Shifts
+from runner.grounding.specificity import Chances
+from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS
 from runner.protocols import Files
 from runner.records import (
@@ -127,6 +144,10 @@ def _rules_digest() -> str:
 # --- one answer -----------------------------------------------------------------------------
 
 
+_MOST_KEPT = 20_000
+"""Verified mentions, of about a kilobyte each."""
+
+
 class _Verifier:
     def __init__(
         self, files: Files, roots: Sequence[str], kept: Cache, repo_urls: Sequence[str]
@@ -135,7 +156,10 @@ class _Verifier:
         self.kept = kept
         self.index = PathIndex(files.paths(), roots=roots, commit=files.commit, repo_urls=repo_urls)
         self.sources: dict[str, SourceFile] = {}
+        self.verified: dict[Mention, Verified] = {}
+        """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
         self.chances = Chances()
+        self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
         answer: list[Verified] = []
@@ -145,9 +169,10 @@ class _Verifier:
             by_step.append(_files_of(step))
             answer += step
         once = distinct(answer)
+        shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once),
+            summary=summarise(once, shifts.rates(once)),
             by_step=tuple(by_step),
         )
 
@@ -187,7 +212,7 @@ class _Verifier:
         move only if no file stands in their sentence, and only to a file that has them. An
         invention is near nothing in any file, so it stays where it was, and shows.
         """
-        if not _may_move(mention) or self._verify(mention).citation.status != "hallucinated":
+        if not _may_move(mention) or not fails(self._verify(mention).citation):
             return mention
         for path in mention.others:
             moved = replace(mention, path=path)
@@ -196,15 +221,38 @@ class _Verifier:
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
+        if not self._may_belong(mention):
+            return False
         citation = self._verify(mention).citation
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
+    def _may_belong(self, mention: Mention) -> bool:
+        """False where a look at the file says so: an invented word is tried in every candidate."""
+        resolved = self.index.resolve(mention.path)
+        if not self._may_hold(resolved, mention):
+            return False
+        if mention.symbol is None:
+            return True
+        places = self._source(resolved.path).places(mention.symbol)
+        return bool(places.definitions or places.words)
+
     def _verify(self, mention: Mention) -> Verified:
+        verified = self.verified.get(mention)
+        if verified is None:
+            # All of a long answer, each in every file it may belong to, would fill the memory.
+            if len(self.verified) >= _MOST_KEPT:
+                self.verified.clear()
+            verified = self.verified[mention] = self._verify_anew(mention)
+        return verified
+
+    def _verify_anew(self, mention: Mention) -> Verified:
         claim = self._claim(mention)
         if not claim.is_resolved:
             citation = claim.citation("unresolved", self._why_unresolved(claim))
-            return Verified(citation=citation, chance=0.0)
+            weight = self._weight_of_unresolved(claim)
+            weighed = citation.model_copy(update={"weight": weight})
+            return Verified(citation=weighed, chance=0.0)
         if mention.lines is None:
             citation = claim.citation("grounded", "the file exists; no line is cited")
             return Verified(citation=citation, chance=0.0)
@@ -230,7 +278,60 @@ class _Verifier:
             symbol = None
             claim = replace(claim, mention=replace(claim.mention, symbol=None))
         citation = _check_lines(claim, file, lines)
-        return Verified(citation=citation, chance=self.chances.of(file, symbol, lines))
+        if citation.status == "hallucinated":
+            doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
+            citation = _unless_unsure(citation, list(chain(*doubts)))
+        weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
+        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+
+    def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
+        """1 − the chance that a random place of the file would have held as well."""
+        if _missing_lines(file, lines):
+            return 1.0
+        return 1 - self.chances.of(file, citation.symbol, lines, citation.held_by)
+
+    def _weight_of_unresolved(self, claim: _Claim) -> float:
+        """What it would weigh in the files it may mean, on average; 1 if there are none.
+
+        At 1 for every shortened path, the rate would tell how paths are written: bare lines, which
+        weigh nothing where the path is whole, would outweigh all that an answer names.
+        """
+        lines, symbol = claim.mention.lines, claim.mention.symbol
+        if lines is None:
+            return 0.0
+        weights = []
+        for path in self._may_mean(claim):
+            file = self._source(path)
+            weight = 1 - self.chances.of(file, symbol, lines)
+            weights.append(1.0 if _missing_lines(file, lines) else weight)
+        return math.fsum(weights) / len(weights) if weights else 1.0
+
+    def _may_mean(self, claim: _Claim) -> list[str]:
+        if claim.resolution == "other_commit" and claim.path in self.index.paths:
+            return [claim.path]
+        return self.index.ending_in(claim.path, MOST_CANDIDATES)
+
+    def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
+        """Lines that no path stands at may be another file's, if that has as many."""
+        mention = claim.mention
+        if mention.tied == "own" or self._is_invented(mention):
+            return
+        rivals = dict.fromkeys(self.index.resolve(path) for path in mention.others)
+        for rival in rivals:
+            if self._may_hold(rival, mention) and rival.path != claim.path:
+                yield f"the lines may be of {rival.path}"
+                return
+
+    def _is_invented(self, mention: Mention) -> bool:
+        """True if its word stands in no file of the tree, whichever file is meant."""
+        if mention.symbol is None or not mention.certain:
+            return False
+        return not self.vocabulary.has(parts_of(mention.symbol)[-1])
+
+    def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
+        if rival.resolution not in ("exact", "suffix") or mention.lines is None:
+            return False
+        return not _missing_lines(self._source(rival.path), mention.lines)
 
     def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
         """What looks like a symbol and is none.
@@ -260,7 +361,7 @@ class _Verifier:
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
-    paths = (one.citation.path for one in verified if is_resolved(one.citation))
+    paths = (one.citation.path for one in verified if is_read(one.citation))
     return tuple(dict.fromkeys(paths))
 
 
@@ -268,15 +369,35 @@ def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
     """Neighbours that differ in nothing but their lines, where a list gives them."""
     groups: list[list[Mention]] = []
     for mention in mentions:
-        if mention.group and groups and _without_lines(groups[-1][-1]) == _without_lines(mention):
+        if groups and _is_one_list(groups[-1][-1], mention):
             groups[-1].append(mention)
         else:
             groups.append([mention])
     return groups
 
 
-def _without_lines(mention: Mention) -> Mention:
-    return replace(mention, start=0, end=0)
+def _is_one_list(one: Mention, other: Mention) -> bool:
+    # The text as written tells most neighbours apart, and a copy of each is dear.
+    if not other.group or one.written != other.written:
+        return False
+    return replace(one, start=other.start, end=other.end) == other
+
+
+def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
+    """The lines exist, and the word that is not near them is a guess."""
+    if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
+        return
+    if mention.weak or not mention.certain:
+        yield f"the text may mean another word than {mention.symbol}"
+
+
+def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
+    """An accusation becomes `unresolved` where it rests on a guess of ours."""
+    if not doubts:
+        return failed
+    reason = "; ".join((failed.reason, *doubts))
+    unsure = {"status": "unresolved", "resolution": "binding", "reason": reason}
+    return failed.model_copy(update=unsure)
 
 
 def _may_move(mention: Mention) -> bool:
@@ -340,6 +461,8 @@ class _Claim:
             definition_distance=distances.definition,
             use_distance=distances.use,
             span_distance=distances.span,
+            weight=0.0 if self.mention.start is None else 1.0,
+            weak=False,
         )
 
 

@@ -98,6 +98,27 @@ HTTP_CODES = frozenset(
 )
 """`not found (404)` gives no line."""
 
+PORTS = frozenset(
+    map(
+        int,
+        """
+        80 443 1433 1521 2181 2379 3000 3001 3306 4000 4200 4222 5000 5001 5173 5432 5601 5672 6379
+        6443 7000 8000 8001 8008 8080 8081 8086 8088 8443 8888 9000 9042 9090 9092 9200 9229 9300
+        11211 15672 26257 27017 27018 50051
+        """.split(),
+    )
+)
+"""Ports that services are known by: behind what looks like a host, no line."""
+
+PRODUCTS = frozenset(
+    """
+    vue.js node.js next.js nuxt.js express.js react.js angular.js ember.js d3.js three.js chart.js
+    backbone.js moment.js alpine.js knockout.js svelte.js nest.js require.js p5.js socket.io
+    discord.js hapi.js koa.js solid.js
+    """.split()
+)
+"""Lower case: behind them stands a version, unless the tree has a file of that name."""
+
 _PYTHON_BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
 _OTHER_BUILTINS = frozenset(
     """

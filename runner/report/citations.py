@@ -59,7 +59,7 @@ def _summary(summary: GroundingSummary) -> Iterator[str]:
     yield (
         f"  paths: {summary.exact} exact, {summary.suffix} shortened, "
         f"{summary.ambiguous} ambiguous, {summary.missing} missing, "
-        f"{summary.other_commit} of another commit"
+        f"{summary.other_commit} of another commit, {summary.binding} unsure"
     )
     yield f"  rates: {', '.join(_rates(summary))}"
 

@@ -180,6 +180,7 @@ _COUNTS = (
     "ambiguous",
     "missing",
     "other_commit",
+    "binding",
     "with_symbol",
     "definition_only",
 )

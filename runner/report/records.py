@@ -110,6 +110,7 @@ class GroundingParts(Record):
     ambiguous: Count
     missing: Count
     other_commit: Count
+    binding: Count
     with_symbol: Count
     definition_only: Count
     strict_rate: Number | None

@@ -511,6 +511,7 @@ GROUNDING: tuple[Column[Arm], ...] = (
     number("ambig.", lambda arm: count(arm.grounding.ambiguous), full="ambiguous path"),
     number("missing", lambda arm: count(arm.grounding.missing), full="missing path"),
     number("other commit", lambda arm: count(arm.grounding.other_commit)),
+    number("binding", lambda arm: count(arm.grounding.binding), full="unsure binding"),
     number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
 )
 
@@ -518,7 +519,8 @@ GROUNDING: tuple[Column[Arm], ...] = (
 def grounding(report: Report) -> Table:
     note = (
         "Pooled over the arm's cells. Paths are exact, shortened, ambiguous, missing or of another "
-        "commit; what holds is grounded, what does not is hallucinated."
+        "commit. What holds is grounded, what does not is hallucinated or, where the file or word "
+        "that is meant is a guess of ours, a binding that is unsure."
     )
     return table("Citations: the parts", GROUNDING, report.arms, notes=[note])
 

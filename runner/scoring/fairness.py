@@ -5,8 +5,10 @@ line there. Its scorers see the answer and what it cost. They see no tool call, 
 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
-- precision: the headline rate. In a step that cites more than 80 places, or six times as many as it
-  asks for, it falls with the square: one can cite every line of a file, and each of them exists;
+- precision: the weighted rate, in which a citation counts as much as it says; bare lines that exist
+  count a little (`BARE_WEIGHT`), and are right unless they are weak. In a step that cites more than
+  80 places, or six times as many as it asks for, it falls with the square: one can cite every line
+  of a file, and each of them exists;
 - recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
   points at. Without it, one safe citation would score 1.0.
 
@@ -31,7 +33,6 @@ from runner.records import (
     Citation,
     Effort,
     Fairness,
-    GroundingSummary,
     Rubric,
     RubricStep,
     Scenario,
@@ -43,6 +44,9 @@ from runner.records import (
 from runner.scoring.efficiency import efficiency
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import Part, weighted
+
+BARE_WEIGHT = 0.2
+"""Of lines that exist and name no symbol."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +60,7 @@ class Evidence:
     """Of each step alone, as verified at the commit."""
     files_cited: tuple[int, ...]
     """Per step: distinct files of the commit, with a line or without."""
-    grounding: GroundingSummary
+    cited: tuple[Citation, ...]
     """Of the whole answer, each citation once."""
     verdict: Verdict | Unscored
 
@@ -114,15 +118,34 @@ FAIRNESS: dict[str, Part[FairnessScorer]] = {
 
 
 def precision_of(evidence: Evidence) -> float | None:
-    """The headline rate, times what is left of it in steps that spray. None without citations."""
-    rate = evidence.grounding.headline_rate
+    """The weighted rate, times what is left of it in steps that spray. None without citations."""
     counts = list(map(_places, evidence.citations))
-    if rate is None or not any(counts):
+    if not any(counts):
         return None
+    rate = _weighted_rate(evidence.cited)
     kept = []
     for count, step in zip(counts, evidence.scenario.steps, strict=True):
         kept.append(count * spray_share(count, len(step.must_cite)))
     return rate * math.fsum(kept) / sum(counts)
+
+
+def _weighted_rate(citations: tuple[Citation, ...]) -> float:
+    """Weight of what holds / weight, bare lines included."""
+    lines = [citation for citation in citations if citation.start is not None]
+    right = math.fsum(_weight(citation) for citation in lines if _holds(citation))
+    return right / math.fsum(map(_weight, lines))
+
+
+def _weight(citation: Citation) -> float:
+    # At no weight, 79 bare lines beside one true symbol would be a score of 1.0.
+    return max(citation.weight, BARE_WEIGHT)
+
+
+def _holds(citation: Citation) -> bool:
+    # Where the symbol says less than the overlap test does, that test decides.
+    if citation.weak and citation.weight < BARE_WEIGHT:
+        return False
+    return citation.status == "grounded"
 
 
 def _places(citations: tuple[Citation, ...]) -> int:
@@ -171,7 +194,7 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         answer=answer,
         effort=effort,
         citations=tuple(_citations(text, files, cache_dir) for text in texts),
-        grounding=whole.summary,
+        cited=whole.citations,
         files_cited=cited_files(whole),
         verdict=_judged(judge, scenario, rubric, answer, files),
     )

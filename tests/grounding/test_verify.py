@@ -385,9 +385,26 @@ def test_the_json_object_has_exactly_the_promised_keys(
             "grounded": 1,
             "unresolved": 0,
             "hallucinated": 0,
+            "weighted_rate": 1.0,
             "strict_rate": 1.0,
             "headline_rate": 1.0,
             "chance_rate": pytest.approx(53 / LAST, abs=0.2),
+            "named_rate": 1.0,
+            "weak": 0,
+            "shifted": [
+                {  # in the body still
+                    "lines": 20,
+                    "total_weight": pytest.approx(1 - 53 / LAST),
+                    "weighted_rate": 1.0,
+                    "headline_rate": 1.0,
+                },
+                {  # the file's end, which uses it
+                    "lines": 200,
+                    "total_weight": pytest.approx(1 - 17 / LAST),
+                    "weighted_rate": 1.0,
+                    "headline_rate": 1.0,
+                },
+            ],
         },
         "citations": [
             {
@@ -402,6 +419,8 @@ def test_the_json_object_has_exactly_the_promised_keys(
                 "held_by": "definition",
                 "definition_lines": [OPEN],
                 "distance": 0,
+                "weight": 1 - 11 / LAST,
+                "weak": False,
             },
             {
                 "written": "link.py",
@@ -415,6 +434,8 @@ def test_the_json_object_has_exactly_the_promised_keys(
                 "held_by": None,
                 "definition_lines": [],
                 "distance": None,
+                "weight": 0.0,
+                "weak": False,
             },
         ],
     }
@@ -441,3 +462,28 @@ def test_mutated_citations_are_caught() -> None:
     assert rate([(name, line + 9000) for name, line in honest]) == 0.0
     assert rate(honest, path="src/bug.py") == 0.0
     assert rate([(name, seed.randint(1, 1200)) for name, _ in honest]) < 0.1
+
+
+# --- what an unresolved path weighs -------------------------------------------------------------
+
+TWINS = MemoryFiles({f"src/{name}/shop.py": SHOP for name in "ab"})
+
+
+def test_shortened_paths_of_bare_lines_move_the_weighted_rate_no_more_than_whole_ones() -> None:
+    named = f"`open_shop` (src/a/shop.py:{OPEN}). "
+    bare = " ".join(f"See shop.py:{line}." for line in range(20, 30))
+    summary = ground(named + bare, TWINS).summary
+    assert summary.ambiguous == 10
+    assert summary.weighted_rate == 1.0
+
+
+def test_a_name_at_an_ambiguous_path_weighs_what_it_would_in_the_files_it_may_mean() -> None:
+    citation = only(f"`open_shop` (shop.py:{OPEN})", TWINS)
+    whole = only(f"`open_shop` (src/a/shop.py:{OPEN + 30})", TWINS)
+    assert citation.resolution == "ambiguous"
+    assert 0 < citation.weight <= whole.weight
+
+
+@pytest.mark.parametrize("place", ["nowhere.py:3", "shop.py:9999"])
+def test_an_invented_path_or_line_weighs_in_full(place: str) -> None:
+    assert only(f"see {place}", TWINS).weight == 1.0

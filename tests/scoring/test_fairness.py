@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import pytest
 
 from runner.errors import NoVerdict
-from runner.grounding.verify import ground
 from runner.judges.checklist import Checklist
 from runner.protocols import Source
 from runner.records import (
@@ -46,27 +46,20 @@ def cited(
             "held_by": None,
             "definition_lines": (),
             "distance": None,
+            "weight": 1.0,
+            "weak": False,
         }
     )
 
 
 def evidence(*citations: Sequence[Citation], scenario: Scenario = SCENARIO) -> Evidence:
-    counted = [citation for step in citations for citation in step if citation.start is not None]
-    rate = (
-        sum(citation.status == "grounded" for citation in counted) / len(counted)
-        if counted
-        else None
-    )
-    summary = ground("", TREE).summary.model_copy(
-        update={"total": len(counted), "headline_rate": rate}
-    )
     return Evidence(
         scenario=scenario,
         answer=answer(*GOOD),
         effort=effort(),
         citations=tuple(tuple(step) for step in citations),
         files_cited=(0, 0),
-        grounding=summary,
+        cited=tuple(chain.from_iterable(citations)),
         verdict=Unscored(reason="not judged yet"),
     )
 
