@@ -166,12 +166,27 @@ _MENDS: dict[str, tuple[Mend, ...]] = {
     ),
 }
 """Tried on a source that does not parse; kept if less of it is an error then."""
+_EXPORT = rb"[A-Z][A-Z0-9_]{2,99}(?:\([^()\n]{0,99}\))?"
+_MACROS: dict[str, tuple[Mend, ...]] = {
+    "cpp": (
+        # class SHOP_API Shop : public Base {, which is read as a function
+        (
+            re.compile(
+                rb"(?:(?<=\bclass )|(?<=\bstruct ))" + _EXPORT + rb"(?=[ \t]{1,9}[A-Za-z_]\w{0,99}"
+                rb"(?:<[^<>;{}\n]{0,99}>)?(?:\s{1,9}final)?\s{0,99}[:{])"
+            ),
+            b" ",
+        ),
+    ),
+}
+"""Put right in every source: it parses, and means something else."""
 
 
 class Grammar(NamedTuple):
     language: tree_sitter.Language
     query: tree_sitter.Query
     prelude: bytes
+    macros: tuple[Mend, ...]
     mends: tuple[Mend, ...]
     identity: str
     """Digest of grammar version, core version and query: part of a cached outline's name."""
@@ -204,6 +219,7 @@ def grammar(language: str) -> Grammar | None:
         language=loaded.language,
         query=tree_sitter.Query(loaded.language, query),
         prelude=_PRELUDE.get(language, b""),
+        macros=_MACROS.get(language, ()),
         mends=_MENDS.get(language, ()),
         identity=_identity(language, loaded.version, query),
     )

@@ -83,6 +83,8 @@ class Outline(_Parts):
 
     def is_broken(self, start: int, end: int) -> bool:
         """True if a parse error touches one of these lines."""
+        if not self.broken:
+            return False
         place = bisect.bisect_right(self.broken, (end, _END_OF_FILE))
         return place > 0 and self._broken_to[place - 1] >= start
 
@@ -221,6 +223,7 @@ def _best_tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
 
     Names are read from the source itself.
     """
+    source = _mended(source, loaded.macros)
     tree = _tree(source, loaded)
     if tree is None or not tree.root_node.has_error or not loaded.mends:
         return tree
@@ -230,7 +233,9 @@ def _best_tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
     return other
 
 
-def _mended(source: bytes, mends: Iterable[Mend]) -> bytes:
+def _mended(source: bytes, mends: tuple[Mend, ...]) -> bytes:
+    if not mends:
+        return source
     mended = bytearray(source)
     for pattern, filler in mends:
         for hit in pattern.finditer(source):
@@ -370,12 +375,14 @@ class _Captures:
     | assigned | a name and what it is set to: `ll='ls -l'` |
     | declarator | what C wraps around a name: `*(*name)[3]` |
     | receiver | an owner that stands beside the name |
-    | at | the place of a name that is spelled elsewhere, or nowhere: `#set! name` |
+    | at | the place of a name that is spelled elsewhere, or nowhere |
     | scope, scope.name | what owns definitions and is none |
     | closed, opened | what hides variables, and what inside of it does not |
     | items | a macro's tokens that are definitions |
     | comment, string, code | code is what a string interpolates |
     | header | an attribute that stands beside its definition |
+
+    `#set! name` gives a name, `#set! prefix` what a name begins with.
     """
 
     def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
@@ -429,11 +436,11 @@ class _Captures:
     ) -> None:
         """One name may match several patterns (a decorated function): its widest counts, and of
         equals the one with more owners."""
-        given = self.query.pattern_settings(pattern).get("name")
+        settings = self.query.pattern_settings(pattern)
         receivers = tuple(map(self._text, match.get("receiver", ())))
         for spelled in self._spelled(match):
             at = match.get("at", [spelled.node])[0]
-            name = given or spelled.name
+            name = settings.get("name") or (settings.get("prefix") or "") + spelled.name
             draft = _draft(name, (*spelled.scope, *receivers), at, whole)
             known = drafts.get((at.start_byte, name))
             if known is None or known.weight < draft.weight:
@@ -441,7 +448,7 @@ class _Captures:
 
     def _spelled(self, match: Match) -> Iterator[_Spelled]:
         for node in match.get("declarator", ()):
-            yield self._declared(node)
+            yield from self._declared(node)
         for node in match.get("qualified", ()):
             # Shop::open, Shop.open, Shop:open, Shop\Stock
             *scope, name = re.split(r"::|[.:\\]", self._text(node))
@@ -452,20 +459,20 @@ class _Captures:
             for leaf in _leaves(node):
                 yield _Spelled(leaf, _clean(self._text(leaf)), ())
 
-    def _declared(self, node: tree_sitter.Node) -> _Spelled:
+    def _declared(self, node: tree_sitter.Node) -> Iterator[_Spelled]:
         """The name in a declarator of C or C++, and the scopes written with it."""
         scope: list[str] = []
         inner: tree_sitter.Node | None = node
         while inner:
             node = inner
-            if node.type == "qualified_identifier":
-                owner = node.child_by_field_name("scope")
-                scope += [self._text(owner).partition("<")[0].strip()] if owner else []
+            owner = node.child_by_field_name("scope")
+            scope += [self._text(owner).partition("<")[0].strip()] if owner else []
             inner = _inner_declarator(node)
         if node.type == "operator_cast":  # operator bool() const
             target = node.child_by_field_name("type")
-            return _Spelled(node, f"operator {self._text(target or node)}", tuple(scope))
-        return _Spelled(node, _clean(self._text(node)), tuple(scope))
+            yield _Spelled(node, f"operator {self._text(target or node)}", tuple(scope))
+        elif node.type.endswith(("identifier", "_name")):
+            yield _Spelled(node, _clean(self._text(node)), tuple(scope))
 
     def _text(self, node: tree_sitter.Node) -> str:
         # node.text reads through the callback: 30 times slower.
@@ -558,6 +565,7 @@ _PATTERNS = frozenset(
     """
     object_pattern array_pattern pair_pattern assignment_pattern object_assignment_pattern
     rest_pattern pattern_list tuple_pattern list_pattern list_splat_pattern
+    structured_binding_declarator
     """.split()
 )
 
@@ -588,8 +596,10 @@ def _clean(name: str) -> str:
 
 def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """What a declarator wraps; None if it is the name."""
+    if node.type == "operator_cast":
+        return None
     inner = node.child_by_field_name("declarator")
-    if node.type in ("qualified_identifier", "template_function", "template_method"):
+    if node.type in ("qualified_identifier", "template_function", "template_type"):
         return node.child_by_field_name("name")
     if node.type == "attributed_declarator":
         return node.named_child(0)

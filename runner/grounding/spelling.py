@@ -14,8 +14,8 @@ _OPERATOR = re.compile(
         \s?\(\s?\) | \s?\[\s?\]                                # operator(), operator[]
       | \s?""\s?\w{{1,80}}                                     # operator""_km
       | \s?[-+*/%^&|~!=<>,]{{1,3}}                              # operator==
-      | \s(?:new|delete|bool|char|int|long|float|double|string|[A-Z]\w{{0,80}}|std::\w{{1,80}})
-        (?:\s?[*&]|\[\])?                                      # operator bool, operator new[]
+      | \s(?:new|delete|true|false|bool|char|int|long|float|double|string
+          |[A-Z]\w{{0,80}}|std::\w{{1,80}}) (?:\s?[*&]|\[\])?                                      # operator bool, operator new[]
     )
     """,
     re.X,
@@ -25,7 +25,7 @@ _OTHER = re.compile(
     {_OWNERS} (?:
         ~[^\W\d]\w{{0,99}}              # ~Shop
       | this\s?\[[^\]]{{0,200}}\]        # this[int at]
-      | \[Symbol\.\w{{1,99}}\]           # [Symbol.iterator]
+      | (?:[^\W\d]\w{{0,99}})?+\[Symbol\.\w{{1,99}}\]  # [Symbol.iterator]
       | \#[^\W\d]\w{{0,99}}             # #count
     )
     (?=\(|$)
@@ -37,7 +37,9 @@ _INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
 
 _WELL_KNOWN = re.compile(r"\.?\[(Symbol\.\w+)\]")
 _TYPE_ARGUMENT = re.compile(r"<[^<>]{0,80}>")
-_TYPE_ARGUMENTS = re.compile(r"(?<=\w)(?:\[[A-Za-z_][\w\s,.*]{0,99}\]|<[A-Za-z_][\w\s,.:]{0,99}>)$")
+_TYPE_ARGUMENTS = re.compile(
+    r"(?<=\w)(?:\[[A-Za-z_][\w\s,.*]{0,99}\]|<[A-Za-z_][\w\s,.:]{0,99}>)(?=$|::|\.)"
+)
 _SIGNS = re.compile(r"(?:^\(?|(?<=\w)(?:::|[.#]))(?P<sign>[^\w\s()\"'`,;]{1,8}+)\)?$")
 MARK = re.compile(r"(?<=\w)[!?=]$")
 """Ruby's `save!`, `empty?` and `total=`; a call of Rust's macro."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from runner.grounding.intervals import Intervals
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -31,15 +32,26 @@ _MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".sc
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 
 
-class Places(NamedTuple):
-    """Where a symbol is in one file, in lines."""
-
+class _Places(NamedTuple):
     definitions: tuple[Definition, ...]
     uses: tuple[int, ...]
     words: tuple[int, ...]
     """Every line that has the name as a word, comments and strings included."""
     unheard: str = ""
     """A qualifier that names nothing in the tree: whatever else the symbol says, it is invented."""
+
+
+class Places(_Places):
+    """Where a symbol is in one file, in lines."""
+
+    @cached_property
+    def headers(self) -> Intervals:
+        """From each definition's header to its name."""
+        return Intervals((d.header, d.line) for d in self.definitions)
+
+    @cached_property
+    def bodies(self) -> Intervals:
+        return Intervals((d.start, d.end) for d in self.definitions)
 
 
 class _Word(NamedTuple):

@@ -71,7 +71,7 @@ from runner.records import (
     digest_of,
 )
 
-__all__ = ["Grounding", "cited_files", "ground", "must_cite_recall"]
+__all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
 
 class Grounding(Record):
@@ -82,6 +82,16 @@ class Grounding(Record):
     summary: GroundingSummary
     by_step: tuple[tuple[str, ...], ...]
     """For each text given: the distinct files it cites, with or without a line."""
+    steps: tuple[tuple[Citation, ...], ...] = ()
+    """For each of several texts: what it cites by itself, each citation once. Empty for one text,
+    whose citations are the answer's."""
+
+
+def step_citations(grounding: Grounding) -> tuple[tuple[Citation, ...], ...]:
+    """For each text, its citations as if it were the whole answer."""
+    if len(grounding.by_step) == 1:
+        return (grounding.citations,)
+    return grounding.steps
 
 
 def cited_files(grounding: Grounding) -> tuple[int, ...]:
@@ -165,19 +175,26 @@ class _Verifier:
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        answer: list[Verified] = []
-        by_step: list[tuple[str, ...]] = []
-        for mentions in self._in_full([extract(text, self.index) for text in texts]):
-            step = list(self._verify_step(mentions))
-            by_step.append(_files_of(step))
-            answer += step
-        once = [self._judged(one) for one in distinct(answer)]
+        mentions = self._in_full([extract(text, self.index) for text in texts])
+        steps = [list(self._verify_step(step)) for step in mentions]
+        once = list(map(self._judged, distinct(chain.from_iterable(steps))))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
             summary=summarise(once, shifts.rates(once)),
-            by_step=tuple(by_step),
+            by_step=tuple(map(_files_of, steps)),
+            steps=self._citations_by_step(steps),
         )
+
+    def _citations_by_step(
+        self, steps: Sequence[Sequence[Verified]]
+    ) -> tuple[tuple[Citation, ...], ...]:
+        if len(steps) == 1:  # written twice, a cached result would take twice the time
+            return ()
+        return tuple(tuple(map(self._judged_citation, distinct(step))) for step in steps)
+
+    def _judged_citation(self, verified: Verified) -> Citation:
+        return self._judged(verified).citation
 
     def _in_full(self, steps: Sequence[Sequence[Mention]]) -> Iterator[list[Mention]]:
         """Shortened paths as the answer itself writes them in full, in whichever step."""

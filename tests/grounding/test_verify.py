@@ -15,7 +15,13 @@ from runner.errors import SourceError
 from runner.grounding.command import ground_file
 from runner.grounding.files import GitFiles
 from runner.grounding.pointing import WIDE_LINES
-from runner.grounding.verify import Grounding, cited_files, ground, must_cite_recall
+from runner.grounding.verify import (
+    Grounding,
+    cited_files,
+    ground,
+    must_cite_recall,
+    step_citations,
+)
 from runner.records import Citation, MustCite
 from tests.grounding.fakes import MemoryFiles
 
@@ -299,6 +305,14 @@ def test_several_steps_are_one_answer_and_files_count_per_step() -> None:
     )
     assert grounding.summary.total == 2
     assert cited_files(grounding) == (2, 2)
+
+
+def test_each_step_has_the_citations_that_it_makes_by_itself() -> None:
+    bare = f"It is at src/shop.py:{OPEN}, and src/shop.py:{LAST + 1} is past the end."
+    texts = [bare, f"`open_shop` (src/shop.py:{OPEN}) and `Zork` (shop.py:{OPEN}).", ""]
+    alone = tuple(ground(text, FILES).citations for text in texts)
+    assert step_citations(ground(texts, FILES)) == alone
+    assert step_citations(ground(bare, FILES)) == step_citations(ground([bare], FILES)) == alone[:1]
 
 
 def test_a_second_run_is_answered_from_the_cache_without_reading_a_file(tmp_path: Path) -> None:

@@ -18,16 +18,16 @@
 [(method_definition name: (computed_property_name [(string) @name (member_expression object: (identifier) @receiver property: (property_identifier) @name)]))
  (field_definition property: (computed_property_name [(string) @name (member_expression object: (identifier) @receiver property: (property_identifier) @name)]))
  (pair key: (computed_property_name [(string) @name (member_expression object: (identifier) @receiver property: (property_identifier) @name)]))] @definition
-; this.size = 1, exports.open = …, Shop.prototype.open = …
-(assignment_expression left: (member_expression object: (this) property: [(property_identifier) (private_property_identifier)] @name)) @definition
-; Svelte's $: total = price * count
+; Svelte's `$: total = …`
 (labeled_statement label: (statement_identifier) @reactive
   body: (expression_statement (assignment_expression left: (identifier) @name))
   (#eq? @reactive "$")) @definition
+; this.size = 1, exports.open = …, Shop.prototype.open = …
+(assignment_expression left: (member_expression object: (this) property: [(property_identifier) (private_property_identifier)] @name)) @definition
 (assignment_expression left: (member_expression
   object: (identifier) @receiver property: (property_identifier) @name (#eq? @receiver "exports"))) @definition
 (assignment_expression left: (member_expression
-  object: (member_expression object: (identifier) @receiver property: (property_identifier) @_of)
+  object: (member_expression object: (identifier) @receiver property: (property_identifier) @receiver @_of)
   property: (property_identifier) @name (#any-of? @_of "exports" "prototype"))) @definition
 ; Of another object only a function, or outside of every function: `response.status = 404` is a use.
 (assignment_expression
