@@ -122,6 +122,13 @@ def _own_name(cite: Cite) -> _Names:
     return (Attached(cite.symbol, certain=True),)
 
 
+def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
+    """True if the place before has the same word of the text for its name."""
+    return any(name is not None and name.at == taken.at for names in last for taken in names)
+
+
+_LONGEST_LIST = 12
+"""Places that are paired with names. It bounds the work, as of a text of nothing but places."""
 _Names = tuple[Attached, ...]
 """Of one citation: none, one for all its lines, or one for each."""
 
@@ -167,15 +174,12 @@ class _Words:
 
     def _run(self, place: int) -> list[Cite]:
         """The citations of a list from this one on: `a.py:3 vs b.py:9`."""
-        end = place + 1
-        # By place: a copy of the rest for each would take quadratic time.
-        while end < len(self.cites) and self._is_list(end):
-            end += 1
-        return list(self.cites[place:end])
-
-    def _is_list(self, place: int) -> bool:
-        """True if nothing but a comma or the like parts a citation from the one before."""
-        return is_list(self.text, self.cites[place - 1].close, self.cites[place].begin)
+        run = [self.cites[place]]
+        for cite in self.cites[place + 1 : place + _LONGEST_LIST]:
+            if not is_list(self.text, run[-1].close, cite.begin):
+                break
+            run.append(cite)
+        return run
 
     def _paired(self, run: list[Cite], begin: int) -> list[_Names]:
         """As many names as lines, in order: "`open` vs `close` (a.py:3 vs b.py:9)"."""
@@ -203,12 +207,14 @@ class _Words:
         if not cite.lines:
             return None
         before = symbol_before(self.text, self._begin(place), cite.begin, self.spans)
-        after = symbol_after(self.text, cite.close, self._end(place), self.spans)
-        taken = before and any(before.at == name.at for names in last for name in names)
-        if before and before.certain and not (taken and after and after.certain):
+        certain = before is not None and before.certain
+        if certain and not _is_taken(before, last):
             return before
+        after = symbol_after(self.text, cite.close, self._end(place), self.spans)
         if after and (after.certain or before is None):
             return after
+        if certain:
+            return before
         if before and after:
             return before._replace(other=after.symbol)
         return before or self._inherited(place, last)
@@ -333,11 +339,15 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
     said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
-    mention = Mention(
+    symbol, certain, _, other = name or _UNNAMED
+    return Mention(
         written=written,
         path=cite.path,
         start=start,
         end=end,
+        symbol=symbol,
+        certain=certain,
+        other_word=other,
         ref=cite.ref,
         tied=cite.tied,
         others=cite.others,
@@ -346,6 +356,6 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
         group=group,
         said=said,
     )
-    if name is None:
-        return mention
-    return replace(mention, symbol=name.symbol, certain=name.certain, other_word=name.other)
+
+
+_UNNAMED = (None, True, -1, None)

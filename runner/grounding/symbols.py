@@ -26,6 +26,8 @@ _MADE_UP = re.compile(
 )
 """Instances that an answer makes up: `myApp.run`."""
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
+_NAMELESS = (".java", ".kt", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cs", ".scala", ".php")
+"""Where a type may be made without a name, inside of a function."""
 _MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 
@@ -173,7 +175,14 @@ class SourceFile:
             if not types and not outline.has_owner(qualifier):
                 return places
             definitions = self._inherited(outline, qualifier, name)
-        return places._replace(definitions=tuple(definitions))
+        definitions += filter(self._is_of_nameless_type, places.definitions)
+        distinct = {definition.at: definition for definition in definitions}
+        return places._replace(definitions=tuple(distinct[at] for at in sorted(distinct)))
+
+    def _is_of_nameless_type(self, definition: Definition) -> bool:
+        """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""
+        owner = definition.owners[-1:]
+        return self.path.endswith(_NAMELESS) and bool(owner) and owner[0][:1].islower()
 
     def _knows(self, qualifier: str) -> bool:
         """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`.
