@@ -16,8 +16,10 @@ Make = Callable[[int], str]
 
 _SOURCE = "\n".join(f"def f{n}(x):\n    return g{n}(x) + {n}\n" for n in range(60))
 FOLDERS, FILES, LINES = 20, 100, 170
-_PLAIN: dict[str, str | bytes] = {"src/app.py": _SOURCE, "docs/my guide.md": "# x\n" * 50}
-TREE = MemoryFiles({f"src/pkg{n % FOLDERS}/mod{n}.py": _SOURCE for n in range(FILES)} | _PLAIN)
+_CONTENTS: dict[str, str | bytes] = {"src/app.py": _SOURCE, "docs/my guide.md": "# x\n" * 50}
+for _number in range(FILES):
+    _CONTENTS[f"src/pkg{_number % FOLDERS}/mod{_number}.py"] = _SOURCE
+TREE = MemoryFiles(_CONTENTS)
 
 
 def many(unit: Callable[[int], str]) -> Make:
