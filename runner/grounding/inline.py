@@ -315,10 +315,7 @@ class _Reader:
 
     def _with_blanks(self, path: str, close: int) -> str:
         """`docs/my guide.md`: the pattern has found the last word of a file of the tree."""
-        for full in self.index.spaced.get(path, ()):
-            if self.text.endswith(full, 0, close):
-                return full
-        return path
+        return self.index.with_blanks(path, self.text, close)
 
     def _settle(self, path: str, begin: int) -> None:
         """Lines that had no file yet take the one that follows in their sentence."""
@@ -491,9 +488,9 @@ class _Reader:
         """`a.py:237 (244 handlers, 250 bypass)`: lines go on from lines, counts do not."""
         begin, close = event.span("worded")
         following = self.text[close : close + 40].lstrip(" *_`")
-        if COUNTED.match(following) or int(event["worded"][:3]) in HTTP_CODES:
-            return
         cite = Cite(begin=begin, close=close, path="", lines=intervals(event["worded"]))
+        if COUNTED.match(following) or cite.lines[0][0] in HTTP_CODES:
+            return
         owner = self._owner_of_worded(cite, coded=bool(NAME_AHEAD.match(following)))
         if owner:
             self._cite(self._owned(cite, owner))

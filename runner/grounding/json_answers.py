@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_below
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
@@ -73,6 +73,8 @@ _NUMBERS = re.compile(
     """,
     re.X,
 )
+_CITES = re.compile(r":\d|\A\S+/\S+\Z")
+"""A path, or a text of another place: it says nothing of this one."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """`\\ud83d` with no second half is JSON, and is no text that a result could be written with."""
 _DEEPEST = 60
@@ -101,6 +103,8 @@ class _Here(NamedTuple):
     """Its file is that of the object, or of one around it."""
     named: _Named | None
     depth: int
+    said: str = ""
+    """The key, and what the object's texts say."""
 
 
 def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None:
@@ -147,7 +151,7 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 
 def _read_string(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own; if it begins with a citation, its key may name the symbol."""
-    mentions = read_below(value, here.tree, here.above).mentions
+    mentions = list(saying(here.said, read_below(value, here.tree, here.above).mentions))
     if not mentions or here.named is None:
         return mentions
     first = mentions[0]
@@ -173,6 +177,7 @@ def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
         above=_about(here.above, file),
         named=_own_symbol(pairs) or here.named,
         depth=here.depth + 1,
+        said=_told(pairs),
     )
     at_lines = list(_at_own_lines(pairs, own_file, here))
     yield from at_lines
@@ -205,6 +210,7 @@ def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[M
             symbol=symbol,
             weak=weak,
             group=len(lines) - 1,
+            said=here.said,
         )
 
 
@@ -231,7 +237,8 @@ def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
     # A list under a key holds many things, and the key's symbol is none of theirs.
     if isinstance(value, str | _Object):
         named = _named_by(key, here)
-    yield from _walk(value, here._replace(above=_about(here.above, path), named=named))
+    said = f"{key} {here.said}"[:MOST_SAID]
+    yield from _walk(value, here._replace(above=_about(here.above, path), named=named, said=said))
 
 
 def _about(above: Above, file: str | None) -> Above:
@@ -256,6 +263,12 @@ def _named_line(key: str, value: Any, here: _Here) -> Mention | None:
     return Mention(
         written=written, path=path, start=start, end=end, symbol=symbol, weak=True, guess=True
     )
+
+
+def _told(pairs: Pairs) -> str:
+    """What an object's texts say: `{"file": …, "line": 3, "role": "it opens the shop"}`."""
+    told = [value for _, value in pairs if isinstance(value, str) and not _CITES.search(value)]
+    return " ".join(told)[:MOST_SAID]
 
 
 def _named_by(key: str, here: _Here) -> _Named | None:

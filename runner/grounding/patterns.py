@@ -237,8 +237,9 @@ EVENT = re.compile(
 SENTENCE_END = re.compile(
     r"""
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
-    (?: [.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])         # it returns.) Then
-    | [.!?][)\"'`*_\]]{0,3}\n                               # it returns.
+    (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
+    | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
+    | (?: \.[)\"'`*_\]]{0,3} | [!?][)\"'*_\]]{0,3} )\n       # it returns.
     | ;\s                                                   # it returns; then
     | \n\s*\n                                               # a blank line
     )
