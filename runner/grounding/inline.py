@@ -18,6 +18,7 @@ from runner.grounding.patterns import (
     ALIAS,
     ALIAS_AFTER,
     ALIAS_BEFORE,
+    AT,
     CALLED,
     CHAIN,
     COUNTED,
@@ -27,6 +28,7 @@ from runner.grounding.patterns import (
     EVENT,
     HOST,
     IN_BRACKET,
+    LIMITING,
     LONG_NAME,
     MEMBER,
     NAME_AHEAD,
@@ -243,11 +245,10 @@ class _Reader:
     def _in_bracket(self, close: int) -> re.Match[str] | None:
         """`a.cpp (42)`; but a list of how often each file matches has numbers there too."""
         lines = IN_BRACKET.match(self.text, close)
-        if lines is None or COUNTED.search(self.text, max(0, close - 120), close):
-            return None
-        if lines["list"].isdigit() and int(lines["list"]) in HTTP_CODES:
-            return None
-        return lines
+        if lines is None or not lines["list"].isdigit():
+            return lines
+        is_count = COUNTED.search(self.text, max(0, close - 120), close)
+        return None if is_count or int(lines["list"]) in HTTP_CODES else lines
 
     def _cite_path(self, path: str, begin: int, close: int, *, short: bool = False) -> int:
         """Cite the path, and the lines written right behind it; returns the end of all that.
@@ -521,11 +522,25 @@ class _Reader:
 
     def _cite_if_near(self, cite: Cite) -> None:
         first, last = cite.lines[0]
-        if first == last and first in HTTP_CODES:
-            return
-        owner = self.owners.near(cite.begin, first, NEAR if first == last else NEAR_RANGE)
+        owner = self._owner_of_loose(cite.begin, first, last)
         if owner:
             self._cite(self._owned(cite, owner))
+
+    def _owner_of_loose(self, begin: int, first: int, last: int) -> Owner | None:
+        before = self.text[max(0, begin - 90) : begin]
+        if first == last and first in HTTP_CODES:
+            limit = VERY_NEAR if first not in COMMON_CODES and NAMED_BEFORE.search(before) else 0
+            return self.owners.near(begin, first, limit) if limit else None
+        if first > 99 and (first != last or self._is_pointed_at(before)):
+            owner = self.owners.of(begin, first)
+            if owner and owner.firm:
+                return owner
+        return self.owners.near(begin, first, NEAR if first == last else NEAR_RANGE)
+
+    def _is_pointed_at(self, before: str) -> bool:
+        """`dispatches at 365`; but "capped at 500" sets a limit."""
+        at = AT.search(before)
+        return at is not None and not LIMITING.search(at["verb"])
 
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""

@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, groupby
 from typing import Any, NamedTuple
 
 import tree_sitter
@@ -33,6 +33,9 @@ _DEEPEST_MACRO = 3
 """Macros in macros that are read. Each level is a parse of its own."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
+_MOST_OWNERS = 32
+"""Names of what encloses a definition. Without this, one line of 10,000 names that share a body
+would take minutes."""
 _CHUNK_BYTES = 4_096
 """Read at once. A scanner that looks back, and every predicate of a query, reads a chunk anew:
 Haskell took six times as long in chunks of 64 kB."""
@@ -355,6 +358,13 @@ class _Block(NamedTuple):
         return self.begin, self.close
 
 
+class _Frame(NamedTuple):
+    """What encloses the definitions up to a byte."""
+
+    close: int
+    names: tuple[str, ...]
+
+
 Match = dict[str, list[tree_sitter.Node]]
 _KINDS = frozenset({"comment", "string", "code", "header", "closed", "opened", "items"})
 
@@ -530,17 +540,27 @@ def _header(start: int, first_lines: dict[int, int]) -> int:
 
 
 def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
-    """The names of what encloses each definition, outermost first."""
+    """The names of what encloses each definition, outermost first; only the innermost few."""
     owners: dict[_Key, tuple[str, ...]] = {}
-    enclosing: list[_Block] = []
-    for block in sorted(blocks, key=lambda block: (block.begin, -block.close)):
-        enclosing = [outer for outer in enclosing if outer.close > block.begin]
-        if block.at is not None:
-            # Names that share one node (`a, b = …`) do not enclose each other.
-            outers = [outer.name for outer in enclosing if outer.place != block.place]
-            owners[block.at, block.name] = tuple(outers)
-        enclosing.append(block)
+    enclosing: list[_Frame] = []
+    in_order = sorted(blocks, key=lambda block: (block.begin, -block.close))
+    for (begin, close), sharing in groupby(in_order, key=lambda block: block.place):
+        while enclosing and enclosing[-1].close <= begin:
+            enclosing.pop()
+        outers = enclosing[-1].names if enclosing else ()
+        # Names that share one node (`a, b = …`) do not enclose each other.
+        names = [_take_owners(owners, block, outers) for block in sharing]
+        enclosing.append(_Frame(close, (*outers, *names)[-_MOST_OWNERS:]))
     return owners
+
+
+def _take_owners(
+    owners: dict[_Key, tuple[str, ...]], block: _Block, outers: tuple[str, ...]
+) -> str:
+    """A block's name, its own owners noted."""
+    if block.at is not None:
+        owners[block.at, block.name] = outers
+    return block.name
 
 
 def _lines_of(node: tree_sitter.Node) -> tuple[int, int]:

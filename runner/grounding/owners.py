@@ -25,6 +25,8 @@ _REMEMBERED = 48
 """Lines of a file that later ones are compared with, the latest."""
 _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
+_FIRM = 6
+"""Times as far may a number be from other lines of the file that the text is about."""
 _LATEST = 4
 """Files of a document that a line may belong to where nothing says which."""
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
@@ -117,6 +119,8 @@ class Owner(NamedTuple):
     """Files with an equal claim."""
     in_sentence: bool
     """The path stands in the same sentence, before the lines."""
+    firm: bool = False
+    """What the text is about just here: the subject above, or where the sentence says we are."""
 
 
 class _Claim(NamedTuple):
@@ -179,21 +183,31 @@ class Owners:
         """
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
-        if claim is not None:
-            in_sentence = self.is_one_sentence(claim.end, begin)
-            path, rivals = claim.path, self._rivals(claim.path, begin)
-        elif self.inherited is not None:
-            in_sentence = False
-            path, rivals = self.inherited, self._rivals(self.inherited, begin)
-        else:
+        if claim is None:
+            return self._inherited_owner(begin, line)
+        in_sentence = self.is_one_sentence(claim.end, begin)
+        found = claim.path, self._rivals(claim.path, begin)
+        is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
+        if local is None and not is_said:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
+
+    def _inherited_owner(self, begin: int, line: int) -> Owner | None:
+        if self.inherited is None:
             return self._near_alone(line, _NEAR)
-        return Owner(*self._by_distance(path, rivals, line), in_sentence)
+        found = self.inherited, self._rivals(self.inherited, begin)
+        # The file named last, with no lines of its own so far: these are its first.
+        if self.sure or self.seen.distance(self.inherited, line) is not None:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence=False, firm=self.sure and found[0] == self.inherited)
 
     def near(self, begin: int, line: int, limit: int) -> Owner | None:
         """The file of a number that is a line only if it is near others of its file."""
         owner = self.of(begin, line)
         if owner is None:
             return self._near_alone(line, limit)
+        if owner.firm and self.seen.is_near(owner.path, line, _limit(line, limit * _FIRM)):
+            return owner
         paths = (owner.path, *owner.rivals)
         limit = _limit(line, limit)
         near = [path for path in paths if self.seen.is_near(path, line, limit)]
@@ -222,7 +236,8 @@ class Owners:
 
     def _current_at(self, begin: int, *, listed: bool) -> _Claim | None:
         last = next(reversed(self.claims), None)
-        if listed and last and last.outside and self.is_one_sentence(last.end, begin):
+        goes_on = listed and last is not None and (last.outside or last.bare)
+        if last and goes_on and self.is_one_sentence(last.end, begin):
             return last
         current = self.current
         if current is None or not self.sure or current.leads:

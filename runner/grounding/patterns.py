@@ -221,11 +221,11 @@ EVENT = re.compile(
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
   | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
-    (?P<parens>[~≈]?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
+    (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
     (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
-  | (?<=[\s(])[~≈]?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
+  | (?<=[\s(])~?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
     (?= \s*\Z | [,.;:)\]](?!\d) | \s(?:(?:and|or|if|when|while|then|where|by|so)\b|[`(—–→]|[-=]+>)
       | \s?\n | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w )
     """,
@@ -239,6 +239,7 @@ SENTENCE_END = re.compile(
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
     (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
     | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
+    | (?: \.[)\"'`*_\]]{0,3} | [!?][)\"'*_\]]{0,3} )\n       # it returns.
     | ;\s                                                   # it returns; then
     | \n\s*\n                                               # a blank line
     )
@@ -323,14 +324,16 @@ NUMBERED = re.compile(
       |has|have|had|gets?|sends?|takes?|wants?|needs?|java|python|node|ruby|go|rust|php|jdk|es|deno
       |bun|windows|android|ios|macos|utf|sha|md|crc|base|iso|ansi|posix|c|c\+\+|react|vue|rails
       |year|since|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|a|an|the|some|roughly|nearly)
-      | [<>=×+*/$€£%±^&|\d]
+      | [<>=×+*/$€£%±^&|≈\d] | i\.e\.,? | e\.g\.,?
     )
     [\s#"'`*_]{1,3}[~≈]?\Z
     """,
     re.I | re.X,
 )
 """Before a number that is no line: "issue ", "up to ", "Java "."""
-ALIAS = re.compile(r"(?<![\w./-])[A-Z][A-Za-z0-9]{1,9}(?![\w/])(?!\.\w)")
+ALIAS = re.compile(
+    r"(?<![\w./-])(?:[A-Z][A-Z0-9]{1,9}(?![\w/])(?!\.\w)|[A-Za-z][\w-]{1,30}+(?=@?:\d|\#L?\d))"
+)
 ALIAS_BEFORE = re.compile(
     r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?[`*_(\"']{0,3}\Z"
 )
@@ -343,3 +346,11 @@ ALIAS_AFTER = re.compile(
     re.X,
 )
 """` (RTAF)` behind one."""
+AT = re.compile(r"(?<![\w.])(?P<verb>[\w?!]{1,20})[`)*]{0,3}\sat[ ]~?\Z")
+"""Before a line: "dispatches at "."""
+LIMITING = re.compile(
+    r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
+    r"(?:ed|s|ing|out|es)?\Z",
+    re.I,
+)
+"""Before `at`, a verb that sets a number: "capped at 500"."""

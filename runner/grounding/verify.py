@@ -179,7 +179,7 @@ class _Verifier:
     def verify(self, texts: Iterable[str]) -> Grounding:
         mentions = self._in_full([extract(text, self.index) for text in texts])
         steps = [list(self._verify_step(step)) for step in mentions]
-        once = list(map(self._judged, distinct(chain.from_iterable(steps))))
+        once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
@@ -193,10 +193,10 @@ class _Verifier:
     ) -> tuple[tuple[Citation, ...], ...]:
         if len(steps) == 1:  # written twice, a cached result would take twice the time
             return ()
-        return tuple(tuple(map(self._judged_citation, distinct(step))) for step in steps)
+        return tuple(tuple(one.citation for one in self._judged_once(step)) for step in steps)
 
-    def _judged_citation(self, verified: Verified) -> Citation:
-        return self._judged(verified).citation
+    def _judged_once(self, verified: Iterable[Verified]) -> list[Verified]:
+        return [self._judged(one) for one in distinct(verified)]
 
     def _in_full(self, steps: Sequence[Sequence[Mention]]) -> Iterator[list[Mention]]:
         """Shortened paths as the answer itself writes them in full, in whichever step."""
