@@ -26,7 +26,7 @@ _LINE_KEY = re.compile(
     (?:^|_)
     (?: lines?                                         # line, start_lines
       | line_?(?:no|num|numbers?|range|start|end)      # line_no, linerange
-      | (?:start|end)_?line | ln | loc
+      | (?:start|end)_?line | ln | loc | (?<![a-z]_)at | (?:defined|called|used)_at
     )$
     """,
     re.X,
@@ -148,10 +148,7 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 
 def _read_string(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own; if it begins with a citation, its key may name the symbol."""
-    above = here.above
-    if above.file is None:
-        above = above._replace(file=next(iter(above.seen.paths), None))
-    mentions = list(saying(here.said, read_below(value, here.tree, above).mentions))
+    mentions = list(saying(here.said, read_below(value, here.tree, here.above).mentions))
     if not mentions or here.named is None:
         return mentions
     first = mentions[0]
@@ -169,6 +166,9 @@ def _read_string(value: str, here: _Here) -> list[Mention]:
 
 def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
     own_file = _own_file(pairs, here.tree)
+    for key, path in _paths_among(pairs, here.tree):  # {"router": "src/r.py"}, then "router:42"
+        if _snake(key).replace("_", "") not in _FILE_KEYS:
+            here.above.seen.aliases[key] = path
     file = own_file or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)
     here = here._replace(
         above=_about(here.above, file),
@@ -269,15 +269,19 @@ def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
 
 def _file_among(pairs: Pairs, index: PathIndex) -> str | None:
     """`{"server": "src/app.py", "calls": ["run :42"]}`: the only path among the values."""
-    paths: dict[str, None] = {}
-    for _, value in pairs:
+    paths = {path for _, path in _paths_among(pairs, index)}
+    if len(paths) == 1:
+        return paths.pop()
+    return None
+
+
+def _paths_among(pairs: Pairs, index: PathIndex) -> Iterator[tuple[str, str]]:
+    """Keys and values, where a value is a path and nothing else."""
+    for key, value in pairs:
         if isinstance(value, str) and len(value) < 300 and " " not in value.strip():
             path = clean_path(value.strip(), index, has_line=True)
             if path and path == value.strip():
-                paths[path] = None
-    if len(paths) == 1:
-        return next(iter(paths))
-    return None
+                yield key, path
 
 
 def _file_of_place(pairs: Pairs, index: PathIndex) -> str | None:

@@ -13,13 +13,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, groupby
 from typing import Any, NamedTuple
 
 import tree_sitter
 
 from runner.grounding.cache import Cache
-from runner.grounding.grammars import Grammar, grammar, language_of
+from runner.grounding.components import code_of, is_component, text_of
+from runner.grounding.grammars import Grammar, Mend, grammar, language_of
 
 LARGEST_BYTES = 2_000_000
 """Trees take 27 times the source (measured); a larger file is generated or data, and is searched as
@@ -32,7 +33,12 @@ _DEEPEST_MACRO = 3
 """Macros in macros that are read. Each level is a parse of its own."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
-_CHUNK_BYTES = 65_536
+_MOST_OWNERS = 32
+"""Names of what encloses a definition. Without this, one line of 10,000 names that share a body
+would take minutes."""
+_CHUNK_BYTES = 4_096
+"""Read at once. A scanner that looks back, and every predicate of a query, reads a chunk anew:
+Haskell took six times as long in chunks of 64 kB."""
 _END_OF_FILE = 2**62
 
 
@@ -58,7 +64,8 @@ class _Parts(NamedTuple):
     """Bytes in comments and strings: start, end, start, end, …, ascending. Interpolated code is
     left out."""
     broken: tuple[tuple[int, int], ...]
-    """Lines that a parse error touches: first and last of each."""
+    """Lines that are searched as text too, because a parse error touches them or they are a
+    template: first and last of each."""
 
 
 class Outline(_Parts):
@@ -79,6 +86,8 @@ class Outline(_Parts):
 
     def is_broken(self, start: int, end: int) -> bool:
         """True if a parse error touches one of these lines."""
+        if not self.broken:
+            return False
         place = bisect.bisect_right(self.broken, (end, _END_OF_FILE))
         return place > 0 and self._broken_to[place - 1] >= start
 
@@ -127,16 +136,38 @@ def outline_of(path: str, source: bytes, blob_sha: str, cache: Cache | None) -> 
     if isinstance(loaded, TextOnly):
         return loaded
     if cache is None:
-        return _parse(source, loaded)
+        return _outline(path, source, loaded)
     key = f"outline {loaded.identity} {blob_sha}"
     cached = _from_json(cache.get(key))
     if cached is not None:
         return cached
-    outline = _parse(source, loaded)
+    outline = _outline(path, source, loaded)
     # A parse that ran out of time may have met a busy machine: it is tried again.
     if isinstance(outline, Outline):
         cache.put(key, _to_json(outline))
     return outline
+
+
+def _outline(path: str, source: bytes, loaded: Grammar) -> Outline | TextOnly:
+    if not is_component(path):
+        return _parse(source, loaded)
+    outline = _parse(code_of(source), loaded)
+    if isinstance(outline, TextOnly):
+        return outline
+    return _with_text(outline, source, text_of(source))
+
+
+def _with_text(outline: Outline, source: bytes, parts: Iterable[tuple[int, int]]) -> Outline:
+    """With a component's template: no code, and searched as text."""
+    mute, broken = list(outline.mute), list(outline.broken)
+    for begin, end in parts:
+        mute += [begin, end]
+        broken.append((_line_at(source, begin), _line_at(source, end)))
+    return outline._replace(mute=tuple(sorted(mute)), broken=tuple(sorted(broken)))
+
+
+def _line_at(source: bytes, at: int) -> int:
+    return source.count(b"\n", 0, at) + 1
 
 
 def _grammar_for(path: str, source: bytes) -> Grammar | TextOnly:
@@ -179,7 +210,7 @@ def _definition(fields: Iterable[Any]) -> Definition:
 
 def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     source = loaded.prelude + source
-    tree = _tree(source, loaded)
+    tree = _best_tree(source, loaded)
     if tree is None:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
     errors = list(_errors(tree.root_node))
@@ -188,6 +219,36 @@ def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     captures = _Captures(source, tree.root_node, loaded)
     _take_items(captures, source, loaded)
     return _without_prelude(captures.outline(errors), len(loaded.prelude))
+
+
+def _best_tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
+    """Of the source, or of one of the same length in which what breaks this grammar is mended.
+
+    Names are read from the source itself.
+    """
+    source = _mended(source, loaded.macros)
+    tree = _tree(source, loaded)
+    if tree is None or not tree.root_node.has_error or not loaded.mends:
+        return tree
+    other = _tree(_mended(source, loaded.mends), loaded)
+    if other is None or _error_bytes(other) >= _error_bytes(tree):
+        return tree
+    return other
+
+
+def _mended(source: bytes, mends: tuple[Mend, ...]) -> bytes:
+    if not mends:
+        return source
+    mended = bytearray(source)
+    for pattern, filler in mends:
+        for hit in pattern.finditer(source):
+            mended[hit.start() : hit.end()] = filler * len(hit[0])
+    return bytes(mended)
+
+
+def _error_bytes(tree: tree_sitter.Tree) -> int:
+    """What is missing has no bytes, and counts as one."""
+    return sum(max(1, node.end_byte - node.start_byte) for node in _errors(tree.root_node))
 
 
 def _take_items(captures: _Captures, source: bytes, loaded: Grammar) -> None:
@@ -256,6 +317,10 @@ class _Draft(NamedTuple):
     close: int
     """Bytes of the whole node."""
 
+    @property
+    def weight(self) -> tuple[int, int]:
+        return self.close - self.begin, len(self.scope)
+
 
 def _draft(
     name: str, scope: tuple[str, ...], at: tree_sitter.Node, whole: tree_sitter.Node
@@ -293,8 +358,15 @@ class _Block(NamedTuple):
         return self.begin, self.close
 
 
+class _Frame(NamedTuple):
+    """What encloses the definitions up to a byte."""
+
+    close: int
+    names: tuple[str, ...]
+
+
 Match = dict[str, list[tree_sitter.Node]]
-_KINDS = frozenset({"comment", "string", "code", "header", "body", "members", "items"})
+_KINDS = frozenset({"comment", "string", "code", "header", "closed", "opened", "items"})
 
 
 _Key = tuple[int, str]
@@ -307,18 +379,20 @@ class _Captures:
     | capture | is |
     |---|---|
     | definition | the whole of a definition |
-    | variable | the same, but only outside of every `body`: no function's own variable |
+    | variable | the same, unless a `closed` node is the nearest around it: a function's own |
     | name | the name; all names in it if it is a pattern |
     | qualified | a name with its owners: `Shop::open` |
     | assigned | a name and what it is set to: `ll='ls -l'` |
     | declarator | what C wraps around a name: `*(*name)[3]` |
     | receiver | an owner that stands beside the name |
-    | at | the place of a name that is spelled elsewhere, or nowhere: `#set! name` |
+    | at | the place of a name that is spelled elsewhere, or nowhere |
     | scope, scope.name | what owns definitions and is none |
-    | body, members | a function's, and a type's inside of it |
+    | closed, opened | what hides variables, and what inside of it does not |
     | items | a macro's tokens that are definitions |
     | comment, string, code | code is what a string interpolates |
     | header | an attribute that stands beside its definition |
+
+    `#set! name` gives a name, `#set! prefix` what a name begins with.
     """
 
     def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
@@ -345,7 +419,7 @@ class _Captures:
         )
 
     def _keep_outer_variables(self) -> None:
-        local = _insides(self.nodes["body"], self.nodes["members"])
+        local = _insides(self.nodes["closed"], self.nodes["opened"])
         for key, draft in self.variables.items():
             if not _is_inside(local, draft.begin):
                 self.drafts.setdefault(key, draft)
@@ -370,21 +444,21 @@ class _Captures:
     def _take_definition(
         self, match: Match, pattern: int, whole: tree_sitter.Node, drafts: dict[_Key, _Draft]
     ) -> None:
-        """One name may match several patterns (a decorated function): its widest counts."""
-        given = self.query.pattern_settings(pattern).get("name")
+        """One name may match several patterns (a decorated function): its widest counts, and of
+        equals the one with more owners."""
+        settings = self.query.pattern_settings(pattern)
         receivers = tuple(map(self._text, match.get("receiver", ())))
         for spelled in self._spelled(match):
             at = match.get("at", [spelled.node])[0]
-            name = given or spelled.name
+            name = settings.get("name") or (settings.get("prefix") or "") + spelled.name
+            draft = _draft(name, (*spelled.scope, *receivers), at, whole)
             known = drafts.get((at.start_byte, name))
-            if known and known.close - known.begin >= whole.end_byte - whole.start_byte:
-                continue
-            scope = (*spelled.scope, *receivers)
-            drafts[at.start_byte, name] = _draft(name, scope, at, whole)
+            if known is None or known.weight < draft.weight:
+                drafts[at.start_byte, name] = draft
 
     def _spelled(self, match: Match) -> Iterator[_Spelled]:
         for node in match.get("declarator", ()):
-            yield self._declared(node)
+            yield from self._declared(node)
         for node in match.get("qualified", ()):
             # Shop::open, Shop.open, Shop:open, Shop\Stock
             *scope, name = re.split(r"::|[.:\\]", self._text(node))
@@ -395,20 +469,20 @@ class _Captures:
             for leaf in _leaves(node):
                 yield _Spelled(leaf, _clean(self._text(leaf)), ())
 
-    def _declared(self, node: tree_sitter.Node) -> _Spelled:
+    def _declared(self, node: tree_sitter.Node) -> Iterator[_Spelled]:
         """The name in a declarator of C or C++, and the scopes written with it."""
         scope: list[str] = []
         inner: tree_sitter.Node | None = node
         while inner:
             node = inner
-            if node.type == "qualified_identifier":
-                owner = node.child_by_field_name("scope")
-                scope += [self._text(owner).partition("<")[0].strip()] if owner else []
+            owner = node.child_by_field_name("scope")
+            scope += [self._text(owner).partition("<")[0].strip()] if owner else []
             inner = _inner_declarator(node)
         if node.type == "operator_cast":  # operator bool() const
             target = node.child_by_field_name("type")
-            return _Spelled(node, f"operator {self._text(target or node)}", tuple(scope))
-        return _Spelled(node, _clean(self._text(node)), tuple(scope))
+            yield _Spelled(node, f"operator {self._text(target or node)}", tuple(scope))
+        elif node.type.endswith(("identifier", "_name")):
+            yield _Spelled(node, _clean(self._text(node)), tuple(scope))
 
     def _text(self, node: tree_sitter.Node) -> str:
         # node.text reads through the callback: 30 times slower.
@@ -466,17 +540,27 @@ def _header(start: int, first_lines: dict[int, int]) -> int:
 
 
 def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
-    """The names of what encloses each definition, outermost first."""
+    """The names of what encloses each definition, outermost first; only the innermost few."""
     owners: dict[_Key, tuple[str, ...]] = {}
-    enclosing: list[_Block] = []
-    for block in sorted(blocks, key=lambda block: (block.begin, -block.close)):
-        enclosing = [outer for outer in enclosing if outer.close > block.begin]
-        if block.at is not None:
-            # Names that share one node (`a, b = …`) do not enclose each other.
-            outers = [outer.name for outer in enclosing if outer.place != block.place]
-            owners[block.at, block.name] = tuple(outers)
-        enclosing.append(block)
+    enclosing: list[_Frame] = []
+    in_order = sorted(blocks, key=lambda block: (block.begin, -block.close))
+    for (begin, close), sharing in groupby(in_order, key=lambda block: block.place):
+        while enclosing and enclosing[-1].close <= begin:
+            enclosing.pop()
+        outers = enclosing[-1].names if enclosing else ()
+        # Names that share one node (`a, b = …`) do not enclose each other.
+        names = [_take_owners(owners, block, outers) for block in sharing]
+        enclosing.append(_Frame(close, (*outers, *names)[-_MOST_OWNERS:]))
     return owners
+
+
+def _take_owners(
+    owners: dict[_Key, tuple[str, ...]], block: _Block, outers: tuple[str, ...]
+) -> str:
+    """A block's name, its own owners noted."""
+    if block.at is not None:
+        owners[block.at, block.name] = outers
+    return block.name
 
 
 def _lines_of(node: tree_sitter.Node) -> tuple[int, int]:
@@ -501,6 +585,7 @@ _PATTERNS = frozenset(
     """
     object_pattern array_pattern pair_pattern assignment_pattern object_assignment_pattern
     rest_pattern pattern_list tuple_pattern list_pattern list_splat_pattern
+    structured_binding_declarator
     """.split()
 )
 
@@ -523,7 +608,7 @@ def _clean(name: str) -> str:
     if quoted:
         return quoted["name"]
     if name[:1].isalnum():
-        name = name.rstrip(":")
+        name = name.rstrip(":@")
     if name.startswith(("operator", "~")):
         return re.sub(r"\s*([^\w\s])\s*", r"\1", name)
     return name
@@ -531,8 +616,10 @@ def _clean(name: str) -> str:
 
 def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """What a declarator wraps; None if it is the name."""
+    if node.type == "operator_cast":
+        return None
     inner = node.child_by_field_name("declarator")
-    if node.type in ("qualified_identifier", "template_function", "template_method"):
+    if node.type in ("qualified_identifier", "template_function", "template_type"):
         return node.child_by_field_name("name")
     if node.type == "attributed_declarator":
         return node.named_child(0)

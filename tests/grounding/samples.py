@@ -272,7 +272,7 @@ int Shop::limit = 3;
             ("Alias", "shop", 9),
             ("Color", "shop", 10),
             ("Red", "Color", 10),
-            ("count", "Stock<T>", 13),
+            ("count", "Stock", 13),
             ("open", "Shop", 14),
             ("limit", "Shop", 15),
             ("LIMIT", "", 16),
@@ -357,7 +357,7 @@ public class Stock : Base
 }
 """,
         (
-            ("Shop.Core", "", 1),
+            ("Core", "Shop", 1),
             ("IShape", "", 2),
             ("Area", "IShape", 2),
             ("Color", "", 3),
@@ -413,7 +413,7 @@ fun String.shout() = uppercase()
             ("Maker", "Stock", 13),
             ("open", "Maker", 14),
             ("total", "Stock", 16),
-            ("shout", "", 18),
+            ("shout", "String", 18),
         ),
     ),
     "scala": (

@@ -24,8 +24,7 @@
   (simple_symbol) @name
   (string) @name
   (splat_argument (symbol_array (bare_symbol) @name))])
-  (#match? @macro "^(attr(_reader|_writer|_accessor)?|(thread_)?[cm]attr_(reader|writer|accessor)|attr_internal|class_attribute|delegate|def_delegators|instance_delegate|store_accessor|helper_method|validates|before_action|after_action)$")
-  (#not-match? @name "^:@")) @definition
+  (#match? @macro "^(attr(_reader|_writer|_accessor)?|(thread_)?[cm]attr_(reader|writer|accessor)|attr_internal|class_attribute|delegate|helper_method|validates|before_action|after_action)$")) @definition
 
 ; The first one is.
 (call method: (identifier) @macro arguments: (argument_list . [
@@ -34,6 +33,8 @@
   (string) @name
   (pair key: (hash_key_symbol) @name)])
   (#match? @macro "^(scope|has_many|has_one|belongs_to|has_and_belongs_to_many|has_(one|many)_attached|has_rich_text|has_secure_token|composed_of|enum|store|attribute|alias_attribute|serialize|define(_singleton)?_method|alias_method|option|method_option|param|field|argument|property|prop|const|setting|state|event|rule|let!?|let_it_be|subject!?|concern|concerning|resources?|namespace|task|multitask|factory|trait|sequence|transient|create_table|create_join_table|shared_examples(_for)?|shared_context|describe|context|feature|scenario|it|specify|example|test|should)$")) @definition
+(call method: (identifier) @macro arguments: (argument_list . (_) (simple_symbol) @name)
+  (#any-of? @macro "def_delegators" "def_instance_delegators" "store_accessor")) @definition
 (call method: (identifier) @macro arguments: (argument_list . (_) . [(simple_symbol) (string)] @name)
   (#any-of? @macro "add_column" "add_reference" "rename_column" "def_delegator")) @definition
 (call method: (identifier) @macro arguments: (argument_list . (_) . (_) . (simple_symbol) @name)
