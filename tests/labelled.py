@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,8 +87,9 @@ def outcome(entry: dict[str, Any]) -> Outcome:
     [answer] = (FOLDER / "answers").glob(f"{entry['id']}.*")
     listed = FOLDER / "paths" / f"{entry['repository'].replace('/', '+')}.txt"
     index = PathIndex(listed.read_text(encoding="utf-8").splitlines(), commit=entry["commit"])
-    labels = list(_labels(FOLDER / "labels" / f"{entry['id']}.json"))
-    mentions = list(_mentions(answer.read_text(encoding="utf-8"), index))
+    text = answer.read_text(encoding="utf-8")
+    labels = list(_labels(FOLDER / "labels" / f"{entry['id']}.json", text))
+    mentions = list(_mentions(text, index))
     result = Outcome(f"{entry['style']} [{entry['id']}]", labels=len(labels))
     for label, mention in _take_pairs(labels, mentions, _is_same_place):
         result.right += 1
@@ -98,9 +101,19 @@ def outcome(entry: dict[str, Any]) -> Outcome:
     return result
 
 
-def _labels(file: Path) -> Iterator[Place]:
-    for label in json.loads(file.read_text(encoding="utf-8")):
+def _labels(file: Path, text: str) -> Iterator[Place]:
+    """A link counts once, though it may give its lines in its words and in its target."""
+    labels = json.loads(file.read_text(encoding="utf-8"))
+    for label, following in zip_longest(labels, labels[1:]):
+        if following and _are_of_one_link(label, following, text):
+            continue
         yield Place(label["path"], label["start"], label["end"], label["symbol"], label["quote"])
+
+
+def _are_of_one_link(label: dict[str, Any], following: dict[str, Any], text: str) -> bool:
+    between = text[label["at"] : following["at"]]
+    same = all(label[key] == following[key] for key in ("path", "start", "end"))
+    return same and between.count("](") == 1 and ")" not in between
 
 
 def _mentions(text: str, index: PathIndex) -> Iterator[Place]:
@@ -144,7 +157,7 @@ def _compare_symbols(result: Outcome, label: Place, mention: Place) -> None:
 
 def _last(symbol: str) -> str:
     """`open` of `Shop::open!`."""
-    plain = symbol.partition("(")[0].partition("<")[0].strip("`!?@&*:=")
+    plain = re.sub(r"<[^<>]*>", "", symbol).partition("(")[0].strip("`!?@&*:=")
     for separator in ("::", "->", ".", "#", "\\", "/", " "):
         plain = plain.rpartition(separator)[2]
     return plain

@@ -54,11 +54,20 @@ def extract(text: str, index: PathIndex) -> list[Mention]:
 
     A file named without a line has start None.
     """
+    seen = Seen(index)
+    mentions = _read(text, index, seen)
+    if seen.unsure:
+        # What a number is, or whose line, may be told by lines that are cited behind it.
+        mentions = _read(text, index, Seen(index, whole=seen))
+    return mentions
+
+
+def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:
     if _JSON_START.match(text):
-        mentions = read_json(text, index, Above(None, sure=False, seen=Seen(index)))
+        mentions = read_json(text, index, Above(None, sure=False, seen=seen))
         if mentions is not None:
             return mentions
-    return _Document(text, index).read()
+    return _Document(text, index, seen).read()
 
 
 class _ListItem(NamedTuple):
@@ -116,12 +125,12 @@ class _Scope(NamedTuple):
 class _Document:
     """Reads a text chunk by chunk: one method for each kind, which moves `at` past it."""
 
-    def __init__(self, text: str, index: PathIndex) -> None:
+    def __init__(self, text: str, index: PathIndex, seen: Seen) -> None:
         self.lines = text.split("\n")
         self.index = index
         self.at = 0
         self.scope = _Scope()
-        self.seen = Seen(index)
+        self.seen = seen
         self.mentions: list[Mention] = []
 
     def read(self) -> list[Mention]:
@@ -171,6 +180,7 @@ class _Document:
             rows.append(self.lines[self.at])
             self.at += 1
         self.mentions += read_table(rows, self.index, self._above(0))
+        self._go_on_from_latest()
 
     def _bare_json(self) -> bool:
         """JSON without a fence, up to the first blank line or fence; false if it is none."""
@@ -194,6 +204,7 @@ class _Document:
         if mentions is None:
             return False
         self.mentions += mentions
+        self._go_on_from_latest()
         return True
 
     # paragraphs and list items
@@ -238,7 +249,7 @@ class _Document:
             return
         lead = None
         if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
-            lead = reading.last_path or above.file
+            lead = reading.last_path or self.scope.subject(indent)
         elif len(reading.paths) == 1 and is_title(text, reading.paths[0]):
             lead = reading.paths[0]
         self.scope = self.scope._replace(lead=lead)
@@ -308,6 +319,10 @@ class _Document:
         return frame is not None and not paths_in(frame["path"], self.index)
 
     # what was named
+
+    def _go_on_from_latest(self) -> None:
+        latest = next(iter(self.seen.paths), None)
+        self.scope = self.scope._replace(last=latest or self.scope.last)
 
     def _above(self, indent: int) -> Above:
         """What stands above a chunk at this indent."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
@@ -13,20 +15,27 @@ from runner.grounding.owners import Above, Owner, Owners, Seen
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import (
     ADJACENT,
+    ALIAS,
+    ALIAS_AFTER,
+    ALIAS_BEFORE,
+    AT,
     CALLED,
     CHAIN,
     COUNTED,
+    COUNTED_BEFORE,
     DIRECT,
     ESCAPED,
     EVENT,
     HOST,
     IN_BRACKET,
+    LIMITING,
     LONG_NAME,
     MEMBER,
     NAME_AHEAD,
     NAMED,
     NAMED_BEFORE,
     NEXT,
+    NUMBERED,
     OF,
     PORT_AFTER,
     PORT_BEFORE,
@@ -35,8 +44,10 @@ from runner.grounding.patterns import (
     Interval,
     intervals,
 )
-from runner.grounding.words import HTTP_CODES, NAMES, PORTS
+from runner.grounding.words import COMMON_CODES, HTTP_CODES, NAMES, PORTS
 
+NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
+"""Lines: as near to others of its file as this, a bare number is likely to be one, or a range."""
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 
 
@@ -96,26 +107,58 @@ class _Reader:
         masked = MaskedText(text, index, self._lines_of_words)
         self.text = masked.text
         self.spans = masked.spans
-        self.cites = masked.cites
+        self.cites: list[Cite] = []
+        self.landmarks = [*masked.cites, *self._aliases()]
+        """What is found by other means than events: links, and short names of files."""
         self.owners = Owners(masked.text, above)
         self.listed: Cite | None = None
         """The last citation with lines; `sure`: the last of them that is no guess. Looked for each
         time, they would take quadratic time."""
         self.sure: Cite | None = None
-        for cite in masked.cites:
-            self._note(cite)
 
     def read(self) -> Reading:
         self._find_cites()
-        # Links were found first.
+        # Lines that waited for their file come late.
         in_order = sorted(self.cites, key=lambda cite: cite.begin)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
         return Reading(mentions=list(mentions), paths=self.paths)
 
+    def _aliases(self) -> list[Cite]:
+        """`RTAF` and `RTAF:42`, after "RTAF = internal/ReflectiveTypeAdapterFactory.java"."""
+        aliases = self.seen.aliases
+        if not aliases or self.strict:
+            return []
+        words = (word for word in ALIAS.finditer(self.text) if word[0] in aliases)
+        return [
+            Cite(begin=word.start(), close=word.end(), path=aliases[word[0]], lines=[])
+            for word in words
+        ]
+
     def _find_cites(self) -> None:
+        self.landmarks.sort(key=lambda cite: cite.begin, reverse=True)
         at = 0
-        while event := EVENT.search(self.text, at):
-            at = max(self._take(event), event.start() + 1)
+        event = EVENT.search(self.text)
+        while event:
+            at = self._pass_landmarks(at, event.start())
+            if at <= event.start():
+                at = max(self._take(event), event.start() + 1)
+            event = EVENT.search(self.text, at)
+        self._pass_landmarks(at, len(self.text))
+
+    def _pass_landmarks(self, at: int, end: int) -> int:
+        """Take those that begin before the end; returns where to go on from."""
+        while self.landmarks and self.landmarks[-1].begin <= end:
+            landmark = self.landmarks.pop()
+            if landmark.begin >= at:
+                at = self._pass(landmark)
+        return at
+
+    def _pass(self, landmark: Cite) -> int:
+        if not landmark.named:  # a short name
+            return self._cite_path(landmark.path, landmark.begin, landmark.close, short=True)
+        self._name(landmark.path, landmark.begin, landmark.close, bare=not landmark.lines)
+        self._cite(landmark)
+        return landmark.close
 
     def _lines_of_words(self, words: str, path: str) -> list[Interval]:
         """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
@@ -131,19 +174,20 @@ class _Reader:
             return self._take_path(event)
         if self.strict:
             return event.end()
-        if event["lines"]:
-            return self._take_lines(event)
-        if event["name"]:
-            return self._take_named(event)
-        if event["bare"]:
-            self._take_bare(event)
-        elif event["ticked"]:
-            self._take_ticked(event)
-        elif event["worded"]:
-            self._take_worded(event)
-        else:
-            self._take_parens(event)
-        return event.end()
+        # Each alternative of the pattern ends in the group that gives it its name.
+        return self._takers[event.lastgroup or "lines"](event) or event.end()
+
+    @cached_property
+    def _takers(self) -> dict[str, Callable[[re.Match[str]], int | None]]:
+        return {
+            "lines": self._take_lines,
+            "named": self._take_named,
+            "bare": self._take_bare,
+            "ticked": self._take_ticked,
+            "parens": self._take_parens,
+            "worded": self._take_worded,
+            "loose": self._take_loose,
+        }
 
     # paths
 
@@ -201,29 +245,43 @@ class _Reader:
     def _in_bracket(self, close: int) -> re.Match[str] | None:
         """`a.cpp (42)`; but a list of how often each file matches has numbers there too."""
         lines = IN_BRACKET.match(self.text, close)
-        if lines is None or COUNTED.search(self.text, max(0, close - 120), close):
-            return None
-        if lines["list"].isdigit() and int(lines["list"]) in HTTP_CODES:
-            return None
-        return lines
+        if lines is None or not lines["list"].isdigit():
+            return lines
+        is_count = COUNTED.search(self.text, max(0, close - 120), close)
+        return None if is_count or int(lines["list"]) in HTTP_CODES else lines
 
-    def _cite_path(self, path: str, begin: int, close: int) -> int:
-        """Cite the path, and the lines written right behind it; returns the end of all that."""
+    def _cite_path(self, path: str, begin: int, close: int, *, short: bool = False) -> int:
+        """Cite the path, and the lines written right behind it; returns the end of all that.
+
+        `short`: its short name stands there, which alone cites nothing.
+        """
         lines: list[Interval] = []
         symbol = None
         direct = self._lines_behind(close)
         if direct is None and (direct := MEMBER.match(self.text, close)):
             symbol = symbol_of(direct["name"])
         if direct:
-            lines = intervals(direct["list"])
+            lines = intervals(_without_column(direct["list"]))
             close = direct.end()
-        self._name(path, begin, close, bare=not lines)
-        self._cite(
-            Cite(begin=begin, close=close, path=path, lines=lines, symbol=symbol, named=True)
-        )
+        else:
+            self._note_alias(path, begin, close)
+        self._name(path, begin, close, bare=not lines and not self._line_follows(close))
+        if lines or not short:
+            self._cite(
+                Cite(begin=begin, close=close, path=path, lines=lines, symbol=symbol, named=True)
+            )
         if direct:
             return self._cite_next(path, close)
         return close
+
+    def _note_alias(self, path: str, begin: int, close: int) -> None:
+        """`RTAF = a/b.java`, `a/b.java (RTAF)`: what a text calls the file from here on."""
+        before = ALIAS_BEFORE.search(self.text[max(0, begin - 40) : begin])
+        if before:
+            self.seen.aliases[before["alias"]] = path
+        after = ALIAS_AFTER.match(self.text, close)
+        if after and (after["said"] or _are_initials(after["alias"], path)):
+            self.seen.aliases[after["alias"]] = path
 
     def _cite_next(self, path: str, close: int) -> int:
         """`a.py:1` (first), 7 (second), and 9 (third)."""
@@ -242,7 +300,7 @@ class _Reader:
             self.listed = cite
             if not cite.guess:
                 self.sure = cite
-                self.seen.note(cite.path, cite.lines[0][0])
+                self.seen.note(cite.path, cite.lines)
 
     def _name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         self.paths.append(path)
@@ -268,21 +326,27 @@ class _Reader:
 
     # lines
 
-    def _take_lines(self, event: re.Match[str]) -> int:
+    def _take_lines(self, event: re.Match[str]) -> int | None:
         between = _BETWEEN.search(self._before(event, 16))
         lines = intervals(event["list"], between=bool(between))
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         if self._completes_last(cite):
             self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
             self._note(self.cites[-1])
-            return cite.close
+            return None
+        close = self._cite_with_path_after(cite)
+        if close is None:
+            self._bind(cite)
+        return close
+
+    def _cite_with_path_after(self, cite: Cite) -> int | None:
+        """Returns the end of both; None if no path is tied to the lines from behind."""
         with_path = self._with_path_after(cite)
-        if with_path:
-            self._name(with_path.path, with_path.begin, with_path.close, bare=False)
-            self._cite(with_path)
-            return with_path.close
-        self._bind(cite)
-        return cite.close
+        if with_path is None:
+            return None
+        self._name(with_path.path, with_path.begin, with_path.close, bare=False)
+        self._cite(with_path)
+        return with_path.close
 
     def _before(self, event: re.Match[str], characters: int) -> str:
         return self.text[max(0, event.start() - characters) : event.start()]
@@ -328,21 +392,22 @@ class _Reader:
         others = dict.fromkeys((*owner.rivals, *self.seen.paths))
         return replace(cite, path=owner.path, tied=tied, rivals=owner.rivals, others=tuple(others))
 
-    def _take_bare(self, event: re.Match[str]) -> None:
+    def _take_bare(self, event: re.Match[str]) -> int | None:
         """`:301` after a path: no port, and not inside a longer code span (a slice, a key)."""
         begin, close = event.span()
         lines = intervals(event["bare"])
         if PORT_BEFORE.search(self._before(event, 40)):
-            return
+            return None
         if lines[0][0] in PORTS and PORT_AFTER.match(self.text, close):
-            return
+            return None
         span = span_before(self.spans, begin)
         if span and _is_longer(span, begin, close):
-            return
+            return None
         cite = Cite(begin=begin, close=close, path="", lines=lines)
-        owner = self._owner(cite, listed=True)
-        if owner:
+        close_of_both = self._cite_with_path_after(cite)
+        if close_of_both is None and (owner := self._owner(cite, listed=True)):
             self._cite(self._owned(cite, owner))
+        return close_of_both
 
     def _take_named(self, event: re.Match[str]) -> int:
         """`run:42`, `run@:42`: the line of a name."""
@@ -351,30 +416,51 @@ class _Reader:
         cite = Cite(
             begin=begin, close=close, path="", lines=intervals(event["named"]), symbol=symbol
         )
-        sure = self._is_sure_name(event, symbol)
-        owner = None
-        if sure is not None:
-            owner = self._owner(cite, listed=True)
+        file = self._file_called(event["name"])
+        if file:
+            cite = replace(cite, path=file, symbol=None, named=True)
+            self._name(file, begin, close, bare=False)
+            self._cite(cite)
+            return close
+        if (after := self._cite_with_path_after(cite)) is not None:
+            return after
+        owner = self._owner_of_named(event, cite)
         if owner is None:
             return event.end("name")
+        sure = "@" in event["mark"] or self._is_coded(event, symbol) or self._is_near(cite, owner)
         self._cite(self._owned(replace(cite, guess=not sure), owner))
         return close
 
-    def _is_sure_name(self, event: re.Match[str], symbol: str | None) -> bool | None:
-        """Is it a line? None if it is none: `timeout:30`, `react@18`, `localhost:8080`."""
-        number, at = int(re.findall(r"\d+", event["named"])[0]), "@" in event["mark"]
+    def _file_called(self, name: str) -> str | None:
+        """`GsonBuilder:42`: the file's name, if just one file is called so."""
+        if not name[:1].isupper() or name.isupper():
+            return None
+        files = self.index.by_stem.get(name, ())
+        return files[0].rpartition("/")[2] if len(files) == 1 else None
+
+    def _owner_of_named(self, event: re.Match[str], cite: Cite) -> Owner | None:
+        """None if it is no line: `timeout:30`, `react@18`, `localhost:8080`."""
+        number, at = cite.lines[0][0], "@" in event["mark"]
         if at and ":" in event["mark"]:
-            return True
-        if number in PORTS and HOST.search(event["name"]):
+            return self._owner(cite, listed=True)
+        if (number in PORTS and HOST.search(event["name"])) or self._is_in_code(event):
             return None
-        if self._is_in_code(event):
+        if number > 9 and self._is_coded(event, cite.symbol):
+            return self._owner(cite, listed=True)
+        if at or number < 10 or SETTING.search(event["name"]):
             return None
-        coded = symbol is not None and (is_compound(symbol) or bool(event["call"]))
-        if coded:
-            return number > 9
-        if at or not self.owners.sure or number < 10 or SETTING.search(event["name"]):
-            return None
-        return None if number < 100 and not self._is_ticked(event) else False
+        if self.owners.sure and (number > 99 or self._is_ticked(event)):
+            return self._owner(cite, listed=True)
+        return self.owners.near(cite.begin, number, NEAR)
+
+    def _is_coded(self, event: re.Match[str], symbol: str | None) -> bool:
+        """`open_shop`, `openShop`, `run()`, `LIMIT`: no English word."""
+        if symbol is None:
+            return False
+        return is_compound(symbol) or bool(event["call"]) or event["name"].isupper()
+
+    def _is_near(self, cite: Cite, owner: Owner) -> bool:
+        return self.seen.is_near(owner.path, cite.lines[0][0], NEAR)
 
     def _is_ticked(self, event: re.Match[str]) -> bool:
         return "`" in event["mark"] or self._before(event, 1) == "`"
@@ -403,49 +489,108 @@ class _Reader:
         begin, close = event.span("worded")
         following = self.text[close : close + 40].lstrip(" *_`")
         cite = Cite(begin=begin, close=close, path="", lines=intervals(event["worded"]))
-        first = cite.lines[0][0]
-        if COUNTED.match(following) or first in HTTP_CODES:
+        if COUNTED.match(following) or cite.lines[0][0] in HTTP_CODES:
             return
-        sure = self.sure
-        if sure is None or not self.owners.is_one_sentence(sure.close, begin):
-            return
-        if not _goes_on(sure.lines[-1][0], first):
-            return
+        owner = self._owner_of_worded(cite, coded=bool(NAME_AHEAD.match(following)))
+        if owner:
+            self._cite(self._owned(cite, owner))
+
+    def _owner_of_worded(self, cite: Cite, *, coded: bool) -> Owner | None:
+        """The file of the lines before it, if it goes on from them."""
+        sure, first = self.sure, cite.lines[0][0]
+        if sure is None or not self.owners.is_one_sentence(sure.close, cite.begin):
+            return None
+        if not coded and not (first > 99 and _goes_on(sure.lines[-1][0], first)):
+            return None
+        if coded and not _goes_on(sure.lines[-1][0], first):
+            return self.owners.near(cite.begin, first, NEAR)
         owner = self._owner(cite)
         if owner is None or self.index.resolve(owner.path) != self.index.resolve(sure.path):
-            return
-        named = NAME_AHEAD.match(following)
-        if first > 99 or named:
+            return None
+        return owner
+
+    def _take_loose(self, event: re.Match[str]) -> int | None:
+        """`the loop head 332`, `called at 396`: a line, if it is near other lines of its file."""
+        begin, close = event.span("loose")
+        cite = Cite(begin=begin, close=close, path="", lines=intervals(event["loose"]))
+        if NUMBERED.search(self.text[max(0, begin - 32) : begin]):
+            return None
+        after = self._cite_with_path_after(cite)
+        if after is None:
+            self._cite_if_near(cite)
+        return after
+
+    def _cite_if_near(self, cite: Cite) -> None:
+        first, last = cite.lines[0]
+        owner = self._owner_of_loose(cite.begin, first, last)
+        if owner:
             self._cite(self._owned(cite, owner))
+
+    def _owner_of_loose(self, begin: int, first: int, last: int) -> Owner | None:
+        before = self.text[max(0, begin - 90) : begin]
+        if first == last and first in HTTP_CODES:
+            limit = VERY_NEAR if first not in COMMON_CODES and NAMED_BEFORE.search(before) else 0
+            return self.owners.near(begin, first, limit) if limit else None
+        if first > 99 and (first != last or self._is_pointed_at(before)):
+            owner = self.owners.of(begin, first)
+            if owner and owner.firm:
+                return owner
+        return self.owners.near(begin, first, NEAR if first == last else NEAR_RANGE)
+
+    def _is_pointed_at(self, before: str) -> bool:
+        """`dispatches at 365`; but "capped at 500" sets a limit."""
+        at = AT.search(before)
+        return at is not None and not LIMITING.search(at["verb"])
 
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""
-        if not self._may_be_lines(event):
+        lines = intervals(event["parens"])
+        cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
+        # A path's own lines were looked for behind it.
+        if self.cites and self.cites[-1].named and cite.begin - self.cites[-1].close < 3:
             return
-        several = "," in event["parens"]
+        before = self._before(event, 90)
+        if self._is_http(event, before):
+            return
+        owner = self.owners.near(cite.begin, lines[0][0], NEAR_RANGE)
+        if owner and not COUNTED_BEFORE.search(before):
+            self._cite(replace(self._owned(cite, owner), tied="context"))
+        elif "," in event["parens"] or NAMED_BEFORE.search(before):
+            self._guess(cite)
+
+    def _is_http(self, event: re.Match[str], before: str) -> bool:
+        """`not found (404)`; but `test_it_works (204)` has a line, and so has `f` (428) by 425."""
+        only = event["parens"].lstrip("~≈")
+        if not only.isdigit() or int(only) not in HTTP_CODES or LONG_NAME.search(before):
+            return False
+        if int(only) in COMMON_CODES:
+            return True
+        return self.owners.near(event.start(), int(only), VERY_NEAR) is None
+
+    def _guess(self, cite: Cite) -> None:
         sure = self.sure
-        in_list = not several and sure and self.owners.is_one_sentence(sure.close, event.start())
-        cite = Cite(
-            begin=event.start(),
-            close=event.end(),
-            path="",
-            lines=intervals(event["parens"]),
-            guess=not in_list,
-        )
+        several = len(cite.lines) > 1
+        in_list = not several and sure and self.owners.is_one_sentence(sure.close, cite.begin)
         owner = self._owner(cite)
         if owner:
-            self._cite(replace(self._owned(cite, owner), tied="context"))
+            owned = self._owned(replace(cite, guess=not in_list), owner)
+            self._cite(replace(owned, tied="context"))
 
-    def _may_be_lines(self, event: re.Match[str]) -> bool:
-        """`f` (42) may; "not found (404)" and "the loop (42)" count something else."""
-        # A path's own lines were looked for behind it.
-        if self.cites and self.cites[-1].named and event.start() - self.cites[-1].close < 3:
-            return False
-        first = re.split(r"\D", event["parens"].lstrip("~"), maxsplit=1)[0]
-        before = self._before(event, 90)
-        if int(first) in HTTP_CODES and not LONG_NAME.search(before):
-            return False
-        return "," in event["parens"] or bool(NAMED_BEFORE.search(before))
+
+def _without_column(listed: str) -> str:
+    """`2424,41` as 2424; but `41,57` is two lines."""
+    first, _, last = listed.partition(",")
+    if first.isdigit() and last.isdigit() and int(last) < int(first):
+        return first
+    return listed
+
+
+def _are_initials(alias: str, path: str) -> bool:
+    """`RTAF` of `ReflectiveTypeAdapterFactory.java`."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    initials = name[:1] + re.sub(r"[^A-Z]|(?<=_)(?=\w)", "", name[1:])
+    words = "".join(word[:1] for word in re.split(r"[_-]", name))
+    return alias.lower() in (initials.lower(), words.lower())
 
 
 def _goes_on(line: int, following: int) -> bool:

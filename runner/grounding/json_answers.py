@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_below
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
@@ -26,7 +26,7 @@ _LINE_KEY = re.compile(
     (?:^|_)
     (?: lines?                                         # line, start_lines
       | line_?(?:no|num|numbers?|range|start|end)      # line_no, linerange
-      | (?:start|end)_?line | ln | loc
+      | (?:start|end)_?line | ln | loc | (?<![a-z]_)at | (?:defined|called|used)_at
     )$
     """,
     re.X,
@@ -70,6 +70,8 @@ _NUMBERS = re.compile(
     """,
     re.X,
 )
+_CITES = re.compile(r":\d|\A\S+/\S+\Z")
+"""A path, or a text of another place: it says nothing of this one."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """`\\ud83d` with no second half is JSON, and is no text that a result could be written with."""
 _DEEPEST = 60
@@ -98,6 +100,8 @@ class _Here(NamedTuple):
     """Its file is that of the object, or of one around it."""
     named: _Named | None
     depth: int
+    said: str = ""
+    """The key, and what the object's texts say."""
 
 
 def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None:
@@ -144,10 +148,7 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 
 def _read_string(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own; if it begins with a citation, its key may name the symbol."""
-    above = here.above
-    if above.file is None:
-        above = above._replace(file=next(iter(above.seen.paths), None))
-    mentions = read_below(value, here.tree, above).mentions
+    mentions = list(saying(here.said, read_below(value, here.tree, here.above).mentions))
     if not mentions or here.named is None:
         return mentions
     first = mentions[0]
@@ -165,11 +166,15 @@ def _read_string(value: str, here: _Here) -> list[Mention]:
 
 def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
     own_file = _own_file(pairs, here.tree)
+    for key, path in _paths_among(pairs, here.tree):  # {"router": "src/r.py"}, then "router:42"
+        if _snake(key).replace("_", "") not in _FILE_KEYS:
+            here.above.seen.aliases[key] = path
     file = own_file or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)
     here = here._replace(
         above=_about(here.above, file),
         named=_own_symbol(pairs) or here.named,
         depth=here.depth + 1,
+        said=_told(pairs),
     )
     at_lines = list(_at_own_lines(pairs, own_file, here))
     yield from at_lines
@@ -202,6 +207,7 @@ def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[M
             symbol=symbol,
             weak=weak,
             group=len(lines) - 1,
+            said=here.said,
         )
 
 
@@ -224,7 +230,8 @@ def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
     # A list under a key holds many things, and the key's symbol is none of theirs.
     if isinstance(value, str | _Object):
         named = _named_by(key, here)
-    yield from _walk(value, here._replace(above=_about(here.above, path), named=named))
+    said = f"{key} {here.said}"[:MOST_SAID]
+    yield from _walk(value, here._replace(above=_about(here.above, path), named=named, said=said))
 
 
 def _about(above: Above, file: str | None) -> Above:
@@ -232,6 +239,12 @@ def _about(above: Above, file: str | None) -> Above:
     if file is None:
         return above
     return above._replace(file=file, sure=True)
+
+
+def _told(pairs: Pairs) -> str:
+    """What an object's texts say: `{"file": …, "line": 3, "role": "it opens the shop"}`."""
+    told = [value for _, value in pairs if isinstance(value, str) and not _CITES.search(value)]
+    return " ".join(told)[:MOST_SAID]
 
 
 def _named_by(key: str, here: _Here) -> _Named | None:
@@ -256,15 +269,19 @@ def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
 
 def _file_among(pairs: Pairs, index: PathIndex) -> str | None:
     """`{"server": "src/app.py", "calls": ["run :42"]}`: the only path among the values."""
-    paths: dict[str, None] = {}
-    for _, value in pairs:
+    paths = {path for _, path in _paths_among(pairs, index)}
+    if len(paths) == 1:
+        return paths.pop()
+    return None
+
+
+def _paths_among(pairs: Pairs, index: PathIndex) -> Iterator[tuple[str, str]]:
+    """Keys and values, where a value is a path and nothing else."""
+    for key, value in pairs:
         if isinstance(value, str) and len(value) < 300 and " " not in value.strip():
             path = clean_path(value.strip(), index, has_line=True)
             if path and path == value.strip():
-                paths[path] = None
-    if len(paths) == 1:
-        return next(iter(paths))
-    return None
+                yield key, path
 
 
 def _file_of_place(pairs: Pairs, index: PathIndex) -> str | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeGuard
 
+from runner.grounding.intervals import to_nearest
 from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
@@ -23,8 +22,7 @@ class Match(NamedTuple):
     """Lines; 0 if the citation touches it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Distances:
+class Distances(NamedTuple):
     """Lines between a citation and the nearest of each kind; None if there is none."""
 
     definition: int | None = None
@@ -82,30 +80,21 @@ def needs_text(file: SourceFile, lines: Interval) -> bool:
 def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
-    if not needs_text(file, lines):
-        places = places._replace(words=())
+    words = places.words if needs_text(file, lines) else ()
     if not is_wide(lines):
-        return _distances(places, lines)
+        return _distances(places, words, lines)
     start, end = lines
-    return _distances(places, (start, start)).closer(_distances(places, (end, end)))
+    first = _distances(places, words, (start, start))
+    return first.closer(_distances(places, words, (end, end)))
 
 
-def _distances(places: Places, lines: Interval) -> Distances:
-    headers = [(d.header, d.line) for d in places.definitions]
-    bodies = [(d.start, d.end) for d in places.definitions]
+def _distances(places: Places, words: Sequence[int], lines: Interval) -> Distances:
     return Distances(
-        definition=smallest(gap(header, lines) for header in headers),
-        use=_to_nearest(places.uses, lines),
-        span=smallest(gap(body, lines) for body in bodies),
-        text=_to_nearest(places.words, lines),
+        definition=places.headers.gap_to(lines),
+        use=to_nearest(places.uses, lines),
+        span=places.bodies.gap_to(lines),
+        text=to_nearest(words, lines),
     )
-
-
-def _to_nearest(ascending: Sequence[int], lines: Interval) -> int | None:
-    """Lines between an interval and the nearest of some lines; 0 inside it."""
-    place = bisect.bisect_left(ascending, lines[0])
-    neighbours = ascending[max(0, place - 1) : place + 1]
-    return smallest(gap((line, line), lines) for line in neighbours)
 
 
 def gap(one: Interval, other: Interval) -> int:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
-_SIGN_BYTE = rb"[-+*/%^&|~!=<>?:$@.\\]"
-_RUN = re.compile(rb"[" + _WORD_BYTE + rb"]++")
+_SIGN_BYTE = rb"-+*/%^&|~!=<>?:$@.\\"
+_RUN = re.compile(rb"[" + _WORD_BYTE + rb"]++|[" + _SIGN_BYTE + rb"]++")
+_WORD_RUN = re.compile(rb"[" + _WORD_BYTE + rb"]++")
 _SEARCHES = 8
 """Names that are searched for before every word is listed: by then a list has cost no more."""
+_MOST_SEARCHES = 200
+"""Operators that are no run of ASCII signs: no honest answer names more of one file."""
 _BLOCK_BYTES = 4096
 
 
@@ -35,11 +38,13 @@ class Occurrences:
         return self._newlines_before[block] + within + 1
 
     def _find(self, name: str) -> Sequence[int]:
-        run = _RUN.search(name.encode())
+        run = _run_in(name)
         # Searched for each, a large file and an answer of many names would take quadratic time.
-        if run and len(self._found) >= _SEARCHES and (name.isascii() or _begins_as_word(name)):
+        if run and len(self._found) >= _SEARCHES:
             return self._look_up(name.encode(), run)
-        return [hit.start() for hit in word_pattern(name).finditer(self._source)]
+        if len(self._found) >= _MOST_SEARCHES:
+            return ()
+        return [hit.start() for hit in _pattern(name).finditer(self._source)]
 
     def _look_up(self, name: bytes, run: re.Match[bytes]) -> Sequence[int]:
         hits = self._listed.get(run[0], ())
@@ -52,7 +57,7 @@ class Occurrences:
         """`empty?` and `&self` are more than one run of word bytes."""
         if at < 0 or not self._source.startswith(name, at):
             return False
-        return not _RUN.match(self._source, at + len(name))
+        return not _WORD_RUN.match(self._source, at + len(name))
 
     @cached_property
     def _listed(self) -> dict[bytes, list[int]]:
@@ -70,16 +75,24 @@ class Occurrences:
         return counts
 
 
+def _run_in(name: str) -> re.Match[bytes] | None:
+    """The run of bytes that a name is listed by: its first word or, if it has none, all of it."""
+    if not name.isascii() and not _begins_as_word(name):
+        return None
+    return _WORD_RUN.search(name.encode()) or _RUN.fullmatch(name.encode())
+
+
 def _begins_as_word(name: str) -> bool:
     return name[:1].isalnum() or name[:1] == "_"
 
 
-@lru_cache(maxsize=4096)
-def word_pattern(name: str) -> re.Pattern[bytes]:
+def _pattern(name: str) -> re.Pattern[bytes]:
     """Matches a name where no word goes on behind it or, if it begins as one, before it."""
     spelled = re.escape(name.encode())
     if not re.search(r"\w", name):  # `<` is no part of `<=>`
-        return re.compile(rb"(?<!" + _SIGN_BYTE + rb")" + spelled + rb"(?!" + _SIGN_BYTE + rb")")
+        return re.compile(
+            rb"(?<![" + _SIGN_BYTE + rb"])" + spelled + rb"(?![" + _SIGN_BYTE + rb"])"
+        )
     before = b""
     if _begins_as_word(name):  # `&name` may follow a letter
         before = rb"(?<![" + _WORD_BYTE + rb"])"

@@ -86,6 +86,8 @@ class Outline(_Parts):
 
     def is_broken(self, start: int, end: int) -> bool:
         """True if a parse error touches one of these lines."""
+        if not self.broken:
+            return False
         place = bisect.bisect_right(self.broken, (end, _END_OF_FILE))
         return place > 0 and self._broken_to[place - 1] >= start
 

@@ -8,12 +8,13 @@ both are kept: the nearer lines decide which goes first, and nobody is accused b
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.patterns import SENTENCE_END
+from runner.grounding.patterns import SENTENCE_END, Interval
 
 FAR = 600
 """Characters: what lies further apart is not said in one breath. It bounds every look back, so that
@@ -24,6 +25,8 @@ _REMEMBERED = 48
 """Lines of a file that later ones are compared with, the latest."""
 _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
+_FIRM = 6
+"""Times as far may a number be from other lines of the file that the text is about."""
 _LATEST = 4
 """Files of a document that a line may belong to where nothing says which."""
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
@@ -42,17 +45,29 @@ _LONGEST_LEAD = 160
 
 
 class Seen:
-    """The files that a document has named so far, and the lines cited of each."""
+    """The files that a document has named so far, the lines cited of each, and short names."""
 
-    def __init__(self, index: PathIndex) -> None:
+    def __init__(self, index: PathIndex, whole: Seen | None = None) -> None:
         self.index = index
-        self._lines: dict[str, deque[int]] = {}
+        self.aliases: dict[str, str] = dict(whole.aliases) if whole else {}
+        """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
+        self.unsure = False
+        """Lines to come may tell what a number is, or whose."""
+        self._lines: dict[str, list[int]] = {}
+        self._whole: dict[str, list[int]] = {}
+        """Of the whole document, in order; empty if it is read for the first time."""
         self._paths: dict[str, None] = {}
+        if whole:
+            self._whole = {path: sorted(lines) for path, lines in whole._lines.items()}
 
     @property
     def paths(self) -> tuple[str, ...]:
         """As written, the latest first."""
         return tuple(reversed(self._paths))
+
+    def files(self) -> Iterable[str]:
+        """The same, each file as it was written last."""
+        return {self._key(path): path for path in self._paths}.values()
 
     def name(self, path: str) -> None:
         self._paths.pop(path, None)
@@ -61,15 +76,26 @@ class Seen:
         if len(self._paths) > MOST_CANDIDATES:
             del self._paths[next(iter(self._paths))]
 
-    def note(self, path: str, line: int) -> None:
-        self._lines.setdefault(self._key(path), deque(maxlen=_REMEMBERED)).append(line)
+    def note(self, path: str, lines: Iterable[Interval]) -> None:
+        cited = self._lines.setdefault(self._key(path), [])
+        for interval in lines:
+            cited += interval
 
     def distance(self, path: str, line: int) -> int | None:
-        """To the nearest line cited of this file; None if there is none."""
-        lines = self._lines.get(self._key(path))
-        if not lines:
+        """To the nearest line cited of this file, before or behind; None if there is none."""
+        key = self._key(path)
+        near = self._lines.get(key, [])[-_REMEMBERED:]
+        whole = self._whole.get(key)
+        if whole:
+            place = bisect.bisect_left(whole, line)
+            near += whole[max(0, place - 1) : place + 1]
+        if not near:
             return None
-        return min(abs(line - cited) for cited in lines)
+        return min(abs(line - cited) for cited in near)
+
+    def is_near(self, path: str, line: int, limit: int) -> bool:
+        distance = self.distance(path, line)
+        return distance is not None and distance <= limit
 
     def _key(self, path: str) -> str:
         return self.index.resolve(path).path
@@ -93,6 +119,8 @@ class Owner(NamedTuple):
     """Files with an equal claim."""
     in_sentence: bool
     """The path stands in the same sentence, before the lines."""
+    firm: bool = False
+    """What the text is about just here: the subject above, or where the sentence says we are."""
 
 
 class _Claim(NamedTuple):
@@ -155,15 +183,48 @@ class Owners:
         """
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
-        if claim is not None:
-            in_sentence = self.is_one_sentence(claim.end, begin)
-            path, rivals = claim.path, self._rivals(claim.path, begin)
-        elif self.inherited is not None:
-            in_sentence = False
-            path, rivals = self.inherited, self._rivals(self.inherited, begin)
-        else:
+        if claim is None:
+            return self._inherited_owner(begin, line)
+        in_sentence = self.is_one_sentence(claim.end, begin)
+        found = claim.path, self._rivals(claim.path, begin)
+        is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
+        if local is None and not is_said:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
+
+    def _inherited_owner(self, begin: int, line: int) -> Owner | None:
+        if self.inherited is None:
+            return self._near_alone(line, _NEAR)
+        found = self.inherited, self._rivals(self.inherited, begin)
+        # The file named last, with no lines of its own so far: these are its first.
+        if self.sure or self.seen.distance(self.inherited, line) is not None:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence=False, firm=self.sure and found[0] == self.inherited)
+
+    def near(self, begin: int, line: int, limit: int) -> Owner | None:
+        """The file of a number that is a line only if it is near others of its file."""
+        owner = self.of(begin, line)
+        if owner is None:
+            return self._near_alone(line, limit)
+        if owner.firm and self.seen.is_near(owner.path, line, _limit(line, limit * _FIRM)):
+            return owner
+        paths = (owner.path, *owner.rivals)
+        limit = _limit(line, limit)
+        near = [path for path in paths if self.seen.is_near(path, line, limit)]
+        if not near:
+            self.seen.unsure = True
             return None
-        return Owner(*self._by_distance(path, rivals, line), in_sentence)
+        others = tuple(path for path in paths if path != near[0])
+        return owner._replace(path=near[0], rivals=others)
+
+    def _near_alone(self, line: int, limit: int) -> Owner | None:
+        """The only file cited so far that has lines near this one."""
+        limit = _limit(line, limit)
+        near = [path for path in self.seen.files() if self.seen.is_near(path, line, limit)]
+        if len(near) == 1:
+            return Owner(near[0], (), in_sentence=False)
+        self.seen.unsure = True
+        return None
 
     def _within(self, around: list[int]) -> _Claim | None:
         """The path named last in the innermost bracket that names one."""
@@ -175,7 +236,8 @@ class Owners:
 
     def _current_at(self, begin: int, *, listed: bool) -> _Claim | None:
         last = next(reversed(self.claims), None)
-        if listed and last and last.outside and self.is_one_sentence(last.end, begin):
+        goes_on = listed and last is not None and (last.outside or last.bare)
+        if last and goes_on and self.is_one_sentence(last.end, begin):
             return last
         current = self.current
         if current is None or not self.sure or current.leads:
@@ -204,6 +266,7 @@ class Owners:
         own = self.seen.distance(path, line)
         if not rivals or (own is not None and own <= _APART):
             return path, rivals
+        self.seen.unsure = True
         for rival in rivals:
             distance = self.seen.distance(rival, line)
             if distance is not None and distance <= _NEAR:
@@ -230,6 +293,11 @@ class _Brackets:
             self._next += 1
         self._open = [pair for pair in self._open if pair[1] >= at]
         return [begin for begin, _ in self._open]
+
+
+def _limit(line: int, limit: int) -> int:
+    """Small numbers are counts more often than lines."""
+    return min(limit, line // 2)
 
 
 def _pairs(text: str) -> list[tuple[int, int]]:

@@ -120,7 +120,11 @@ DIRECT = re.compile(
 """Right behind a path: `:42`, `` `:42 ``, `#L42`."""
 SPACED = re.compile(
     rf"""
-    {_TICKS} (?: :\s{_TICKS} | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}}) )  # `a.py`: 42, 51  `a.py` 42-60
+    {_TICKS}
+    (?: :\s{_TICKS}                                            # `a.py`: 42, 51
+      | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}})                        # `a.py` 42-60
+      | ,\s(?=\d{{2,6}}[`,)])                                  # (`a.py`, 42)
+    )
     (?P<list>{_JOINED_LIST})
     {_TICKS} (?= [,;)\]|—–] | \.?(?:\s*\Z|\n) | \s[—–(\[|-] )
     """,
@@ -137,8 +141,7 @@ CALLED = re.compile(
 IN_BRACKET = re.compile(
     rf"""
     {_TICKS}\s\([`:~]?
-    (?P<list>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?{_NUMBER}){{0,40}})
-    `?\)
+    (?P<list>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?{_NUMBER}){{0,40}})`?\)
     """,
     re.X,
 )
@@ -217,10 +220,14 @@ EVENT = re.compile(
     )
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
-  | \((?<=[`\w)?!*]\s\()                                        # `open_shop` (42, 51)
-    (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})\)
+  | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
+    (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
+    (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
+  | (?<=[\s(])~?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
+    (?= \s*\Z | [,.;:)\]](?!\d) | \s(?:(?:and|or|if|when|while|then|where|by|so)\b|[`(—–→]|[-=]+>)
+      | \s?\n | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w )
     """,
     re.X,
 )
@@ -230,7 +237,9 @@ EVENT = re.compile(
 SENTENCE_END = re.compile(
     r"""
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
-    (?: [.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])         # it returns.) Then
+    (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
+    | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
+    | (?: \.[)\"'`*_\]]{0,3} | [!?][)\"'*_\]]{0,3} )\n       # it returns.
     | ;\s                                                   # it returns; then
     | \n\s*\n                                               # a blank line
     )
@@ -304,3 +313,44 @@ SETTING = re.compile(
     re.I,
 )
 """A word that numbers follow which are no lines: `timeout:30`."""
+COUNTED_BEFORE = re.compile(COUNTED.pattern + r"[`*_]{0,2}\s\(?\Z", re.I | re.X)
+NUMBERED = re.compile(
+    r"""
+    (?: (?<![\w.])(?:issues?|prs?|pulls?|rfcs?|bugs?|tickets?|ports?|error|status|codes?|https?
+      |version|v|step|steps|phase|part|page|chapter|section|rule|item|case|test|limit|size|width
+      |height|depth|length|max|min|maximum|minimum|timeout|default|value|number|count|total|level
+      |priority|returns?|returned|exits?|exit|of|by|than|to|over|under|up|most|least|about|every
+      |within|after|before|is|are|was|be|equals?|only|all|another|other|with
+      |has|have|had|gets?|sends?|takes?|wants?|needs?|java|python|node|ruby|go|rust|php|jdk|es|deno
+      |bun|windows|android|ios|macos|utf|sha|md|crc|base|iso|ansi|posix|c|c\+\+|react|vue|rails
+      |year|since|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|a|an|the|some|roughly|nearly)
+      | [<>=×+*/$€£%±^&|≈\d] | i\.e\.,? | e\.g\.,?
+    )
+    [\s#"'`*_]{1,3}[~≈]?\Z
+    """,
+    re.I | re.X,
+)
+"""Before a number that is no line: "issue ", "up to ", "Java "."""
+ALIAS = re.compile(
+    r"(?<![\w./-])(?:[A-Z][A-Z0-9]{1,9}(?![\w/])(?!\.\w)|[A-Za-z][\w-]{1,30}+(?=@?:\d|\#L?\d))"
+)
+ALIAS_BEFORE = re.compile(
+    r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?[`*_(\"']{0,3}\Z"
+)
+"""`RTAF = ` before a path."""
+ALIAS_AFTER = re.compile(
+    r"""
+    [`*_]{0,3}\s\((?P<said>(?:aka|hereafter|abbreviated|abbr\.?|short|called|below)\s|=\s?)?
+    [`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\)
+    """,
+    re.X,
+)
+"""` (RTAF)` behind one."""
+AT = re.compile(r"(?<![\w.])(?P<verb>[\w?!]{1,20})[`)*]{0,3}\sat[ ]~?\Z")
+"""Before a line: "dispatches at "."""
+LIMITING = re.compile(
+    r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
+    r"(?:ed|s|ing|out|es)?\Z",
+    re.I,
+)
+"""Before `at`, a verb that sets a number: "capped at 500"."""

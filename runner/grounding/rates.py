@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from runner.grounding.mentions import MOST_SAID
 from runner.grounding.nearness import gap, is_wide
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE
@@ -18,6 +19,8 @@ class Verified:
     citation: Citation
     chance: float
     """0 to 1: of being grounded, were its lines random."""
+    said: str = ""
+    """What the answer says of it."""
 
 
 def is_resolved(citation: Citation) -> bool:
@@ -40,10 +43,19 @@ def distinct(verified: Iterable[Verified]) -> list[Verified]:
     merged: dict[tuple[object, ...], Verified] = {}
     for one in verified:
         key = _identity(one.citation)
-        if key not in merged or _says_more(one.citation, merged[key].citation):
-            merged[key] = one
+        merged[key] = _merged(merged.get(key, one), one)
     redundant = _Redundant(one.citation for one in merged.values())
     return [one for one in merged.values() if not redundant.has(one.citation)]
+
+
+def _merged(first: Verified, second: Verified) -> Verified:
+    """One for both; what is said in either place is said of it."""
+    kept = first
+    if _says_more(second.citation, first.citation):
+        kept = second
+    if second.said in first.said or len(first.said) >= MOST_SAID:
+        return replace(kept, said=first.said)
+    return replace(kept, said=f"{first.said} {second.said}")
 
 
 def _says_more(citation: Citation, than: Citation) -> bool:

@@ -15,7 +15,8 @@ _OPERATOR = re.compile(
       | \s?""\s?\w{{1,80}}                                     # operator""_km
       | \s?[-+*/%^&|~!=<>,]{{1,3}}                              # operator==
       | \s(?:new|delete|true|false|bool|char|int|long|float|double|string
-          |[A-Z]\w{{0,80}}|std::\w{{1,80}}) (?:\s?[*&]|\[\])?                                      # operator bool, operator new[]
+          |[A-Z]\w{{0,80}}|std::\w{{1,80}})                     # operator bool, operator new[]
+        (?:\s?[*&]|\[\])?
     )
     """,
     re.X,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from runner.grounding.intervals import Intervals
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -18,14 +19,39 @@ from runner.grounding.spelling import MARK, parts_of
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
+_GIVEN = _SELVES | {"crate", "std", "core", "alloc", "java", "javax", "kotlin", "base", "window"}
+"""Known in every file of their languages."""
+_MADE_UP = re.compile(
+    r"(?:my|your|some|this|a|an|the)(?:[A-Z_]|$)|(?:obj|object|inst|instance|foo|bar|baz|example)$"
+)
+"""Instances that an answer makes up: `myApp.run`."""
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
+_NAMELESS = (".java", ".kt", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cs", ".scala", ".php")
+"""Where a type may be made without a name, inside of a function."""
+_MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
+"""Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 
-class Places(NamedTuple):
-    """Where a symbol is in one file, in lines."""
 
+class _Places(NamedTuple):
     definitions: tuple[Definition, ...]
     uses: tuple[int, ...]
     words: tuple[int, ...]
     """Every line that has the name as a word, comments and strings included."""
+    unheard: str = ""
+    """A qualifier that names nothing in the tree: whatever else the symbol says, it is invented."""
+
+
+class Places(_Places):
+    """Where a symbol is in one file, in lines."""
+
+    @cached_property
+    def headers(self) -> Intervals:
+        """From each definition's header to its name."""
+        return Intervals((d.header, d.line) for d in self.definitions)
+
+    @cached_property
+    def bodies(self) -> Intervals:
+        return Intervals((d.start, d.end) for d in self.definitions)
 
 
 class _Word(NamedTuple):
@@ -38,11 +64,19 @@ class SourceFile:
     """One file at the commit, and what its outline says."""
 
     def __init__(
-        self, path: str, source: bytes, make_outline: Callable[[], Outline | TextOnly]
+        self,
+        path: str,
+        source: bytes,
+        make_outline: Callable[[], Outline | TextOnly],
+        heard_of: Callable[[str], bool] = lambda name: name[:1].islower(),
     ) -> None:
+        """`heard_of` tells whether anything in the tree has a name; without a tree to ask, any
+        small word may be an instance.
+        """
         self.path = path
         self.source = source
         self._make_outline = make_outline
+        self._heard_of = heard_of
         self._places: dict[str, Places] = {}
         self._unqualified: dict[tuple[str, str], Places] = {}
         """By the name as written, and as its definition has it."""
@@ -73,6 +107,9 @@ class SourceFile:
 
     def _find(self, symbol: str) -> Places:
         *qualifiers, name = parts_of(symbol)
+        for qualifier in qualifiers:
+            if not self._knows(qualifier):
+                return Places((), (), (), unheard=qualifier)
         outline = self.outline
         spelled = name
         if isinstance(outline, Outline):
@@ -83,10 +120,17 @@ class SourceFile:
         places = self._unqualified[name, spelled]
         if not qualifiers or isinstance(outline, TextOnly):
             return places
+        if name in _CONSTRUCTORS:
+            places = self._constructed(places, outline, qualifiers[-1])
         return self._qualified(places, outline, qualifiers[-1], spelled)
 
+    def _constructed(self, places: Places, outline: Outline, owner: str) -> Places:
+        """Whoever makes a Shop calls `Shop.__init__`."""
+        made = _lines_of_uses(list(self._words(owner)), outline.named(owner), outline)
+        return places._replace(uses=tuple(sorted({*places.uses, *made})))
+
     def _find_unqualified(self, name: str, spelled: str) -> Places:
-        words = list(self._words(name.strip("[]") or name))
+        words = self._written(name)
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
@@ -94,6 +138,14 @@ class SourceFile:
         named = outline.named(spelled)
         uses = dict.fromkeys(_lines_of_uses(words, named, outline))
         return Places(tuple(named), tuple(uses), lines)
+
+    def _written(self, name: str) -> list[_Word]:
+        """Where the name stands as it is written or, where no file spells it so, without a mark."""
+        words = list(self._words(name.strip("[]") or name))
+        if words and self.path.endswith(_MARKING):
+            return words
+        unmarked = MARK.sub("", name)
+        return words if unmarked == name else list(self._words(unmarked))
 
     def _words(self, name: str) -> Iterator[_Word]:
         for at in self.occurrences.of(name):
@@ -105,24 +157,44 @@ class SourceFile:
         """Definitions that the qualifier owns.
 
         One that names nothing here (an instance, a module, a subclass elsewhere) filters nothing;
-        one that is a type of this file, or that no word of this file and its path bears out, does.
+        one that is a type of this file does.
         """
         if not qualifier or qualifier in _SELVES:
             return places
         definitions = list(outline.owned(name, qualifier))
+        # `session.get` may be of any session, whatever function of the file is called so.
+        if not definitions and qualifier[:1].islower():
+            return places
         if not definitions:
             types = [kind for kind in outline.named(qualifier) if kind.end > kind.start]
-            if types or outline.has_owner(qualifier):
-                definitions = self._inherited(outline, qualifier, name)
-            elif self._knows(qualifier):
+            if not types and not outline.has_owner(qualifier):
                 return places
-        return places._replace(definitions=tuple(definitions))
+            definitions = self._inherited(outline, qualifier, name)
+        definitions += filter(self._is_of_nameless_type, places.definitions)
+        distinct = {definition.at: definition for definition in definitions}
+        return places._replace(definitions=tuple(distinct[at] for at in sorted(distinct)))
+
+    def _is_of_nameless_type(self, definition: Definition) -> bool:
+        """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""
+        owner = definition.owners[-1:]
+        return self.path.endswith(_NAMELESS) and bool(owner) and owner[0][:1].islower()
 
     def _knows(self, qualifier: str) -> bool:
-        """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`."""
-        if qualifier[:1].islower() or self.occurrences.of(qualifier):
+        """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`.
+
+        A word of the file, of its path or, in some spelling, of the tree. `c.Next` and `myApp.run`
+        are instances of the answer's own.
+        """
+        if len(qualifier) < 3 or qualifier in _GIVEN or _MADE_UP.match(qualifier):
             return True
-        return qualifier.lower() in re.split(r"[/.]", self.path.lower())
+        if self.occurrences.of(qualifier) or _plain_name(qualifier) in self._path_names:
+            return True
+        return self._heard_of(qualifier)
+
+    @cached_property
+    def _path_names(self) -> frozenset[str]:
+        """`shop/base-server.ts` is known as `shop` and `baseserver`."""
+        return frozenset(map(_plain_name, re.split(r"[/.]", self.path)))
 
     def _inherited(self, outline: Outline, qualifier: str, name: str) -> list[Definition]:
         """Members whose owner the head of a type names: `class B(A)`."""
@@ -160,6 +232,11 @@ def _spelled(outline: Outline, symbol: str, name: str) -> str:
         if outline.named(spelled):
             return spelled
     return name
+
+
+def _plain_name(name: str) -> str:
+    """Without case and what joins words: `BaseServer`, `base_server` and `base-server` alike."""
+    return re.sub(r"[-_]", "", name).lower()
 
 
 def _lines_of_uses(

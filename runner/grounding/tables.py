@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_below
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.patterns import Interval, intervals
@@ -113,11 +113,18 @@ class _Table:
     def _read_row(self, cells: list[_Cell]) -> Iterator[Mention]:
         row_file = _row_file(cells, self.index)
         symbol = _row_symbol(cells)
+        cited: list[Mention] = []
+        silent: list[str] = []
         for cell in cells:
             above, file = self.above, cell.column.file or row_file
             if file:
                 above = above._replace(file=file, sure=True)
-            yield from self._read_cell(cell, above, symbol)
+            own = list(self._read_cell(cell, above, symbol))
+            cited += own
+            # A cell that cites speaks of its own place, any other of the whole row.
+            if not own:
+                silent.append(cell.text)
+        return saying(" ".join(silent)[:MOST_SAID], cited)
 
     def _read_cell(self, cell: _Cell, above: Above, symbol: str | None) -> Iterator[Mention]:
         lines = _numeric_lines(cell)

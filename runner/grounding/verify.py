@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -42,6 +42,7 @@ from runner.grounding.nearness import (
     needs_text,
 )
 from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.overlap import Overlap
 from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
@@ -57,8 +58,9 @@ from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
 from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
-from runner.grounding.words import BUILTINS
+from runner.grounding.words import BUILTINS, LITERALS
 from runner.protocols import Files
 from runner.records import (
     Citation,
@@ -69,7 +71,7 @@ from runner.records import (
     digest_of,
 )
 
-__all__ = ["Grounding", "cited_files", "ground", "must_cite_recall"]
+__all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
 
 class Grounding(Record):
@@ -80,6 +82,16 @@ class Grounding(Record):
     summary: GroundingSummary
     by_step: tuple[tuple[str, ...], ...]
     """For each text given: the distinct files it cites, with or without a line."""
+    steps: tuple[tuple[Citation, ...], ...] = ()
+    """For each of several texts: what it cites by itself, each citation once. Empty for one text,
+    whose citations are the answer's."""
+
+
+def step_citations(grounding: Grounding) -> tuple[tuple[Citation, ...], ...]:
+    """For each text, its citations as if it were the whole answer."""
+    if len(grounding.by_step) == 1:
+        return (grounding.citations,)
+    return grounding.steps
 
 
 def cited_files(grounding: Grounding) -> tuple[int, ...]:
@@ -159,25 +171,54 @@ class _Verifier:
         self.verified: dict[Mention, Verified] = {}
         """Of late: one is asked whether it is a good guess, fits its place, and shares a symbol."""
         self.chances = Chances()
+        self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        answer: list[Verified] = []
-        by_step: list[tuple[str, ...]] = []
-        for text in texts:
-            step = list(self._verify_text(text))
-            by_step.append(_files_of(step))
-            answer += step
-        once = distinct(answer)
+        mentions = self._in_full([extract(text, self.index) for text in texts])
+        steps = [list(self._verify_step(step)) for step in mentions]
+        once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
             summary=summarise(once, shifts.rates(once)),
-            by_step=tuple(by_step),
+            by_step=tuple(map(_files_of, steps)),
+            steps=self._citations_by_step(steps),
         )
 
-    def _verify_text(self, text: str) -> Iterator[Verified]:
-        for group in _groups(self._without_guesses(extract(text, self.index))):
+    def _citations_by_step(
+        self, steps: Sequence[Sequence[Verified]]
+    ) -> tuple[tuple[Citation, ...], ...]:
+        if len(steps) == 1:  # written twice, a cached result would take twice the time
+            return ()
+        return tuple(tuple(one.citation for one in self._judged_once(step)) for step in steps)
+
+    def _judged_once(self, verified: Iterable[Verified]) -> list[Verified]:
+        return [self._judged(one) for one in distinct(verified)]
+
+    def _in_full(self, steps: Sequence[Sequence[Mention]]) -> Iterator[list[Mention]]:
+        """Shortened paths as the answer itself writes them in full, in whichever step."""
+        full = FullPaths(chain.from_iterable(steps), self.index)
+        places = count()
+        for step in steps:
+            yield [self._lengthened(mention, full.meant_by, next(places)) for mention in step]
+
+    def _lengthened(
+        self, mention: Mention, meant_by: Callable[[str, int], list[str]], place: int
+    ) -> Mention:
+        """If its path is a tail of several files: the first that the answer names and that bears
+        it out. If none does, which is meant stays open: it is no accusation.
+        """
+        if mention.ref is not None or self.index.resolve(mention.path).resolution != "ambiguous":
+            return mention
+        for path in meant_by(mention.path, place):
+            lengthened = replace(mention, path=path, tail=mention.path)
+            if not fails(self._verify(lengthened).citation):
+                return lengthened
+        return mention
+
+    def _verify_step(self, mentions: list[Mention]) -> Iterator[Verified]:
+        for group in _groups(self._without_guesses(mentions)):
             yield from self._verify_group(group)
 
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
@@ -260,6 +301,8 @@ class _Verifier:
 
     def _claim(self, mention: Mention) -> _Claim:
         resolution, path = self.index.resolve(mention.path)
+        if mention.tail:
+            resolution = "suffix"
         if mention.ref is not None and not self.index.is_commit(mention.ref):
             resolution = "other_commit"
         return _Claim(mention=mention, path=path, resolution=resolution)
@@ -282,7 +325,19 @@ class _Verifier:
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
             citation = _unless_unsure(citation, list(chain(*doubts)))
         weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
-        return Verified(citation=weighed, chance=self.chances.of(file, symbol, lines))
+        chance = self.chances.of(file, symbol, lines)
+        return Verified(citation=weighed, chance=chance, said=claim.mention.said)
+
+    def _judged(self, verified: Verified) -> Verified:
+        """With what the lines hold of what is said of them."""
+        citation = verified.citation
+        if citation.status != "grounded" or citation.start is None or citation.end is None:
+            return verified
+        file = self._source(citation.path)
+        said = f"{verified.said} {citation.symbol or ''}"
+        judged = self.overlap.judge(file, said, (citation.start, citation.end))
+        update = {"weak": judged.is_weak, "weak_share": judged.weak_share}
+        return replace(verified, citation=citation.model_copy(update=update))
 
     def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
         """1 − the chance that a random place of the file would have held as well."""
@@ -321,6 +376,8 @@ class _Verifier:
             if self._may_hold(rival, mention) and rival.path != claim.path:
                 yield f"the lines may be of {rival.path}"
                 return
+        if mention.tied == "context" and self._may_hold(claim, mention):
+            yield f"no path stands in the sentence: another file than {claim.path} may be meant"
 
     def _is_invented(self, mention: Mention) -> bool:
         """True if its word stands in no file of the tree, whichever file is meant."""
@@ -328,7 +385,7 @@ class _Verifier:
             return False
         return not self.vocabulary.has(parts_of(mention.symbol)[-1])
 
-    def _may_hold(self, rival: Resolved, mention: Mention) -> bool:
+    def _may_hold(self, rival: Resolved | _Claim, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
             return False
         return not _missing_lines(self._source(rival.path), mention.lines)
@@ -338,9 +395,11 @@ class _Verifier:
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
         """
+        if "-" in symbol:  # `content-type` is a name in few languages: only if the file defines it
+            return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
             return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
-        if self._is_module(symbol) or symbol in BUILTINS or symbol.lower() == _stem(file.path):
+        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
             return not file.places(symbol).definitions
         return False
 
@@ -348,14 +407,18 @@ class _Verifier:
         """`flask.app`, if the tree has an `app.py`."""
         if "." not in symbol or not symbol.islower():
             return False
-        return symbol.rpartition(".")[2] in self.index.stems
+        *folders, stem = symbol.split(".")
+        return stem in self.index.stems and all(map(self.vocabulary.has_name, folders))
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
             source = self.files.read(path)
             sha = self.files.blob_sha(path)
             self.sources[path] = SourceFile(
-                path, source, lambda: outline_of(path, source, sha, self.kept)
+                path,
+                source,
+                lambda: outline_of(path, source, sha, self.kept),
+                self.vocabulary.has_name,
             )
         return self.sources[path]
 
@@ -388,7 +451,7 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
     if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
         return
     if mention.weak or not mention.certain:
-        yield f"the text may mean another word than {mention.symbol}"
+        yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
 
 def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
@@ -422,6 +485,7 @@ def _stem(path: str) -> str:
 
 # --- one citation ---------------------------------------------------------------------------
 
+_NO_NAMES = BUILTINS | LITERALS
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()
 
@@ -437,6 +501,10 @@ class _Claim:
     @property
     def is_resolved(self) -> bool:
         return self.resolution in ("exact", "suffix")
+
+    def _why_this_file(self) -> str:
+        tail = self.mention.tail
+        return f"; the answer names one {tail} in full, {self.path}" if tail else ""
 
     def citation(
         self,
@@ -454,7 +522,7 @@ class _Claim:
             symbol=self.mention.symbol,
             resolution=self.resolution,
             status=status,
-            reason=reason,
+            reason=reason + self._why_this_file(),
             held_by=match.kind if match else None,
             definition_lines=tuple(definition.line for definition in places.definitions),
             distance=distances.nearest(),
@@ -463,6 +531,7 @@ class _Claim:
             span_distance=distances.span,
             weight=0.0 if self.mention.start is None else 1.0,
             weak=False,
+            weak_share=None,
         )
 
 
@@ -509,6 +578,8 @@ def _where(symbol: str, places: Places, match: Match | None) -> str:
 
 
 def _elsewhere(places: Places) -> str:
+    if places.unheard:
+        return f"nothing in the tree is called {places.unheard}"
     if places.definitions:
         lines = ", ".join(str(definition.line) for definition in places.definitions[:5])
         return f"defined at {lines}"

@@ -7,11 +7,14 @@ by what of them is left without case and underscores: `RequestHandler`, `request
 from __future__ import annotations
 
 import json
+import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from runner.errors import SourceError
 from runner.grounding.cache import Cache
 from runner.protocols import Files
 
@@ -19,6 +22,13 @@ MOST_BYTES = 300_000_000
 """Of a tree. In a larger one every word counts as known: what was not read accuses nobody."""
 LARGEST_FILE_BYTES = 3_000_000
 """A larger file is data, or generated."""
+_AT_ONCE = 1_000
+"""Files read in one breath: their bytes are in memory together."""
+_DATA = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".woff", ".woff2", ".ttf", ".pdf", ".zip"),
+    *(".gz", ".jar", ".svg", ".mp4", ".wasm", ".snap", ".map", ".mo"),
+)
+"""Endings of files that hold no names."""
 _BINARY_BYTES = 4_096
 """A zero among the first of them: no text."""
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".po")
@@ -49,9 +59,14 @@ class Vocabulary:
         return not words.complete or word in words.code or word in words.prose
 
     def has_name(self, name: str) -> bool:
-        """True if code has the name, or a variant of it: `requestHandler` for `RequestHandler`."""
+        """True if code has the name, or a variant of it.
+
+        `requestHandler` for `RequestHandler`, `engine` for `Engine`, `shop` for `src/shop.py`.
+        """
         words = self._words
-        return not words.complete or name in words.code or _plain(name) in self._compounds
+        if not words.complete or name in words.code or _plain(name) in self._variants:
+            return True
+        return name.islower() and name.capitalize() in words.code
 
     @cached_property
     def _words(self) -> _Words:
@@ -63,31 +78,54 @@ class Vocabulary:
         return words
 
     @cached_property
-    def _compounds(self) -> frozenset[str]:
-        """Names of several words, without case and underscores."""
-        return frozenset(_plain(word) for word in self._words.code if _is_compound(word))
+    def _variants(self) -> frozenset[str]:
+        """Files, folders and names of several words, without case and what joins the words."""
+        compounds = (_plain(word) for word in self._words.code if _is_compound(word))
+        parts = chain.from_iterable(re.split(r"[/.]", path) for path in self._files.paths())
+        return frozenset(chain(compounds, map(_plain, parts)))
 
 
 def _plain(name: str) -> str:
-    return name.replace("_", "").lower()
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _is_compound(word: str) -> bool:
     return "_" in word.strip("_") or not (word.islower() or word.isupper() or word.istitle())
 
 
+@runtime_checkable
+class _ReadsMany(Protocol):
+    def read_many(self, paths: Sequence[str]) -> Iterator[bytes]: ...
+
+
 def _read(files: Files) -> _Words:
     code: set[bytes] = set()
     prose: set[bytes] = set()
     left = MOST_BYTES
-    for path in files.paths():
-        source = files.read(path)
-        left -= len(source)
-        if left < 0:
-            return _Words(frozenset(), frozenset(), complete=False)
-        words = prose if path.lower().endswith(_PROSE) else code
-        words.update(_words_of(source))
+    try:
+        for path, source in _sources(files):
+            left -= len(source)
+            if left < 0:
+                return _UNREAD
+            words = prose if path.lower().endswith(_PROSE) else code
+            words.update(_words_of(source))
+    except SourceError:  # a partial clone
+        return _UNREAD
     return _Words(_texts(code), _texts(prose), complete=True)
+
+
+_UNREAD = _Words(frozenset(), frozenset(), complete=False)
+
+
+def _sources(files: Files) -> Iterator[tuple[str, bytes]]:
+    """Every file of the tree and its bytes."""
+    paths = sorted(path for path in files.paths() if not path.lower().endswith(_DATA))
+    for begin in range(0, len(paths), _AT_ONCE):
+        several = paths[begin : begin + _AT_ONCE]
+        sources: Iterator[bytes] = map(files.read, several)
+        if isinstance(files, _ReadsMany):
+            sources = files.read_many(several)
+        yield from zip(several, sources, strict=True)
 
 
 def _words_of(source: bytes) -> Iterable[bytes]:

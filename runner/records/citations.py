@@ -41,6 +41,8 @@ class Citation(Record):
     """1 − the chance that a random place of the file would have held as well; 0 without a line."""
     weak: bool
     """Grounded, and the lines hold next to nothing of what is said of them."""
+    weak_share: Unit | None
+    """Of the places of the file, those that would be weak too; None if too little is said."""
 
 
 class ShiftedRates(Record):

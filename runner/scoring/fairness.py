@@ -24,7 +24,7 @@ from pathlib import Path
 
 from runner.errors import NoVerdict
 from runner.grounding.pointing import spray_share
-from runner.grounding.verify import cited_files, ground
+from runner.grounding.verify import cited_files, ground, step_citations
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.judges.sources import CommitLines
 from runner.protocols import Files, Judge
@@ -193,7 +193,7 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         scenario=scenario,
         answer=answer,
         effort=effort,
-        citations=tuple(_citations(text, files, cache_dir) for text in texts),
+        citations=step_citations(whole),
         cited=whole.citations,
         files_cited=cited_files(whole),
         verdict=_judged(judge, scenario, rubric, answer, files),
@@ -208,13 +208,6 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         verdict=evidence.verdict if isinstance(evidence.verdict, Verdict) else None,
         effort=effort,
     )
-
-
-def _citations(text: str, files: Files, cache_dir: Path | None) -> tuple[Citation, ...]:
-    """Of one step alone: a place counts in the step that asks for it, and in no other."""
-    if not text:
-        return ()
-    return ground(text, files, cache_dir=cache_dir).citations
 
 
 def _has_facts(step: RubricStep) -> bool:

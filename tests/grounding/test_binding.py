@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runner.grounding.extract import extract
+from runner.grounding.files import PathIndex
 from runner.grounding.verify import ground
 from runner.records import Citation
 from tests.grounding.fakes import MemoryFiles
@@ -67,3 +69,221 @@ def test_an_invention_does_not_hide_behind_a_file_that_is_a_guess() -> None:
     text = "`src/till.py` is tiny. `src/shop.py` uses it; `hide_it` (line 2)."
     assert only(text).status == "hallucinated"
     assert only(text.replace("`hide_it` (line 2)", "it ends (line 999)")).status == "hallucinated"
+
+
+INDEX = PathIndex(["src/app.py", "lib/text.py", "src/mod.rs", "render.tsx", "groups_controller.rb"])
+
+
+def named(text: str) -> list[tuple[int | None, str | None]]:
+    """The lines that a text cites, and the symbol of each."""
+    return [(m.start, m.symbol) for m in extract(text, INDEX) if m.start is not None]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a call names the callee, not its last argument
+        ("attachRequestMeta(req, parsedUrl) at src/app.py:42", [(42, "attachRequestMeta")]),
+        ("`attachRequestMeta(req, parsedUrl)` at src/app.py:42", [(42, "attachRequestMeta")]),
+        ("- run_it(a, make_it(b_c), d_e) — src/app.py:42", [(42, "run_it")]),
+        # behind an arrow and a place, the word after
+        ("In `src/app.py`, A → :2515 renderPageComponent", [(2515, "renderPageComponent")]),
+        (
+            "In `src/app.py`: handleRequest → :2515 renderPage → :2600 renderErr",
+            [(2515, "renderPage"), (2600, "renderErr")],
+        ),
+        # as many names as lines, in order
+        (
+            "`Router::layer` vs `Router::route_layer` (`src/mod.rs:296` vs `:313`)",
+            [(296, "Router::layer"), (313, "Router::route_layer")],
+        ),
+        ("`open_it` and `close_it` (src/app.py:10, 20)", [(10, "open_it"), (20, "close_it")]),
+        (
+            "`open_it`, `read_it` and `close_it` are at src/app.py:10, src/app.py:15 and "
+            "lib/text.py:20, respectively",
+            [(10, "open_it"), (15, "read_it"), (20, "close_it")],
+        ),
+        ("`open_it` (src/app.py:10, 20)", [(10, "open_it"), (20, "open_it")]),
+        # names that stand behind their places throughout
+        (
+            "render.tsx:457 renderToHTMLImpl, :1622 renderToHTML",
+            [(457, "renderToHTMLImpl"), (1622, "renderToHTML")],
+        ),
+        (
+            "src/app.py:10 `open_it` - src/app.py:20 `close_it` - src/app.py:30 `end_it`",
+            [(10, "open_it"), (20, "close_it"), (30, "end_it")],
+        ),
+        ("`open_it`: src/app.py:10, `close_it`: :20", [(10, "open_it"), (20, "close_it")]),
+        # what leads in is not always the thing that stands there
+        ("They bypass NewPostManager: groups_controller.rb:516", [(516, None)]),
+        ("Callers of NewPostManager: groups_controller.rb:516", [(516, None)]),
+        ("- NewPostManager: groups_controller.rb:516", [(516, "NewPostManager")]),
+        # several places of one name
+        (
+            "`validate`, called at src/app.py:10, defined at lib/text.py:20",
+            [(10, "validate"), (20, "validate")],
+        ),
+        ("`use_it` is set (src/app.py:10, lib/text.py:20)", [(10, "use_it"), (20, "use_it")]),
+        ("it goes to `run_it` (src/app.py:10)", [(10, "run_it")]),
+        ("in a tree:\n├─ put_it/3          src/app.py:10", [(10, "put_it")]),
+        ("(src/app.py:10, `open_it`)", [(10, "open_it")]),
+        ("`src/app.py:10 renderToHTML`", [(10, "renderToHTML")]),
+        ("`src/app.py:10 returns early`", [(10, None)]),
+    ],
+)
+def test_each_line_has_the_name_that_the_sentence_gives_it(
+    text: str, expected: list[tuple[int, str | None]]
+) -> None:
+    assert named(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("span", "symbol"),
+    [
+        ("Options", "Options"),
+        ("Get", "Get"),
+        ("None", "None"),
+        ("Query<T>", "Query"),
+        ("Map<K, Vec<V>>", "Map"),
+        ("impl<S> Router<S>", "Router"),
+        ("can_create?", "can_create?"),
+        ("valid?", "valid?"),
+        ("total=", "total="),
+        ("save!", "save!"),
+        ("deploy-all", "deploy-all"),
+        ("impl_handler!", "impl_handler!"),
+        ("~basic_buffer()", "~basic_buffer"),
+        ("Buffer::operator==(const Buffer&)", "Buffer::operator=="),
+        ("operator()", "operator()"),
+        ("TEST_F(ShopTest, opens_early)", "opens_early"),
+        ("verified?/3", "verified?"),
+        ("isRequest(_:authenticatedWith:)", "isRequest"),
+        ("handle(req: Req): Promise<void>", "handle"),
+        ("public static List<String> makeIt(String x)", "makeIt"),
+        ("std::string name(int x) const", "name"),
+        ("defp load_state(a, b)", "load_state"),
+        ("$LOADED_FEATURES", "LOADED_FEATURES"),
+        ("return make(x)", None),
+        ("await make(x)", None),
+        ("true", None),
+        ("self", None),
+        ("a + b", None),
+    ],
+)
+def test_every_spelling_of_a_name_is_read(span: str, symbol: str | None) -> None:
+    assert named(f"`{span}` (src/app.py:10)") == [(10, symbol)]
+
+
+@pytest.mark.parametrize("name", ["can_create?", "impl_handler!", "Query<T>", "make_it(a, b_c)"])
+def test_a_bare_word_may_have_what_only_code_has(name: str) -> None:
+    [(_, symbol)] = named(f"- {name} (src/app.py:10)")
+    assert symbol is not None
+    assert name.startswith(symbol)
+
+
+def test_a_literal_is_a_name_only_where_the_cited_file_defines_it() -> None:
+    files = MemoryFiles(
+        {
+            "a.py": "x = None\n" * 40,
+            "b.ts": "export function GET() {}\n" + "let a = 1\n" * 40,
+            "c.go": "package c\n\nfunc Get() {}\n" + "var x = 1\n" * 40,
+        }
+    )
+    for text, symbol in (
+        ("`None` (a.py:3)", None),
+        ("`GET` (a.py:3)", None),
+        ("`read-only` (a.py:3)", None),
+        ("`GET` (b.ts:1)", "GET"),
+        ("`Get` (c.go:3)", "Get"),
+    ):
+        assert (only(text, files).status, only(text, files).symbol) == ("grounded", symbol)
+    assert only("`GET` (b.ts:30)", files).status == "hallucinated"
+    assert only("`Get` (c.go:30)", files).status == "hallucinated"
+
+
+def test_a_macro_a_setter_and_a_constructor_are_found_by_what_the_file_calls_them() -> None:
+    files = MemoryFiles(
+        {
+            "a.rs": "macro_rules! go_on { () => {} }\n" + "\n" * 20 + "fn f() { go_on!() }\n",
+            "a.rb": "class Shop\n  def total=(x)\n  end\n  attr_writer :size\nend\n" + "\n" * 30,
+            "a.py": "class Shop:\n    def __init__(self): ...\n" + "\n" * 20 + "Shop()\n",
+        }
+    )
+    for text in (
+        "`go_on!` (a.rs:1)",
+        "`go_on!` (a.rs:22)",
+        "`total=` (a.rb:2)",
+        "`Shop.__init__` (a.py:23)",
+    ):
+        assert only(text, files).status == "grounded", text
+    for text in ("`go_on!` (a.rs:12)", "`total=` (a.rb:20)", "`Shop.__init__` (a.py:12)"):
+        assert only(text, files).status == "hallucinated", text
+
+
+def test_both_words_that_may_be_meant_are_named() -> None:
+    citation = only("`open_drawer` and `count_till` (src/till.py:2)")
+    assert "open_drawer" in citation.reason
+    assert "count_till" in citation.reason
+
+
+def test_lines_below_no_heading_of_a_file_accuse_nobody_of_a_word_that_is_elsewhere() -> None:
+    text = "All is in `src/till.py`.\n\nAn example of the tests (line 5): `count_till`."
+    assert (only(text).status, only(text).resolution) == ("unresolved", "binding")
+    assert only(text.replace("count_till", "count_never")).status == "hallucinated"
+    assert only(text.replace("line 5", "line 555")).status == "hallucinated"
+
+
+# --- shortened paths ------------------------------------------------------------------------
+
+MODULES = MemoryFiles(
+    {
+        "axum/src/handler/mod.rs": "\n" * 300,
+        "axum/src/routing/mod.rs": "fn route() {}\n" + "\n" * 80,
+        "axum/src/mod.rs": "\n" * 300,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "resolution"),
+    [
+        # the full path that stands last before it, then one behind it
+        ("axum/src/handler/mod.rs:208, then mod.rs:217", "axum/src/handler/mod.rs", "suffix"),
+        (
+            "First mod.rs:217. It is axum/src/handler/mod.rs:208.",
+            "axum/src/handler/mod.rs",
+            "suffix",
+        ),
+        (
+            "axum/src/handler/mod.rs:1 and axum/src/routing/mod.rs:1; then mod.rs:7",
+            "axum/src/routing/mod.rs",
+            "suffix",
+        ),
+        # one that bears the lines out
+        (
+            "axum/src/handler/mod.rs:1 and axum/src/routing/mod.rs:1; then mod.rs:217",
+            "axum/src/handler/mod.rs",
+            "suffix",
+        ),
+        # a tail of several, of which the answer names none that it may be
+        ("mod.rs:217", "mod.rs", "ambiguous"),
+        ("axum/src/routing/mod.rs:1, mod.rs:217", "mod.rs", "ambiguous"),
+        ("axum/src/routing/mod.rs:1, `route` (mod.rs:44)", "mod.rs", "ambiguous"),
+        ("handler/mod.rs:217", "axum/src/handler/mod.rs", "suffix"),
+    ],
+)
+def test_a_shortened_path_means_the_file_that_the_answer_names_in_full(
+    text: str, path: str, resolution: str
+) -> None:
+    [short] = [c for c in ground(text, MODULES).citations if c.written.count("/") < 2]
+    assert (short.path, short.resolution) == (path, resolution)
+    if resolution == "ambiguous":
+        assert short.status == "unresolved"
+    elif "handler/mod.rs:217" not in text:
+        assert path in short.reason
+
+
+def test_a_full_path_of_another_step_tells_which_file_is_meant() -> None:
+    grounding = ground(["It is mod.rs:217.", "See axum/src/handler/mod.rs:208."], MODULES)
+    assert [c.resolution for c in grounding.citations] == ["suffix", "exact"]
+    assert grounding.by_step[0] == ("axum/src/handler/mod.rs",)

@@ -308,7 +308,7 @@ def test_json_may_hold_whole_markdown_documents() -> None:
         ("`foo` calls something in `src/app.py:42`", None),
         ("The dispatch lives at src/app.py:42", None),
         ("The `True` branch (src/app.py:42)", None),
-        ("`GET` src/app.py:42", None),
+        ("`break` src/app.py:42", None),
         ("`foo` is elsewhere. See src/app.py:42", None),
         ("| `foo` | src/app.py:42 |", None),
         ("`not found` (src/app.py:42)", None),

@@ -15,7 +15,13 @@ from runner.errors import SourceError
 from runner.grounding.command import ground_file
 from runner.grounding.files import GitFiles
 from runner.grounding.pointing import WIDE_LINES
-from runner.grounding.verify import Grounding, cited_files, ground, must_cite_recall
+from runner.grounding.verify import (
+    Grounding,
+    cited_files,
+    ground,
+    must_cite_recall,
+    step_citations,
+)
 from runner.records import Citation, MustCite
 from tests.grounding.fakes import MemoryFiles
 
@@ -301,6 +307,14 @@ def test_several_steps_are_one_answer_and_files_count_per_step() -> None:
     assert cited_files(grounding) == (2, 2)
 
 
+def test_each_step_has_the_citations_that_it_makes_by_itself() -> None:
+    bare = f"It is at src/shop.py:{OPEN}, and src/shop.py:{LAST + 1} is past the end."
+    texts = [bare, f"`open_shop` (src/shop.py:{OPEN}) and `Zork` (shop.py:{OPEN}).", ""]
+    alone = tuple(ground(text, FILES).citations for text in texts)
+    assert step_citations(ground(texts, FILES)) == alone
+    assert step_citations(ground(bare, FILES)) == step_citations(ground([bare], FILES)) == alone[:1]
+
+
 def test_a_second_run_is_answered_from_the_cache_without_reading_a_file(tmp_path: Path) -> None:
     files = MemoryFiles({"src/shop.py": SHOP})
     text = f"`open_shop` (src/shop.py:{OPEN})"
@@ -466,11 +480,11 @@ def test_mutated_citations_are_caught() -> None:
 
 # --- what an unresolved path weighs -------------------------------------------------------------
 
-TWINS = MemoryFiles({f"src/{name}/shop.py": SHOP for name in "ab"})
+TWINS = MemoryFiles({f"src/{name}.py": SHOP for name in ("a/shop", "b/shop", "till")})
 
 
 def test_shortened_paths_of_bare_lines_move_the_weighted_rate_no_more_than_whole_ones() -> None:
-    named = f"`open_shop` (src/a/shop.py:{OPEN}). "
+    named = f"`open_shop` (src/till.py:{OPEN}). "  # src/a/shop.py would say which shop.py is meant
     bare = " ".join(f"See shop.py:{line}." for line in range(20, 30))
     summary = ground(named + bare, TWINS).summary
     assert summary.ambiguous == 10

@@ -212,6 +212,7 @@ def citation(
         "distance": None,
         "weight": 1.0,
         "weak": False,
+        "weak_share": None,
     }
     return Citation(**given | changes)
 

@@ -23,6 +23,7 @@ from runner.records import (
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
 from runner.scoring.weights import weighted
+from tests.grounding.fakes import MemoryFiles
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
 
 
@@ -48,6 +49,7 @@ def cited(
             "distance": None,
             "weight": 1.0,
             "weak": False,
+            "weak_share": None,
         }
     )
 
@@ -127,6 +129,13 @@ def test_without_must_cite_places_precision_stands_alone() -> None:
     bare = evidence(citations, [], scenario=SCENARIO.model_copy(update={"steps": steps}))
     assert citation_grounding(bare) == Scored(value=0.5, detail="precision 0.50")
     assert must_cite_recall(bare) == Unscored(reason="the scenario lists no must_cite places")
+
+
+def test_scoring_reads_each_cited_file_once() -> None:
+    tree = MemoryFiles({path: TREE.read(path) for path in TREE.paths()})
+    both = "`deliver` (shop/queue.py:11), and shop/store.py:2."
+    score_fairness(SCENARIO, RUBRIC, answer(both, both), effort(), files=tree, judge=None)
+    assert tree.reads == 2
 
 
 def test_files_are_counted_once_and_only_where_they_exist() -> None:
