@@ -46,6 +46,8 @@ from runner.grounding.patterns import (
 )
 from runner.grounding.words import COMMON_CODES, HTTP_CODES, NAMES, PORTS
 
+DOUBTFUL = ("parens", "worded", "loose")
+"""Kinds of events whose numbers may as well count something."""
 NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
 """Lines: as near to others of its file as this, a bare number is likely to be one, or a range."""
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
@@ -173,6 +175,8 @@ class _Reader:
         if event["path"]:
             return self._take_path(event)
         if self.strict:
+            return event.end()
+        if event.lastgroup in DOUBTFUL and not self.seen.may_doubt():
             return event.end()
         # Each alternative of the pattern ends in the group that gives it its name.
         return self._takers[event.lastgroup or "lines"](event) or event.end()

@@ -20,6 +20,9 @@ from runner.grounding.patterns import SENTENCE_END, Interval
 FAR = 600
 """Characters: what lies further apart is not said in one breath. It bounds every look back, so that
 no text takes quadratic time."""
+MOST_DOUBTS = 20_000
+"""Bare numbers of a document that are looked at. An answer has hundreds; a text of millions would
+take minutes."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 _REMEMBERED = 8
@@ -54,6 +57,7 @@ class Seen:
         """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
         self.unsure = False
         """Lines to come may tell what a number is, or whose."""
+        self._doubts = 0
         self._lines: dict[str, list[int]] = {}
         self._whole: dict[str, list[int]] = {}
         """Of the whole document, in order; empty if it is read for the first time."""
@@ -76,6 +80,11 @@ class Seen:
         # Unbounded, a text of nothing but paths would take quadratic time.
         if len(self._paths) > MOST_CANDIDATES:
             del self._paths[next(iter(self._paths))]
+
+    def may_doubt(self) -> bool:
+        """Is this one more number that may be a line still to be looked at?"""
+        self._doubts += 1
+        return self._doubts <= MOST_DOUBTS
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
