@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from runner.grounding.attaching import (
     Attached,
@@ -107,8 +107,8 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
     if not strict:
         named = words.names()
     for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
-        own = _mentions(cite, _as_written(text, cite), _own_name(cite) or names)
-        yield from saying(words.said(place), own)
+        wording = _Wording(_as_written(text, cite), words.said(place))
+        yield from _mentions(cite, wording, _own_name(cite) or names)
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -313,21 +313,26 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, names: _Names) -> Iterator[Mention]:
+class _Wording(NamedTuple):
+    written: str
+    said: str
+
+
+def _mentions(cite: Cite, wording: _Wording, names: _Names) -> Iterator[Mention]:
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:
-        yield _mention(cite, written)
+        yield _mention(cite, wording)
     if len(names) != len(distinct):  # one name, or none, for the whole list
         names = names[:1] * len(distinct)
     each = itertools.chain(names, itertools.repeat(None))
     for lines, name in zip(distinct, each, strict=False):
-        yield _mention(cite, written, lines, name, group=len(distinct) - 1)
+        yield _mention(cite, wording, lines, name, group=len(distinct) - 1)
 
 
 def _mention(
     cite: Cite,
-    written: str,
+    wording: _Wording,
     lines: Interval | None = None,
     name: Attached | None = None,
     group: int = 0,
@@ -335,7 +340,8 @@ def _mention(
     start, end = lines or (None, None)
     symbol, certain, _, other = name or _UNNAMED
     return Mention(
-        written=written,
+        written=wording.written,
+        said=wording.said,
         path=cite.path,
         start=start,
         end=end,
