@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from runner.grounding.attaching import (
     Attached,
@@ -34,6 +34,10 @@ _EARSHOT = 300
 of nothing but citations."""
 _SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
 _FEW = 3
+
+
+MOST_MENTIONS = 120_000
+"""Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +111,8 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
     if not strict:
         named = words.names()
     for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
-        wording = _Wording(_as_written(text, cite), words.said(place))
-        yield from _mentions(cite, wording, _own_name(cite) or names)
+        said = words.said(place) if cite.lines else ""
+        yield from _mentions(cite, _as_written(text, cite), _own_name(cite) or names, said.strip())
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -222,7 +226,7 @@ class _Words:
         name = last[0][-1]
         verb = goes_on(self.text, self.cites[place - 1].close, self.cites[place].begin)
         # "it is set in `open` at a.py:3, read at a.py:9" says nothing more of `open`.
-        if verb is None or (verb and not name.certain):
+        if verb is None or (verb and not name.certain and not verb.startswith(("de", "im"))):
             return None
         return name._replace(certain=bool(verb))
 
@@ -313,35 +317,31 @@ def _trimmed(written: str) -> str:
     return written
 
 
-class _Wording(NamedTuple):
-    written: str
-    said: str
-
-
-def _mentions(cite: Cite, wording: _Wording, names: _Names) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:
-        yield _mention(cite, wording)
+        yield _mention(cite, written)
     if len(names) != len(distinct):  # one name, or none, for the whole list
         names = names[:1] * len(distinct)
     each = itertools.chain(names, itertools.repeat(None))
     for lines, name in zip(distinct, each, strict=False):
-        yield _mention(cite, wording, lines, name, group=len(distinct) - 1)
+        yield _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
 
 
-def _mention(
+def _mention(  # noqa: PLR0913 - what its fields are taken from
     cite: Cite,
-    wording: _Wording,
+    written: str,
     lines: Interval | None = None,
     name: Attached | None = None,
+    *,
     group: int = 0,
+    said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
     symbol, certain, _, other = name or _UNNAMED
     return Mention(
-        written=wording.written,
-        said=wording.said,
+        written=written,
         path=cite.path,
         start=start,
         end=end,
@@ -354,6 +354,7 @@ def _mention(
         rivals=cite.rivals,
         guess=cite.guess,
         group=group,
+        said=said,
     )
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -33,10 +34,11 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_MENTIONS, Mention
 from runner.grounding.nearness import (
     Distances,
     Match,
+    has_mute_word_near,
     is_wide,
     measure,
     needs_text,
@@ -175,13 +177,13 @@ class _Verifier:
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        mentions = self._in_full([extract(text, self.index) for text in texts])
-        steps = [list(self._verify_step(step)) for step in mentions]
+        mentions = [extract(text, self.index) for text in texts]
+        steps = [list(self._verify_step(step)) for step in self._in_full(mentions)]
         once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once, shifts.rates(once)),
+            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(mentions)),
             by_step=tuple(map(_files_of, steps)),
             steps=self._citations_by_step(steps),
         )
@@ -211,7 +213,7 @@ class _Verifier:
         """
         if mention.ref is not None or self.index.resolve(mention.path).resolution != "ambiguous":
             return mention
-        for path in meant_by(mention.path, place):
+        for path in meant_by(mention.path, place)[:MOST_CANDIDATES]:
             lengthened = replace(mention, path=path, tail=mention.path)
             if not fails(self._verify(lengthened).citation):
                 return lengthened
@@ -222,10 +224,16 @@ class _Verifier:
             yield from self._verify_group(group)
 
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
-        """Drop guessed lines unless most of them verify."""
+        """Drop guessed lines, unless more of them verify than numbers would that are no lines.
+
+        Were it enough that most fail, whoever invents most of his lines would show none of them.
+        """
         guesses = [mention for mention in mentions if mention.guess and mention.symbol]
-        verified = [guess for guess in guesses if self._matches(self._placed(guess))]
-        if len(verified) * 2 > len(guesses):  # this answer writes its lines so
+        verified = [self._verify(self._placed(guess)) for guess in guesses]
+        held = sum(one.citation.held_by is not None for one in verified)
+        by_chance = math.fsum(one.chance for one in verified)
+        most = held * 2 > len(guesses)
+        if most or (held >= _FEWEST_HELD and held > _TIMES_CHANCE * by_chance):
             return mentions
         return [mention for mention in mentions if not mention.guess]
 
@@ -233,17 +241,13 @@ class _Verifier:
         return self._verify(mention).citation.held_by is not None
 
     def _verify_group(self, group: list[Mention]) -> list[Verified]:
-        """Lines of one list share a symbol: if it is near one of them, the others name none."""
+        """Lines of one list share a symbol. If it is near one of them, the others may be of another
+        thing: they accuse nobody, and are not believed either.
+        """
         mentions = [self._placed(mention) for mention in group]
         if len(mentions) > 1 and any(map(self._matches, mentions)):
-            mentions = [self._unless_near(mention) for mention in mentions]
+            mentions = [replace(mention, certain=False) for mention in mentions]
         return [self._verify(mention) for mention in mentions]
-
-    def _unless_near(self, mention: Mention) -> Mention:
-        """The mention without its symbol, unless that is near its lines."""
-        if self._matches(mention):
-            return mention
-        return replace(mention, symbol=None)
 
     def _placed(self, mention: Mention) -> Mention:
         """Lines written without a path, in the file they are meant for.
@@ -256,27 +260,23 @@ class _Verifier:
         if not _may_move(mention) or not fails(self._verify(mention).citation):
             return mention
         for path in mention.others:
-            moved = replace(mention, path=path)
-            if self._belongs(moved):
-                return moved
+            if self._may_belong(mention, path):
+                moved = replace(mention, path=path)
+                if self._belongs(moved):
+                    return moved
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
-        if not self._may_belong(mention):
-            return False
         citation = self._verify(mention).citation
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
-    def _may_belong(self, mention: Mention) -> bool:
+    def _may_belong(self, mention: Mention, path: str) -> bool:
         """False where a look at the file says so: an invented word is tried in every candidate."""
-        resolved = self.index.resolve(mention.path)
+        resolved = self.index.resolve(path)
         if not self._may_hold(resolved, mention):
             return False
-        if mention.symbol is None:
-            return True
-        places = self._source(resolved.path).places(mention.symbol)
-        return bool(places.definitions or places.words)
+        return mention.symbol is None or self._source(resolved.path).has_word(mention.symbol)
 
     def _verify(self, mention: Mention) -> Verified:
         verified = self.verified.get(mention)
@@ -371,6 +371,8 @@ class _Verifier:
         mention = claim.mention
         if mention.tied == "own" or self._is_invented(mention):
             return
+        if not self._may_hold(claim, mention) and not _SAYS_LINES.match(mention.written):
+            yield "the number may be no line"
         rivals = dict.fromkeys(self.index.resolve(path) for path in mention.others)
         for rival in rivals:
             if self._may_hold(rival, mention) and rival.path != claim.path:
@@ -423,6 +425,12 @@ class _Verifier:
         return self.sources[path]
 
 
+def _cut_at(steps: Iterable[Sequence[Mention]]) -> int | None:
+    if any(len(step) == MOST_MENTIONS for step in steps):
+        return MOST_MENTIONS
+    return None
+
+
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
     paths = (one.citation.path for one in verified if is_read(one.citation))
     return tuple(dict.fromkeys(paths))
@@ -447,9 +455,11 @@ def _is_one_list(one: Mention, other: Mention) -> bool:
 
 
 def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
-    """The lines exist, and the word that is not near them is a guess."""
+    """The lines exist, and the word that is not near them is a guess, or stands there unseen."""
     if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
         return
+    if has_mute_word_near(file, mention.symbol, mention.lines):
+        yield f"near the lines {mention.symbol} is a word of a comment or a string"
     if mention.weak or not mention.certain:
         yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
@@ -485,6 +495,12 @@ def _stem(path: str) -> str:
 
 # --- one citation ---------------------------------------------------------------------------
 
+_SAYS_LINES = re.compile(r"\W*(?:lines?\W*\d+(?:\s?[-–—]\s?\d+)?|[Ll]\d[\d–-]*)\W*\Z", re.I)
+"""`line 42`, `L42`; of `:8080`, and of all but the first of a list, only the sentence tells."""
+_FEWEST_HELD = 2
+_TIMES_CHANCE = 2
+_LONGEST_WRITTEN = 400
+"""Characters. A JSON list of 20,000 lines would be written with each of them."""
 _NO_NAMES = BUILTINS | LITERALS
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()
@@ -515,7 +531,7 @@ class _Claim:
     ) -> Citation:
         match = distances.match()
         return Citation(
-            written=self.mention.written,
+            written=self.mention.written[:_LONGEST_WRITTEN],
             path=self.path,
             start=self.mention.start,
             end=self.mention.end,

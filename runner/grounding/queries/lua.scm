@@ -10,9 +10,9 @@
 (for_numeric_statement name: (identifier) @name) @definition
 (for_generic_statement left: (variable_list name: (identifier) @name) (#not-eq? @name "_")) @definition
 (label_statement name: (identifier) @name) @definition
-(call function: (variable name: (identifier) @test) arguments: (argument_list (expression_list . (string) @name))
+(call . function: (variable name: (identifier) @test) arguments: (argument_list (expression_list . (string) @name))
   (#any-of? @test "describe" "context" "it" "test" "pending")) @definition
-(call function: (variable name: (identifier) @setter) arguments: (argument_list (expression_list . (variable name: (identifier) @receiver) . (string) @name))
+(call . function: (variable name: (identifier) @setter) arguments: (argument_list (expression_list . (variable name: (identifier) @receiver) . (string) @name))
   (#eq? @setter "rawset")) @definition
 (comment) @comment
 (string) @string

@@ -21,7 +21,7 @@
  (property_element (array_creation_expression (array_element_initializer . (string (string_content) @name) . (_)) @definition))
  (assignment_expression right: (array_creation_expression (array_element_initializer . (string (string_content) @name) . (_)) @definition))
  (array_element_initializer (_) (array_creation_expression (array_element_initializer . (string (string_content) @name) . (_)) @definition))]
-(function_call_expression function: (name) @define arguments: (arguments . (argument (_ (string_content) @name)))
+(function_call_expression . function: (name) @define arguments: (arguments . (argument (_ (string_content) @name)))
   (#any-of? @define "define" "it" "test" "describe" "dataset" "arch")) @definition
 (comment) @comment
 [(string) (encapsed_string) (heredoc) (nowdoc) (text)] @string

@@ -34,8 +34,8 @@
    (identifiers (_) @name)
    (tuple_pattern [(identifier) @name (typed_pattern pattern: (identifier) @name)])
    (typed_pattern pattern: (identifier) @name)])] @definition
-(call_expression
-  function: (call_expression function: (identifier) @test arguments: (arguments . [(string) (interpolated_string_expression)] @name))
+(call_expression .
+  function: (call_expression . function: (identifier) @test arguments: (arguments . [(string) (interpolated_string_expression)] @name))
   (#any-of? @test "test" "testAsync" "it" "describe" "property" "suite" "scenario" "feature")) @definition
 [(comment) (block_comment)] @comment
 [(string) (interpolated_string) (character_literal)] @string

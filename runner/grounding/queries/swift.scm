@@ -19,7 +19,7 @@
  (associatedtype_declaration name: (type_identifier) @name)
  (macro_declaration (simple_identifier) @name)] @definition
 (class_declaration name: (user_type (type_identifier) @scope.name)) @scope
-(call_expression (simple_identifier) @test (call_suffix (value_arguments . (value_argument value: (line_string_literal) @name)))
+(call_expression . (simple_identifier) @test . (call_suffix (value_arguments . (value_argument value: (line_string_literal) @name)))
   (#any-of? @test "describe" "context" "it" "test")) @definition
 [(comment) (multiline_comment)] @comment
 [(line_string_literal) (multi_line_string_literal) (raw_string_literal) (regex_literal)] @string

@@ -127,7 +127,7 @@ worker = proc do |order|
 end
 arrow = ->(order) { order }
 
-RSpec.describe Shop do
+RSpec.describe "shopping" do
   let(:customer) { 1 }
   let!(:admin) { 2 }
   subject(:thing) { 3 }
