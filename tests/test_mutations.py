@@ -50,7 +50,7 @@ def test_an_invented_path_or_line_is_always_caught(table: dict[str, Outcome], ch
     ("change", "caught", "marked", "rates"),
     [
         ("8 lines off", 0.12, 0.28, (0.88, 0.78)),
-        ("20 lines off", 0.45, 0.38, (0.55, 0.56)),
+        ("20 lines off", 0.4, 0.33, (0.55, 0.56)),
         ("50 lines off", 0.75, 0.45, (0.22, 0.36)),
         ("200 lines off", 0.92, 0.5, (0.08, 0.3)),
     ],
@@ -76,7 +76,7 @@ def test_another_symbol_of_the_file_or_an_invented_owner_is_caught(
     table: dict[str, Outcome],
 ) -> None:
     assert table["symbol swapped"].caught_named >= 0.85
-    assert table["qualifier invented"].caught_named >= 0.8
+    assert table["qualifier invented"].caught_named >= 0.9
     assert table["another file"].caught_named >= 0.95
 
 
