@@ -157,7 +157,7 @@ def _compare_symbols(result: Outcome, label: Place, mention: Place) -> None:
 
 def _last(symbol: str) -> str:
     """`open` of `Shop::open!`."""
-    plain = re.sub(r"<[^<>]*>", "", symbol).partition("(")[0].strip("`!?@&*:=")
+    plain = re.sub(r"<[^<>]*>|/\d+\Z", "", symbol).partition("(")[0].strip("`!?@&*:=$")
     for separator in ("::", "->", ".", "#", "\\", "/", " "):
         plain = plain.rpartition(separator)[2]
     return plain

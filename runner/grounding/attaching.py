@@ -24,7 +24,7 @@ from runner.grounding.naming import (
 
 _WORD = re.compile(
     rf"""
-    (?<![\w`./\\@$~-])
+    (?<![\w`./\\@$~-]) (?P<sign>@)?
     (?: \(\*?{RECEIVER}\)\. )?                                  # (*Engine).
     (?P<name>~?{IDENT}(?:(?:::|[.\#]){IDENT})*[?!]?)            # full_dispatch, Router::new
     (?P<generic><[^<>\n]{{0,80}}>)?                             # Query<T>
@@ -45,9 +45,14 @@ _GLUE_WORD = rf"""
     |source|body|signature|impl|async|static|public|private
     |which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about
     |called|used|invoked|checked|read|set|raised|thrown|registered|created|built|run|itself
+    |[a-z]{{2,12}}ed|first|once|twice|again|only|then|later|also|always
 """
 _GLUE = re.compile(
-    rf"(?:[\s`*_'(\[\]),:~→>@=–—-]|[ \t.─·]{{2,200}}|\b(?:{_GLUE_WORD})\b){{0,40}}\Z", re.I | re.X
+    rf"""
+    (?: [\s`*_'(\[\]),:~→>@=–—-] | [ \t.─·]{{2,200}} | \([^()\n]{{1,60}}\) | \b(?:{_GLUE_WORD})\b
+    ){{0,40}} \Z
+    """,
+    re.I | re.X,
 )
 """`` ` is defined in ` `` between a symbol and its citation, to the citation's beginning."""
 _STRICT_GLUE = re.compile(
@@ -110,10 +115,13 @@ _AFTER = re.compile(
     [`*_\])]{0,4} [ \t]{0,2}              # `a.py:3`
     (?:[—–:-]{1,2}|is|defines|declares|=|,(?=[ ]`[^`\n]{1,80}`\)))?  # a.py:3 — `foo`
     [ \t]{0,2} [*_(]{0,3}                 # a.py:3 (`foo`)
+    (?:(?:the|a|an|then|otherwise|also|actual|here|finally)\s){0,3}  # a.py:3 then `foo`
     (?=[`\w(])
     """,
     re.X,
 )
+_LINKS = re.compile(r"(?:->|→|=>|\n|\A)[ \t*-]{0,8}\Z")
+_FILLED = re.compile(r"\b(?!is|defines|declares)[a-z]")
 _PUNCTUATION = re.compile(r"[—–:=-]|\w")
 _LOOK_BACK, _LOOK_AHEAD = 240, 160
 """Characters. Without these bounds, a text of nothing but symbols would take quadratic time."""
@@ -164,7 +172,9 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
     listed = _JOINED.search(before)
     if listed:
         return Attached(named.symbol, False, named.begin, other=_listed_before(before))
-    return Attached(named.symbol, strict and not _INDIRECT.search(before), named.begin)
+    plain = text[named.begin] == "@" or (named.symbol[-1] in "!?" and text[named.begin] != "`")
+    certain = strict and not plain and not _INDIRECT.search(before)
+    return Attached(named.symbol, certain, named.begin)
 
 
 def _listed_before(before: str) -> str | None:
@@ -214,8 +224,15 @@ def _follows_kind(word: re.Match[str], low: int) -> bool:
 
 
 def _symbol_of_word(word: re.Match[str], *, after_kind: bool = False) -> str | None:
-    plain = after_kind or bool(word["call"] or word["generic"])
-    return checked(word["receiver"], word["name"], plain=plain)
+    plain = after_kind or bool(word["call"] or word["generic"] or word["sign"])
+    return checked(word["receiver"], word["name"], plain=plain or _is_marked_link(word))
+
+
+def _is_marked_link(word: re.Match[str]) -> bool:
+    """`-> route! :12`: a plain word with a mark, in a chain; elsewhere it ends a sentence."""
+    if word["name"][-1:] not in ("!", "?"):
+        return False
+    return bool(_LINKS.search(word.string, max(0, word.start() - 12), word.start()))
 
 
 def _is_partial(word: re.Match[str], symbol: str) -> bool:
@@ -238,7 +255,8 @@ def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> Attached |
         return None
     span = span_at(spans, gap.end())
     if span and span.end <= high:
-        return _attached(symbol_of(inside(text, span)), span.begin, certain=True)
+        certain = not _FILLED.search(gap[0])
+        return _attached(symbol_of(inside(text, span)), span.begin, certain=certain)
     word = _WORD.match(text, gap.end(), high)
     if word is None:
         return None

@@ -155,7 +155,29 @@ until a comment resets it."""
 
 Mend = tuple[re.Pattern[bytes], bytes]
 """What a grammar stumbles over, and the byte put in place of each of its bytes."""
+# A line that is a macro and no more; but not an enum's last member.
+_MACRO_LINE: Mend = (
+    re.compile(
+        rb"^[ \t]{0,99}[A-Z][A-Z0-9]{0,99}_[A-Z0-9_]{1,99}(?:\([^()\n]{0,199}\))?[ \t]{0,99}$"
+        rb"(?!\s{0,199}\})",
+        re.M,
+    ),
+    b" ",
+)
+# LUA_API lua_State *lua_newstate (
+_MACRO_HEAD: Mend = (
+    re.compile(
+        rb"^[A-Z][A-Z0-9_]{2,99}(?=[ \t]{1,9}\w{1,99}[ \t*&]{1,9}\w{1,99}[ \t]{0,9}\()", re.M
+    ),
+    b" ",
+)
 _MENDS: dict[str, tuple[Mend, ...]] = {
+    "c": (_MACRO_LINE, _MACRO_HEAD),
+    "cpp": (_MACRO_LINE, _MACRO_HEAD),
+    "c_sharp": (
+        # Both sides of a condition, where a statement goes on in each.
+        (re.compile(rb"^[ \t]{0,99}#(?:if|elif|else|endif)\b[^\n]{0,999}$", re.M), b" "),
+    ),
     "kotlin": (
         (re.compile(rb"(?<=[^\s{;,(]) (?=\})"), b";"),  # { val one = 1 }
         # A name that is a modifier elsewhere: `open = true`.

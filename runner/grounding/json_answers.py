@@ -14,7 +14,7 @@ from runner.grounding.mentions import MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
-from runner.grounding.patterns import Interval, intervals, ordered
+from runner.grounding.patterns import SETTING, Interval, intervals, ordered
 
 _FILE_KEYS = frozenset(
     """
@@ -40,6 +40,9 @@ _COUNT_KEY = re.compile(
     (?:_|$)
     """,
     re.X,
+)
+_UNIT_KEY = re.compile(
+    r"(?:^|_)(?:lines|id|ms|sec|bytes|chars|size|percent|score|port|year|tokens)$"
 )
 _SYMBOL_KEYS = tuple(
     """
@@ -226,6 +229,10 @@ def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
             for start, end in lines:
                 yield Mention(written=written, path=path, start=start, end=end)
             return
+    at_line = _named_line(key, value, here)
+    if at_line is not None:
+        yield at_line
+        return
     named = None
     # A list under a key holds many things, and the key's symbol is none of theirs.
     if isinstance(value, str | _Object):
@@ -239,6 +246,23 @@ def _about(above: Above, file: str | None) -> Above:
     if file is None:
         return above
     return above._replace(file=file, sure=True)
+
+
+def _named_line(key: str, value: Any, here: _Here) -> Mention | None:
+    """`{"src/app.py": {"openShop": 42}}`: a name and its line, if the name holds there."""
+    lines = _as_lines(value) if isinstance(value, int | str) else []
+    if len(lines) != 1 or not here.above.sure or not here.above.file or lines[0][0] < 10:
+        return None
+    symbol, snake = symbol_of(key), _snake(key)
+    if symbol is None or not is_compound(symbol) or SETTING.search(key):
+        return None
+    if any(kind.search(snake) for kind in (_COUNT_KEY, _LINE_KEY, _START_KEY, _END_KEY, _UNIT_KEY)):
+        return None
+    start, end = lines[0]
+    written, path = f"{key}: {value}", here.above.file
+    return Mention(
+        written=written, path=path, start=start, end=end, symbol=symbol, weak=True, guess=True
+    )
 
 
 def _told(pairs: Pairs) -> str:

@@ -222,7 +222,7 @@ class _Words:
         name = last[0][-1]
         verb = goes_on(self.text, self.cites[place - 1].close, self.cites[place].begin)
         # "it is set in `open` at a.py:3, read at a.py:9" says nothing more of `open`.
-        if verb is None or (verb and not name.certain):
+        if verb is None or (verb and not name.certain and not verb.startswith(("de", "im"))):
             return None
         return name._replace(certain=bool(verb))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeGuard
 
@@ -9,6 +10,7 @@ from runner.grounding.intervals import to_nearest
 from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
+from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
 
 MatchKind = Literal["definition", "use", "span", "text"]
@@ -86,6 +88,19 @@ def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     start, end = lines
     first = _distances(places, words, (start, start))
     return first.closer(_distances(places, words, (end, end)))
+
+
+def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
+    """True if the name stands within reach in a comment or a string, where it is no evidence."""
+    start, end = lines
+    if is_wide(lines):
+        return any(has_mute_word_near(file, symbol, (line, line)) for line in lines)
+    words = file.places(symbol).words
+    low = bisect.bisect_left(words, start - TOLERANCE)
+    high = bisect.bisect_right(words, end + TOLERANCE)
+    named = file.places(parts_of(symbol)[-1]).headers
+    # The line of another owner's definition says that the owner is wrong.
+    return any(named.gap_to((line, line)) != 0 for line in words[low:high])
 
 
 def _distances(places: Places, words: Sequence[int], lines: Interval) -> Distances:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
@@ -21,7 +22,7 @@ FAR = 600
 no text takes quadratic time."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
-_REMEMBERED = 48
+_REMEMBERED = 8
 """Lines of a file that later ones are compared with, the latest."""
 _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
@@ -144,14 +145,27 @@ class Owners:
         self.inherited, self.sure, self.seen = above
         self.claims: list[_Claim] = []
         self.current: _Claim | None = None
-        self._brackets = _Brackets(text)
+        self._unplaced: list[tuple[str, int, int, bool]] = []
+        """Paths named since the last lines without one: most chunks have no such lines at all."""
         self._local: dict[int, _Claim] = {}
         """The path named last within a bracket, by where that begins."""
         self._begun: set[int] = set()
         """Brackets that begin with lines: their paths are asides."""
 
+    @cached_property
+    def _brackets(self) -> _Brackets:
+        return _Brackets(self.text)
+
     def name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         """A path stands here."""
+        self._unplaced.append((path, begin, end, bare))
+
+    def _place_named(self) -> None:
+        for path, begin, end, bare in self._unplaced:
+            self._place(path, begin, end, bare=bare)
+        self._unplaced.clear()
+
+    def _place(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         around = self._brackets.around(begin)
         leads = not self.claims and self._is_lead(begin)
         claim = _Claim(path, end, leads, bare, not around)
@@ -181,6 +195,7 @@ class Owners:
 
         `listed`: they are written as `:42`, which goes on from a `path:lines` of its sentence.
         """
+        self._place_named()
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
         if claim is None:

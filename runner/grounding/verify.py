@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -37,6 +38,7 @@ from runner.grounding.mentions import Mention
 from runner.grounding.nearness import (
     Distances,
     Match,
+    has_mute_word_near,
     is_wide,
     measure,
     needs_text,
@@ -211,7 +213,7 @@ class _Verifier:
         """
         if mention.ref is not None or self.index.resolve(mention.path).resolution != "ambiguous":
             return mention
-        for path in meant_by(mention.path, place):
+        for path in meant_by(mention.path, place)[:MOST_CANDIDATES]:
             lengthened = replace(mention, path=path, tail=mention.path)
             if not fails(self._verify(lengthened).citation):
                 return lengthened
@@ -222,10 +224,16 @@ class _Verifier:
             yield from self._verify_group(group)
 
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
-        """Drop guessed lines unless most of them verify."""
+        """Drop guessed lines, unless more of them verify than numbers would that are no lines.
+
+        Were it enough that most fail, whoever invents most of his lines would show none of them.
+        """
         guesses = [mention for mention in mentions if mention.guess and mention.symbol]
-        verified = [guess for guess in guesses if self._matches(self._placed(guess))]
-        if len(verified) * 2 > len(guesses):  # this answer writes its lines so
+        verified = [self._verify(self._placed(guess)) for guess in guesses]
+        held = sum(one.citation.held_by is not None for one in verified)
+        by_chance = math.fsum(one.chance for one in verified)
+        most = held * 2 > len(guesses)
+        if most or (held >= _FEWEST_HELD and held > _TIMES_CHANCE * by_chance):
             return mentions
         return [mention for mention in mentions if not mention.guess]
 
@@ -233,17 +241,13 @@ class _Verifier:
         return self._verify(mention).citation.held_by is not None
 
     def _verify_group(self, group: list[Mention]) -> list[Verified]:
-        """Lines of one list share a symbol: if it is near one of them, the others name none."""
+        """Lines of one list share a symbol. If it is near one of them, the others may be of another
+        thing: they accuse nobody, and are not believed either.
+        """
         mentions = [self._placed(mention) for mention in group]
         if len(mentions) > 1 and any(map(self._matches, mentions)):
-            mentions = [self._unless_near(mention) for mention in mentions]
+            mentions = [replace(mention, certain=False) for mention in mentions]
         return [self._verify(mention) for mention in mentions]
-
-    def _unless_near(self, mention: Mention) -> Mention:
-        """The mention without its symbol, unless that is near its lines."""
-        if self._matches(mention):
-            return mention
-        return replace(mention, symbol=None)
 
     def _placed(self, mention: Mention) -> Mention:
         """Lines written without a path, in the file they are meant for.
@@ -371,6 +375,8 @@ class _Verifier:
         mention = claim.mention
         if mention.tied == "own" or self._is_invented(mention):
             return
+        if not self._may_hold(claim, mention) and not _SAYS_LINES.match(mention.written):
+            yield "the number may be no line"
         rivals = dict.fromkeys(self.index.resolve(path) for path in mention.others)
         for rival in rivals:
             if self._may_hold(rival, mention) and rival.path != claim.path:
@@ -448,9 +454,11 @@ def _is_one_list(one: Mention, other: Mention) -> bool:
 
 
 def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
-    """The lines exist, and the word that is not near them is a guess."""
+    """The lines exist, and the word that is not near them is a guess, or stands there unseen."""
     if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
         return
+    if has_mute_word_near(file, mention.symbol, mention.lines):
+        yield f"near the lines {mention.symbol} is a word of a comment or a string"
     if mention.weak or not mention.certain:
         yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
@@ -486,6 +494,10 @@ def _stem(path: str) -> str:
 
 # --- one citation ---------------------------------------------------------------------------
 
+_SAYS_LINES = re.compile(r"\W*(?:lines?\W*\d+(?:\s?[-–—]\s?\d+)?|[Ll]\d[\d–-]*)\W*\Z", re.I)
+"""`line 42`, `L42`; of `:8080`, and of all but the first of a list, only the sentence tells."""
+_FEWEST_HELD = 2
+_TIMES_CHANCE = 2
 _NO_NAMES = BUILTINS | LITERALS
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()

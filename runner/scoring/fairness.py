@@ -5,8 +5,9 @@ line there. Its scorers see the answer and what it cost. They see no tool call, 
 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
-- precision: the weighted rate, in which a citation counts as much as it says; bare lines that exist
-  count a little (`BARE_WEIGHT`), and are right unless they are weak. In a step that cites more than
+- precision: how much of what the citations say holds, each weighed by how many other places would
+  not have held (`trust`: the weighted rate, with the words that speak of a citation as a second
+  test beside its symbol). In a step that cites more than
   80 places, or six times as many as it asks for, it falls with the square: one can cite every line
   of a file, and each of them exists;
 - recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
@@ -18,12 +19,13 @@ If nothing is listed, it is the precision. No citations score 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import NoVerdict
 from runner.grounding.pointing import spray_share
+from runner.grounding.rates import rate
 from runner.grounding.verify import cited_files, ground, step_citations
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.judges.sources import CommitLines
@@ -45,8 +47,9 @@ from runner.scoring.efficiency import efficiency
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import Part, weighted
 
-BARE_WEIGHT = 0.2
-"""Of lines that exist and name no symbol."""
+UNTOLD_WEIGHT = 0.2
+"""Of lines that exist, with neither a symbol nor words to tell whether they are the right ones. At
+none, 79 of them beside one true symbol would be a score of 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,34 +121,42 @@ FAIRNESS: dict[str, Part[FairnessScorer]] = {
 
 
 def precision_of(evidence: Evidence) -> float | None:
-    """The weighted rate, times what is left of it in steps that spray. None without citations."""
+    """What holds, times what is left of it in steps that spray. None without citations."""
     counts = list(map(_places, evidence.citations))
-    if not any(counts):
+    held = trust(evidence.cited)
+    if held is None or not any(counts):
         return None
-    rate = _weighted_rate(evidence.cited)
     kept = []
     for count, step in zip(counts, evidence.scenario.steps, strict=True):
         kept.append(count * spray_share(count, len(step.must_cite)))
-    return rate * math.fsum(kept) / sum(counts)
+    return held * math.fsum(kept) / sum(counts)
 
 
-def _weighted_rate(citations: tuple[Citation, ...]) -> float:
-    """Weight of what holds / weight, bare lines included."""
-    lines = [citation for citation in citations if citation.start is not None]
-    right = math.fsum(_weight(citation) for citation in lines if _holds(citation))
-    return right / math.fsum(map(_weight, lines))
+def trust(citations: Iterable[Citation]) -> float | None:
+    """0 to 1: how much of what the citations say holds, by weight; None without a line.
+
+    Each goes by the test that says more of it: is its symbol there, or are the words that speak of
+    it? Their weights are the shares of the file's places that fail them. So a bare line is no free
+    line: it holds if it is not weak. What neither test can tell counts little, and half.
+    """
+    judged = [_judge(citation) for citation in citations if citation.start is not None]
+    return rate(
+        math.fsum(weight * credit for weight, credit in judged),
+        math.fsum(weight for weight, _ in judged),
+    )
 
 
-def _weight(citation: Citation) -> float:
-    # At no weight, 79 bare lines beside one true symbol would be a score of 1.0.
-    return max(citation.weight, BARE_WEIGHT)
-
-
-def _holds(citation: Citation) -> bool:
-    # Where the symbol says less than the overlap test does, that test decides.
-    if citation.weak and citation.weight < BARE_WEIGHT:
-        return False
-    return citation.status == "grounded"
+def _judge(citation: Citation) -> tuple[float, float]:
+    """Its weight, and what part of it is earned."""
+    words = citation.weak_share or 0.0
+    weight = max(citation.weight, words, UNTOLD_WEIGHT)
+    if citation.status != "grounded":
+        return weight, 0.0
+    if weight == UNTOLD_WEIGHT:
+        return weight, 0.5
+    if words > citation.weight:
+        return weight, float(not citation.weak)
+    return weight, 1.0
 
 
 def _places(citations: tuple[Citation, ...]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from runner.grounding.extract import extract
@@ -287,3 +289,100 @@ def test_a_full_path_of_another_step_tells_which_file_is_meant() -> None:
     grounding = ground(["It is mod.rs:217.", "See axum/src/handler/mod.rs:208."], MODULES)
     assert [c.resolution for c in grounding.citations] == ["suffix", "exact"]
     assert grounding.by_step[0] == ("axum/src/handler/mod.rs",)
+
+
+# --- invented owners ------------------------------------------------------------------------
+
+OWNED = MemoryFiles(
+    {
+        "src/shop.py": "class Shop(Base):\n    def open_up(self): ...\n" + "\n" * 30,
+        "src/base_till.py": "class BaseTill:\n    def shut(self): ...\n" + "\n" * 30,
+        "src/use.rs": "use crate::shop::Shop;\nfn go() { shop.open_up(); }\n",
+        "README.md": "Call the Janitor.\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "owner",
+    ["Shop", "shop", "Base", "BaseTill", "baseTill", "base_till", "myShop", "s", "self", "src"],
+)
+def test_an_owner_that_the_tree_knows_in_some_spelling_is_believed(owner: str) -> None:
+    assert only(f"`{owner}.open_up` (src/shop.py:2)", OWNED).status == "grounded"
+
+
+@pytest.mark.parametrize("owner", ["Zorblax", "zorblax", "ShopBroker", "shop_broker", "Janitor"])
+@pytest.mark.parametrize("sign", [".", "::", "#"])
+def test_an_owner_that_nothing_in_the_tree_is_called_is_hallucinated(owner: str, sign: str) -> None:
+    for place in ("src/shop.py:2", "src/use.rs:2"):
+        citation = only(f"`{owner}{sign}open_up` ({place})", OWNED)
+        assert citation.status == "hallucinated"
+        assert f"nothing in the tree is called {owner}" in citation.reason
+
+
+def test_a_module_is_a_name_only_below_folders_that_exist() -> None:
+    assert only("`src.shop` (src/shop.py:2)", OWNED).status == "grounded"
+    assert only("`zorblax.shop` (src/shop.py:2)", OWNED).status == "hallucinated"
+
+
+# --- the lenient rules hide no invention ----------------------------------------------------
+
+NAMES = [f"handle_{n:03d}" for n in range(100)]
+BIG = MemoryFiles(
+    {"src/big.py": "".join(f"def {n}():\n" + "    pass\n" * 10 + "\n" for n in NAMES)}
+)
+LINE_OF = {name: 12 * place + 1 for place, name in enumerate(NAMES)}
+
+
+def test_a_true_line_of_a_list_hides_no_invented_one() -> None:
+    seed = random.Random(10)
+    hidden = 0
+    for name in seed.sample(NAMES, 50):
+        away = [line for line in range(1, 1201) if abs(line - LINE_OF[name]) > 20]
+        invented = seed.sample(away, 3)
+        listed = [LINE_OF[name], *invented]
+        text = f"`{name}` (src/big.py:{', '.join(map(str, listed))})"
+        found = {c.start: c.status for c in ground(text, BIG).citations}
+        assert found.pop(LINE_OF[name]) == "grounded"
+        hidden += sum(status == "grounded" for status in found.values())
+        # Which of a list's lines the name is meant for is not certain: nobody is accused.
+        assert "hallucinated" not in found.values()
+    assert hidden == 0
+
+
+def test_a_list_of_nothing_but_inventions_is_hallucinated() -> None:
+    statuses = {c.status for c in ground("`handle_000` (src/big.py:700, 900)", BIG).citations}
+    assert statuses == {"hallucinated"}
+
+
+@pytest.mark.parametrize("invented", [1, 5, 8, 12, 15])
+def test_numbers_in_brackets_that_are_invented_show_beside_a_few_that_are_true(
+    invented: int,
+) -> None:
+    seed = random.Random(invented)
+    names = seed.sample(NAMES[1:], 20)  # `(1)` would be no line
+    lines = [LINE_OF[name] for name in names]
+    for place in range(invented):
+        lines[place] = (lines[place] + seed.randint(100, 900)) % 1200 + 1
+    pairs = zip(names, lines, strict=True)
+    text = "In `src/big.py`: " + ", ".join(f"`{name}` ({line})" for name, line in pairs) + "."
+    summary = ground(text, BIG).summary
+    assert summary.total >= 19  # one may look like a status code
+    assert summary.grounded <= 20 - invented
+
+
+def test_a_number_that_the_text_never_calls_a_line_accuses_nobody() -> None:
+    citation = only("`src/till.py` is served (:8080).")
+    assert (citation.status, citation.resolution) == ("unresolved", "binding")
+    assert only("`src/till.py` ends there (line 8080).").status == "hallucinated"
+
+
+def test_a_member_of_a_type_without_a_name_is_found_under_the_type_it_implements() -> None:
+    source = (
+        "class Shop {\n  abstract static class Till {\n    abstract void count(int x);\n  }\n"
+        + "\n" * 20
+        + "  Till make() {\n    return new Till() {\n      void count(int x) {}\n    };\n  }\n}\n"
+    )
+    files = MemoryFiles({"Shop.java": source})
+    assert only("`Till.count` (Shop.java:27)", files).status == "grounded"
+    assert only("`Till.count` (Shop.java:14)", files).status == "hallucinated"

@@ -90,7 +90,11 @@ def test_a_citation_of_a_use_is_grounded() -> None:
 
 def test_a_comment_and_a_string_are_no_uses() -> None:
     text = "x = 1\n" * 30 + "# wanted\n'wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
-    assert only("`wanted` (a.py:31)", MemoryFiles({"a.py": text})).status == "hallucinated"
+    citation = only("`wanted` (a.py:31)", MemoryFiles({"a.py": text}))
+    # It is not grounded, and no invention: the word stands there.
+    assert (citation.status, citation.resolution) == ("unresolved", "binding")
+    assert "a comment or a string" in citation.reason
+    assert only("`wanted` (a.py:15)", MemoryFiles({"a.py": text})).status == "hallucinated"
 
 
 @pytest.mark.parametrize("line", [0, LAST + 1, 9_999_999])

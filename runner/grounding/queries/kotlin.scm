@@ -4,7 +4,7 @@
  (property_declaration (variable_declaration (identifier) @name))
  (property_declaration (multi_variable_declaration (variable_declaration (identifier) @name)))
  (enum_entry (identifier) @name)
- (class_parameter (identifier) @name)
+ (class_parameter (identifier) @name . ":")
  (companion_object name: (identifier) @name)
  (type_alias type: (identifier) @name)
  (import "as" (identifier) @name)
