@@ -14,7 +14,7 @@ from typing import NamedTuple
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Reading, paths_in, read_below, read_chunk
 from runner.grounding.json_answers import read_json
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_MENTIONS, Mention
 from runner.grounding.owners import Above, Seen
 from runner.grounding.tables import is_rule, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
@@ -52,14 +52,14 @@ _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 def extract(text: str, index: PathIndex) -> list[Mention]:
     """Every citation of a text, in order, repeats included.
 
-    A file named without a line has start None.
+    A file named without a line has start None. At most MOST_MENTIONS, the first ones.
     """
     seen = Seen(index)
     mentions = _read(text, index, seen)
     if seen.unsure:
         # What a number is, or whose line, may be told by lines that are cited behind it.
         mentions = _read(text, index, Seen(index, whole=seen))
-    return mentions
+    return mentions[:MOST_MENTIONS]
 
 
 def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:
@@ -134,7 +134,7 @@ class _Document:
         self.mentions: list[Mention] = []
 
     def read(self) -> list[Mention]:
-        while not self._at_end():
+        while not self._at_end() and len(self.mentions) < MOST_MENTIONS:
             self._read_next(self.lines[self.at])
         return self.mentions
 
@@ -299,6 +299,8 @@ class _Document:
         if not strict:
             above = self._above(0)
         for line in body:
+            if len(self.mentions) >= MOST_MENTIONS:
+                return
             if _PROMPT.match(line) or self._foreign_traceback(line):
                 continue
             reading = self._fenced_line(line, above, strict=strict)

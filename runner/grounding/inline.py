@@ -9,7 +9,7 @@ from functools import cached_property
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
-from runner.grounding.mentions import Cite, Mention, Tie, mentions_of
+from runner.grounding.mentions import MOST_MENTIONS, Cite, Mention, Tie, mentions_of
 from runner.grounding.naming import Span, is_compound, span_before, symbol_of
 from runner.grounding.owners import Above, Owner, Owners, Seen
 from runner.grounding.paths import clean_path
@@ -138,7 +138,7 @@ class _Reader:
         self.landmarks.sort(key=lambda cite: cite.begin, reverse=True)
         at = 0
         event = EVENT.search(self.text)
-        while event:
+        while event and len(self.cites) < MOST_MENTIONS:
             at = self._pass_landmarks(at, event.start())
             if at <= event.start():
                 at = max(self._take(event), event.start() + 1)

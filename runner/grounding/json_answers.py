@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_below
-from runner.grounding.mentions import MOST_SAID, Mention, saying
+from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
@@ -119,7 +120,7 @@ def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None
     if not isinstance(value, list):
         return None
     here = _Here(index, above, None, 0)
-    mentions = list(_walk(value, here))
+    mentions = list(islice(_walk(value, here), MOST_MENTIONS))
     if _HALF.search(text):
         return list(map(_in_whole_characters, mentions))
     return mentions

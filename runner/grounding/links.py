@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from runner.grounding.files import PathIndex
-from runner.grounding.mentions import Cite
+from runner.grounding.mentions import MOST_MENTIONS, Cite
 from runner.grounding.naming import Span, symbol_of
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
@@ -92,6 +92,8 @@ class MaskedText:
         return span[0]
 
     def _mask_link(self, link: re.Match[str]) -> str:
+        if len(self.cites) >= MOST_MENTIONS:
+            return _blank(link)
         if "://" in link["target"] and not _FILE_URL.match(link["target"]):
             if self._cite_blob(link["target"], link.span(), link["text"]):
                 return _blank(link)
@@ -135,6 +137,8 @@ class MaskedText:
     def _mask_url(self, url: re.Match[str]) -> str:
         if scheme := _FILE_URL.match(url[0]):  # a path like any other
             return " " * scheme.end() + url[0][scheme.end() :]
+        if len(self.cites) >= MOST_MENTIONS:
+            return _blank(url)
         target = url[0].rstrip(".,;:!?)]}*_")  # the sentence's, not the URL's
         begin = url.start()
         self._cite_blob(target, (begin, begin + len(target)), "")

@@ -36,6 +36,10 @@ _SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
 _FEW = 3
 
 
+MOST_MENTIONS = 120_000
+"""Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Mention:
     """One citation as the text has it. Lines are as written; end is never below start."""
@@ -107,8 +111,8 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
     if not strict:
         named = words.names()
     for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
-        own = _mentions(cite, _as_written(text, cite), _own_name(cite) or names)
-        yield from saying(words.said(place), own)
+        said = words.said(place) if cite.lines else ""
+        yield from _mentions(cite, _as_written(text, cite), _own_name(cite) or names, said.strip())
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -313,7 +317,7 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, names: _Names) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:
@@ -322,15 +326,17 @@ def _mentions(cite: Cite, written: str, names: _Names) -> Iterator[Mention]:
         names = names[:1] * len(distinct)
     each = itertools.chain(names, itertools.repeat(None))
     for lines, name in zip(distinct, each, strict=False):
-        yield _mention(cite, written, lines, name, group=len(distinct) - 1)
+        yield _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
 
 
-def _mention(
+def _mention(  # noqa: PLR0913 - what its fields are taken from
     cite: Cite,
     written: str,
     lines: Interval | None = None,
     name: Attached | None = None,
+    *,
     group: int = 0,
+    said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
     symbol, certain, _, other = name or _UNNAMED
@@ -348,6 +354,7 @@ def _mention(
         rivals=cite.rivals,
         guess=cite.guess,
         group=group,
+        said=said,
     )
 
 

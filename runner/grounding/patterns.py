@@ -236,6 +236,7 @@ EVENT = re.compile(
 
 SENTENCE_END = re.compile(
     r"""
+    (?=[.!?;\n])                                            # turns most characters away at once
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
     (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
     | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (

@@ -102,7 +102,10 @@ def _place(citation: Citation) -> tuple[object, ...]:
 
 
 def summarise(
-    verified: Sequence[Verified], shifted: tuple[ShiftedRates, ...] = ()
+    verified: Sequence[Verified],
+    shifted: tuple[ShiftedRates, ...] = (),
+    *,
+    cut_at: int | None = None,
 ) -> GroundingSummary:
     """The parts of the rates, over citations with a line."""
     counted = [one for one in verified if one.citation.start is not None]
@@ -138,6 +141,7 @@ def summarise(
         headline_rate=rate(resolved, total),
         definition_rate=rate(defined, named),
         chance_rate=rate(sum(one.chance for one in counted), total),
+        cut_at=cut_at,
         shifted=shifted,
     )
 

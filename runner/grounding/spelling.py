@@ -62,6 +62,8 @@ def parts_of(symbol: str) -> list[str]:
     `[Symbol.iterator]` is Symbol and iterator; `Shop.<init>` is Shop and Shop; `Map[K, V]` is Map;
     `Shop#<=>` is Shop and `<=>`; `open/2` is `open`; `Shop::$stock` is Shop and stock.
     """
+    if symbol.isidentifier():
+        return [symbol]
     operator = _OPERATOR.search(symbol)
     if operator:
         owners = SEPARATOR.split(_TYPE_ARGUMENT.sub("", operator["owners"]))

@@ -95,6 +95,11 @@ class SourceFile:
             self._places[symbol] = self._find(symbol)
         return self._places[symbol]
 
+    def has_word(self, symbol: str) -> bool:
+        """False if not even the name of a symbol stands anywhere in the file."""
+        name = parts_of(symbol)[-1].strip("[]")
+        return not name or bool(self.occurrences.of(MARK.sub("", name)))
+
     def broken_near(self, start: int, end: int, reach: int) -> bool:
         """True if a parse error touches the lines, or `reach` lines around them."""
         if isinstance(self.outline, TextOnly):

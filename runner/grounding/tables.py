@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import first_path_in, read_below
-from runner.grounding.mentions import MOST_SAID, Mention, saying
+from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.patterns import Interval, intervals
@@ -107,6 +107,8 @@ class _Table:
             cited = read_below(title, self.index, self.above).mentions
             mentions += [mention for mention in cited if mention.start is not None]
         for row in rows[1:]:
+            if len(mentions) >= MOST_MENTIONS:
+                break
             mentions += self._read_row(_cells(row, columns))
         return mentions
 

@@ -34,7 +34,7 @@ from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_MENTIONS, Mention
 from runner.grounding.nearness import (
     Distances,
     Match,
@@ -177,13 +177,13 @@ class _Verifier:
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        mentions = self._in_full([extract(text, self.index) for text in texts])
-        steps = [list(self._verify_step(step)) for step in mentions]
+        mentions = [extract(text, self.index) for text in texts]
+        steps = [list(self._verify_step(step)) for step in self._in_full(mentions)]
         once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation for one in once),
-            summary=summarise(once, shifts.rates(once)),
+            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(mentions)),
             by_step=tuple(map(_files_of, steps)),
             steps=self._citations_by_step(steps),
         )
@@ -260,27 +260,23 @@ class _Verifier:
         if not _may_move(mention) or not fails(self._verify(mention).citation):
             return mention
         for path in mention.others:
-            moved = replace(mention, path=path)
-            if self._belongs(moved):
-                return moved
+            if self._may_belong(mention, path):
+                moved = replace(mention, path=path)
+                if self._belongs(moved):
+                    return moved
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
-        if not self._may_belong(mention):
-            return False
         citation = self._verify(mention).citation
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
-    def _may_belong(self, mention: Mention) -> bool:
+    def _may_belong(self, mention: Mention, path: str) -> bool:
         """False where a look at the file says so: an invented word is tried in every candidate."""
-        resolved = self.index.resolve(mention.path)
+        resolved = self.index.resolve(path)
         if not self._may_hold(resolved, mention):
             return False
-        if mention.symbol is None:
-            return True
-        places = self._source(resolved.path).places(mention.symbol)
-        return bool(places.definitions or places.words)
+        return mention.symbol is None or self._source(resolved.path).has_word(mention.symbol)
 
     def _verify(self, mention: Mention) -> Verified:
         verified = self.verified.get(mention)
@@ -430,6 +426,12 @@ class _Verifier:
         return self.sources[path]
 
 
+def _cut_at(steps: Iterable[Sequence[Mention]]) -> int | None:
+    if any(len(step) == MOST_MENTIONS for step in steps):
+        return MOST_MENTIONS
+    return None
+
+
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
     paths = (one.citation.path for one in verified if is_read(one.citation))
     return tuple(dict.fromkeys(paths))
@@ -498,6 +500,8 @@ _SAYS_LINES = re.compile(r"\W*(?:lines?\W*\d+(?:\s?[-–—]\s?\d+)?|[Ll]\d[\d�
 """`line 42`, `L42`; of `:8080`, and of all but the first of a list, only the sentence tells."""
 _FEWEST_HELD = 2
 _TIMES_CHANCE = 2
+_LONGEST_WRITTEN = 400
+"""Characters. A JSON list of 20,000 lines would be written with each of them."""
 _NO_NAMES = BUILTINS | LITERALS
 _NO_PLACES = Places((), (), ())
 _NO_DISTANCES = Distances()
@@ -528,7 +532,7 @@ class _Claim:
     ) -> Citation:
         match = distances.match()
         return Citation(
-            written=self.mention.written,
+            written=self.mention.written[:_LONGEST_WRITTEN],
             path=self.path,
             start=self.mention.start,
             end=self.mention.end,

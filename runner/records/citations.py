@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from runner.records.base import Count, NonNegative, Record, Unit
+from runner.records.base import Count, NonNegative, Record, Unit, unless_none
 
 Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit", "binding"]
 """How a path resolved; `binding` if it fails where a guess of ours ties it to."""
@@ -90,5 +90,7 @@ class GroundingSummary(Record):
     """What random lines of the same files would have scored."""
     named_rate: Unit | None
     """Citations that name a symbol / total."""
+    cut_at: Count | None = unless_none()
+    """Mentions that are read of one text, if one has as many or more; None if none has."""
     shifted: tuple[ShiftedRates, ...]
     """What the same answer would score with wrong lines, by the size of the shift."""

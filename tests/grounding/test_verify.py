@@ -14,6 +14,7 @@ import pytest
 from runner.errors import SourceError
 from runner.grounding.command import ground_file
 from runner.grounding.files import GitFiles
+from runner.grounding.mentions import MOST_MENTIONS
 from runner.grounding.pointing import WIDE_LINES
 from runner.grounding.verify import (
     Grounding,
@@ -309,6 +310,12 @@ def test_several_steps_are_one_answer_and_files_count_per_step() -> None:
     )
     assert grounding.summary.total == 2
     assert cited_files(grounding) == (2, 2)
+
+
+def test_an_answer_that_is_not_read_to_its_end_says_so() -> None:
+    flood = json.dumps({"src/shop.py": [1] * (MOST_MENTIONS + 1)})
+    assert ground(flood, FILES).summary.cut_at == MOST_MENTIONS
+    assert ground("src/shop.py:1", FILES).summary.cut_at is None
 
 
 def test_each_step_has_the_citations_that_it_makes_by_itself() -> None:
