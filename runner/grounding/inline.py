@@ -64,6 +64,8 @@ class Reading:
 
     mentions: list[Mention] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    lead: str | None = None
+    """The path that it begins with."""
 
     @property
     def first_path(self) -> str | None:
@@ -128,7 +130,8 @@ class _Reader:
         # Lines that waited for their file come late.
         in_order = sorted(self.cites, key=lambda cite: cite.begin)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
-        return Reading(mentions=list(mentions), paths=self.paths)
+        lead = self.owners.lead() if self.paths else None
+        return Reading(mentions=list(mentions), paths=self.paths, lead=lead)
 
     def _aliases(self) -> list[Cite]:
         """`RTAF` and `RTAF:42`, after "RTAF = internal/ReflectiveTypeAdapterFactory.java"."""
@@ -354,6 +357,7 @@ class _Reader:
     def _take_lines(self, event: re.Match[str]) -> int | None:
         between = _BETWEEN.search(self._before(event, 16))
         lines = intervals(event["list"], between=bool(between))
+        lines = self._without_codes(lines, event.end())
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         if self._completes_last(cite):
             self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
@@ -372,6 +376,15 @@ class _Reader:
         self._name(with_path.path, with_path.begin, with_path.close, bare=False)
         self._cite(with_path)
         return with_path.close
+
+    def _without_codes(self, lines: list[Interval], close: int) -> list[Interval]:
+        """`:308-310, 405 :311`, `line 155, and 500 for the rest` end in a status."""
+        first, last = lines[-1]
+        if len(lines) < 2 or first != last or first not in COMMON_CODES:
+            return lines
+        apart = abs(first - lines[-2][1]) > NEAR_RANGE
+        begins_other = re.match(r"\s:\d", self.text[close : close + 3])
+        return lines[:-1] if apart or begins_other else lines
 
     def _before(self, event: re.Match[str], characters: int) -> str:
         return self.text[max(0, event.start() - characters) : event.start()]
@@ -425,6 +438,9 @@ class _Reader:
             return None
         if lines[0][0] in PORTS and PORT_AFTER.match(self.text, close):
             return None
+        if lines[0][0] in PORTS and not self.owners.near(begin, lines[0][0], NEAR_RANGE):
+            return None
+        lines = self._without_codes(lines, close)
         span = span_before(self.spans, begin)
         if span and _is_longer(span, begin, close):
             return None
@@ -566,8 +582,12 @@ class _Reader:
         if first == last and first in HTTP_CODES:
             known = pointed or NAMED_BEFORE.search(before)
             limit = NEAR if known and first not in COMMON_CODES else VERY_NEAR
+            if known and pointed and first not in COMMON_CODES:
+                owner = self.owners.of(begin, first)
+                if owner and owner.firm:
+                    return owner
             return self.owners.near(begin, first, limit) if known else None
-        if first > 99 and (first != last or (pointed and not ROUND.fullmatch(str(first)))):
+        if _is_line_where_firm(first, last, pointed=pointed):
             owner = self.owners.of(begin, first)
             if owner and owner.firm:
                 return owner
@@ -630,6 +650,15 @@ def _are_initials(alias: str, path: str) -> bool:
     initials = name[:1] + re.sub(r"[^A-Z]|(?<=_)(?=\w)", "", name[1:])
     words = "".join(word[:1] for word in re.split(r"[_-]", name))
     return alias.lower() in (initials.lower(), words.lower())
+
+
+def _is_line_where_firm(first: int, last: int, *, pointed: bool) -> bool:
+    """A range, or a number that `at` or `on` points to, if no value is written so."""
+    if first in PORTS or ROUND.fullmatch(str(first)):
+        return False
+    if first != last:
+        return first > 99
+    return pointed and first > 32 and first != 64
 
 
 def _going_on(cite: Cite) -> Cite:

@@ -29,6 +29,7 @@ _REMEMBERED = 8
 """Lines of a file that later ones are compared with, the latest."""
 _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
+_VERY_NEAR = 12
 _FIRM = 6
 """Times as far may a number be from other lines of the file that the text is about."""
 _SOON = 250
@@ -123,6 +124,8 @@ class Above(NamedTuple):
     sure: bool
     """A heading, an item or an object is about that file; it was not only named last."""
     seen: Seen
+    main: bool = False
+    """What stands above began with it: less than being about it, more than naming it last."""
 
 
 class Owner(NamedTuple):
@@ -155,7 +158,7 @@ class Owners:
 
     def __init__(self, text: str, above: Above) -> None:
         self.text = text
-        self.inherited, self.sure, self.seen = above
+        self.inherited, self.sure, self.seen, self.main = above
         self.claims: list[_Claim] = []
         self.current: _Claim | None = None
         self._unplaced: list[tuple[str, int, int, bool]] = []
@@ -172,6 +175,12 @@ class Owners:
     def name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         """A path stands here."""
         self._unplaced.append((path, begin, end, bare))
+
+    def lead(self) -> str | None:
+        """The path that the chunk begins with, and is about."""
+        self._place_named()
+        first = next(iter(self.claims), None)
+        return first.path if first and first.leads else None
 
     def _place_named(self) -> None:
         for path, begin, end, bare in self._unplaced:
@@ -213,13 +222,15 @@ class Owners:
         claim = local or self._current_at(begin, listed=listed)
         default = self.seen.default
         if local is None and default and not (claim and self._is_of_same_file(claim, begin)):
-            found = self._by_distance(default, self._rivals(default, begin), line)
+            found = self._by_distance(default, self._named_with(default, begin), line)
             return Owner(*found, in_sentence=False, firm=found[0] == default)
         if claim is None:
             return self._inherited_owner(begin, line)
         in_sentence = self.is_one_sentence(claim.end, begin)
         found = claim.path, self._rivals(claim.path, begin)
-        near_bare = claim.bare and (in_sentence or (not self.sure and begin - claim.end < _SOON))
+        alone = not self.sure and all(one.path == claim.path for one in self.claims[-8:])
+        soon = not self.sure and begin - claim.end < _SOON
+        near_bare = claim.bare and (in_sentence or alone or soon)
         is_said = claim.leads or near_bare or (in_sentence and listed and claim.outside)
         if local is None and not is_said:
             found = self._by_distance(*found, line)
@@ -256,12 +267,21 @@ class Owners:
 
     def _near_alone(self, line: int, limit: int) -> Owner | None:
         """The only file cited so far that has lines near this one."""
-        limit = _limit(line, limit)
-        near = [path for path in self.seen.files() if self.seen.is_near(path, line, limit)]
-        if len(near) == 1:
-            return Owner(near[0], (), in_sentence=False)
-        self.seen.unsure = True
-        return None
+        found = self._nearest(line, _limit(line, limit))
+        if found is None:
+            self.seen.unsure = True
+            return None
+        return Owner(found, (), in_sentence=False)
+
+    def _nearest(self, line: int, limit: int) -> str | None:
+        """The file with the nearest lines, if no other has some about as near."""
+        distances = ((self.seen.distance(path, line), path) for path in self.seen.files())
+        near = sorted((distance, path) for distance, path in distances if distance is not None)
+        if not near or near[0][0] > limit:
+            return None
+        if len(near) > 1 and near[1][0] <= 3 * near[0][0] + _VERY_NEAR:
+            return None
+        return near[0][1]
 
     def _within(self, around: list[int]) -> _Claim | None:
         """The path named last in the innermost bracket that names one."""
@@ -277,7 +297,8 @@ class Owners:
         if last and goes_on and self.is_one_sentence(last.end, begin):
             return last
         current = self.current
-        if current is None or not self.sure or current.leads:
+        about = self.sure or (self.main and current is not None and not current.bare)
+        if current is None or not about or current.leads:
             return current
         if self.is_one_sentence(current.end, begin):
             return current
@@ -285,10 +306,7 @@ class Owners:
 
     def _rivals(self, path: str, begin: int) -> tuple[str, ...]:
         """Files named in the same sentence, and the one it is about."""
-        rivals: dict[str, None] = {}
-        for claim in reversed(self.claims[-4:]):
-            if self.is_one_sentence(claim.end, begin):
-                rivals[claim.path] = None
+        rivals = dict.fromkeys(self._named_with(path, begin))
         if self.sure and self.inherited:
             rivals[self.inherited] = None
         elif not self.claims:  # the file named last, of those above
@@ -296,23 +314,38 @@ class Owners:
         rivals.pop(path, None)
         return tuple(rivals)
 
+    def _named_with(self, path: str, begin: int) -> tuple[str, ...]:
+        """Other files named in the sentence, the latest first."""
+        claims = [one for one in self.claims[-4:] if self.is_one_sentence(one.end, begin)]
+        named = dict.fromkeys(one.path for one in reversed(claims))
+        named.pop(path, None)
+        return tuple(named)
+
     def _by_distance(
         self, path: str, rivals: tuple[str, ...], line: int
     ) -> tuple[str, tuple[str, ...]]:
         """The rival goes first whose other lines are near, if the file's own are not."""
         own = self.seen.distance(path, line)
-        if not rivals or (own is not None and own <= _APART):
+        if own is not None and own <= _APART:
             return path, rivals
         self.seen.unsure = True
         for rival in rivals:
             distance = self.seen.distance(rival, line)
-            if distance is not None and distance <= _NEAR:
-                others = (path, *rivals)
-                return rival, tuple(other for other in others if other != rival)
+            if distance is None:
+                continue
+            if distance <= _NEAR or (own is not None and distance * 3 < own):
+                return _first(rival, (path, *rivals))
+        elsewhere = self._nearest(line, _VERY_NEAR) if own is not None else None
+        if elsewhere:
+            return _first(elsewhere, (path, *rivals))
         return path, rivals
 
     def is_one_sentence(self, begin: int, end: int) -> bool:
         return end - begin < FAR and not SENTENCE_END.search(self.text, begin, end)
+
+
+def _first(path: str, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    return path, tuple(other for other in others if other != path)
 
 
 class _Brackets:

@@ -357,21 +357,26 @@ SAME_FILE = re.compile(
     r"(?<!\w)(?:[Tt]he\s)?[Ss]ame\sfile\b|\A\s*(?:[-*+•]|\d{1,3}[.)])\s[`*_]{0,2}[Ss]ame(?=[`*_]{0,2}\s[—–:-])"
 )
 """The file named last: "same file :115", "- same — 33-53"."""
+_WITHOUT = (
+    r"(?:numbers|lines|refs|references|:N+)\s(?:without|with\sno)\s(?:an?\s)?(?:file|path|name)"
+)
+_SAID = r"(?:said|noted|stated|otherwise|given|named|marked|specified|I\ssay)"
 DEFAULT_AFTER = re.compile(
-    r"""
-    [`*_)\"']{0,4}\s(?:unless|if\snot|except\swhere)\s(?:said|noted|stated|otherwise|given|named|I\ssay|marked|specified)
-    | [^\n]{0,120}?\b(?:numbers|lines|line\snumbers|refs|references|:N+)\s(?:without|with\sno)\s(?:an?\s)?(?:file|path|name)
-    | [^\n]{0,40}\bis\sthe\sdefault\sfile
+    rf"""
+    [`*_)\"']{{0,4}}\s(?:unless|if\snot|except\swhere)\s{_SAID}
+    | [^\n]{{0,120}}?\b{_WITHOUT}
+    | [^\n]{{0,40}}\bis\sthe\sdefault\sfile
     """,
     re.X | re.I,
 )
 """Behind a path that all lines without one belong to: " unless said otherwise"."""
 DEFAULT_BEFORE = re.compile(
-    r"""
-    (?: \b(?:plain|bare|all|every)\b[^.\n]{0,40}(?:=|\b(?:is|are|means?|refers?\sto|points?\s(?:in)?to|in|into|of|from)\b)
-      | \b(?:numbers|lines|refs|references)\s(?:without|with\sno)\s(?:an?\s)?(?:file|path|name)\b[^.\n]{0,40}
-      | \b(?:unless|if\sno)\b[^.\n]{0,30}\b(?:said|noted|stated|otherwise|given|named)\b[^.\n]{0,40}
-    ) [\s`*_("':]{0,5}(?:the\sfile\s)?[`*_]{0,2}\Z
+    rf"""
+    (?: \b(?:plain|bare|all|every)\b[^.\n]{{0,40}}
+        (?:=|\b(?:is|are|means?|refers?\sto|points?\s(?:in)?to|in|into|of|from)\b)
+      | \b{_WITHOUT}\b[^.\n]{{0,40}}
+      | \b(?:unless|if\sno)\b[^.\n]{{0,30}}\b{_SAID}\b[^.\n]{{0,40}}
+    ) [\s`*_("':]{{0,5}}(?:the\sfile\s)?[`*_]{{0,2}}\Z
     """,
     re.X | re.I,
 )
@@ -389,7 +394,7 @@ LIMITING = re.compile(
 )
 """Before `at`, a verb that sets a number: "capped at 500"."""
 FUNCTION_WORD = re.compile(
-    r"(?:for|is|are|was|has|have|had|does|did|the|a|an|its|this|that|these|which|who|with|without|in|to"
+    r"(?:for|has|have|had|does|did|the|a|an|its|this|that|these|which|who|with|without|in|to"
     r"|of|and|or|but|if|when|while|then|where|because|since|so|as|by|from|already|again|also|never"
     r"|only|not|no|would|will|can|may|must|passes|calls|returns|sets|checks|does|comes|goes|starts"
     r"|near|inside|below|above|after|before|instead)\b"
