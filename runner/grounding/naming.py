@@ -50,7 +50,7 @@ _NAME = re.compile(
     [&*@\#.$]{{0,2}}                                            # &self, @decorator, .method
     (?: \(\*?{RECEIVER}\)\. )?                                  # (*Engine).
     (?P<name>
-        ~?{IDENT}(?:(?:::|->|[.\#$\\])~?{IDENT})*               # Flask.wsgi_app, A::~A
+        ~?{IDENT}(?:(?:::\$?|->|[.\#$\\])~?{IDENT})*            # Flask.wsgi_app, A::~A, A::$b
         (?:[?!]|=$)?                                            # empty?, save!, total=
     )
     (?:/\d{{1,2}})?                                             # put/2
@@ -64,6 +64,8 @@ _NAME = re.compile(
 _TEST = re.compile(r"TEST(?:_F|_P)?\(\s*\w+\s*,\s*(?P<name>\w+)\s*\)$")
 """Googletest's `TEST(Suite, name)`."""
 _HYPHENED = re.compile(r"[a-z][a-z0-9]*+(?:-[a-z0-9]+)+")
+_SIGNS = re.compile(r"(?!(?:[=:.?|@$]|\.{2,3}|->|=>)\Z)[-+*/%^&|~!=<>:?@$.]{1,5}+|\[\]=?")
+"""An operator, where the cited file defines it."""
 _GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")  # Layer<S>, Vec::<u8>
 _CODE_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 
@@ -115,7 +117,7 @@ def symbol_of(span: str) -> str | None:
     case = _TEST.match(text)
     if case:
         return case["name"]
-    if _HYPHENED.fullmatch(text):  # deploy-all
+    if _HYPHENED.fullmatch(text) or _SIGNS.fullmatch(text):  # deploy-all, <=>
         return text
     for _ in range(3):  # Map<K, Vec<Box<V>>>
         text = _GENERICS.sub("", text)
@@ -132,7 +134,7 @@ def checked(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a keyword, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")
     last = _last_part(name)
-    if name.isdigit() or (len(last) < 2 and not receiver):
+    if name.isdigit() or (len(last) < 2 and not (receiver or (plain and len(name) > 3))):
         return None
     if name in KEYWORDS or _is_file_name(name, last):
         return None
