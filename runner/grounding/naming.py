@@ -64,8 +64,6 @@ _NAME = re.compile(
 _TEST = re.compile(r"TEST(?:_F|_P)?\(\s*\w+\s*,\s*(?P<name>\w+)\s*\)$")
 """Googletest's `TEST(Suite, name)`."""
 _HYPHENED = re.compile(r"[a-z][a-z0-9]*+(?:-[a-z0-9]+)+")
-_SIGNS = re.compile(r"(?!(?:[=:.?|@$]|\.{2,3}|->|=>)\Z)[-+*/%^&|~!=<>:?@$.]{1,5}+|\[\]=?")
-"""An operator, where the cited file defines it."""
 _GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")  # Layer<S>, Vec::<u8>
 _CODE_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 
@@ -117,7 +115,7 @@ def symbol_of(span: str) -> str | None:
     case = _TEST.match(text)
     if case:
         return case["name"]
-    if _HYPHENED.fullmatch(text) or _SIGNS.fullmatch(text):  # deploy-all, <=>
+    if _HYPHENED.fullmatch(text):  # deploy-all
         return text
     for _ in range(3):  # Map<K, Vec<Box<V>>>
         text = _GENERICS.sub("", text)

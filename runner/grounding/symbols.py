@@ -201,6 +201,8 @@ class SourceFile:
             return True
         if self.occurrences.of(qualifier) or _plain_name(qualifier) in self._path_names:
             return True
+        if isinstance(self.outline, Outline) and self.outline.has_owner(qualifier):
+            return True  # Kotlin's Companion is written nowhere
         return self._heard_of(qualifier)
 
     @cached_property
