@@ -50,7 +50,7 @@ _NAME = re.compile(
     [&*@\#.$]{{0,2}}                                            # &self, @decorator, .method
     (?: \(\*?{RECEIVER}\)\. )?                                  # (*Engine).
     (?P<name>
-        ~?{IDENT}(?:(?:::|->|[.\#$\\])~?{IDENT})*               # Flask.wsgi_app, A::~A
+        ~?{IDENT}(?:(?:::\$?|->|[.\#$\\])~?{IDENT})*            # Flask.wsgi_app, A::~A, A::$b
         (?:[?!]|=$)?                                            # empty?, save!, total=
     )
     (?:/\d{{1,2}})?                                             # put/2
@@ -132,7 +132,7 @@ def checked(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a keyword, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")
     last = _last_part(name)
-    if name.isdigit() or (len(last) < 2 and not receiver):
+    if name.isdigit() or (len(last) < 2 and not (receiver or (plain and len(name) > 3))):
         return None
     if name in KEYWORDS or _is_file_name(name, last):
         return None
