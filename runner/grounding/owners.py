@@ -20,6 +20,9 @@ from runner.grounding.patterns import SENTENCE_END, Interval
 FAR = 600
 """Characters: what lies further apart is not said in one breath. It bounds every look back, so that
 no text takes quadratic time."""
+MOST_DOUBTS = 20_000
+"""Bare numbers of a document that are looked at. An answer has hundreds; a text of millions would
+take minutes."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 _REMEMBERED = 8
@@ -28,6 +31,8 @@ _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
 _FIRM = 6
 """Times as far may a number be from other lines of the file that the text is about."""
+_SOON = 250
+"""Characters behind a path that says where we are."""
 _LATEST = 4
 """Files of a document that a line may belong to where nothing says which."""
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
@@ -52,8 +57,11 @@ class Seen:
         self.index = index
         self.aliases: dict[str, str] = dict(whole.aliases) if whole else {}
         """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
+        self.default: str | None = whole.default if whole else None
+        """The file of all lines without one, where the text says so."""
         self.unsure = False
         """Lines to come may tell what a number is, or whose."""
+        self._doubts = 0
         self._lines: dict[str, list[int]] = {}
         self._whole: dict[str, list[int]] = {}
         """Of the whole document, in order; empty if it is read for the first time."""
@@ -76,6 +84,11 @@ class Seen:
         # Unbounded, a text of nothing but paths would take quadratic time.
         if len(self._paths) > MOST_CANDIDATES:
             del self._paths[next(iter(self._paths))]
+
+    def may_doubt(self) -> bool:
+        """Is this one more number that may be a line still to be looked at?"""
+        self._doubts += 1
+        return self._doubts <= MOST_DOUBTS
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
@@ -198,14 +211,23 @@ class Owners:
         self._place_named()
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
+        default = self.seen.default
+        if local is None and default and not (claim and self._is_of_same_file(claim, begin)):
+            found = self._by_distance(default, self._rivals(default, begin), line)
+            return Owner(*found, in_sentence=False, firm=found[0] == default)
         if claim is None:
             return self._inherited_owner(begin, line)
         in_sentence = self.is_one_sentence(claim.end, begin)
         found = claim.path, self._rivals(claim.path, begin)
-        is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
+        near_bare = claim.bare and (in_sentence or (not self.sure and begin - claim.end < _SOON))
+        is_said = claim.leads or near_bare or (in_sentence and listed and claim.outside)
         if local is None and not is_said:
             found = self._by_distance(*found, line)
         return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
+
+    def _is_of_same_file(self, claim: _Claim, begin: int) -> bool:
+        """`same file :115`, or a file named for what follows it."""
+        return claim.bare and (begin - claim.end < 4 or self.is_one_sentence(claim.end, begin))
 
     def _inherited_owner(self, begin: int, line: int) -> Owner | None:
         if self.inherited is None:
