@@ -20,12 +20,15 @@ _MODIFIER = r"""
     async | pub(?:\(\w+\))?  # pub(crate) fn
     | export | default | static | abstract | final | override | public | private | protected
     | internal | inline | virtual | unsafe | extern | open | suspend | data | sealed | readonly
-    | declare
+    | declare | local | case(?=\s+(?:class|object)\b)
 """
 _KIND = r"""
     def[pm]? | defmacrop? | class | func | fn | fun | function\*? | struct | enum | trait
     | interface | type | const | let | var | val | static | macro | module | namespace | object
     | protocol | extension | record | union | impl | \#define | macro_rules!
+    | defmodule | defprotocol | defimpl | defguardp? | defdelegate | newtype | instance | typealias
+    | associatedtype | actor | given | sub | @(?:callback | macrocallback | spec | typep? | opaque)
+    | data(?=\s+[A-Z])
 """
 _DECLARED = re.compile(
     rf"""

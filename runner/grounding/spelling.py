@@ -42,6 +42,10 @@ _SIGNED = re.compile(
 )
 _CHARACTERS = frozenset("= / | . : ? & @ $ % * - -- // -> => .. ... && ||".split())
 """Far more often characters that a text speaks of than names that a file defines."""
+_MACRO = re.compile(
+    r"[a-z_]\w{0,60}!?(?:\(|\s):(?P<name>[^\W\d]\w{0,99}[?!=]?)\)?(?:,.{0,200})?", re.S
+)
+"""`has_many :letters, dependent: :destroy` is of `letters`."""
 _INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
 
 _WELL_KNOWN = re.compile(r"\.?\[(Symbol\.\w+)\]")
@@ -89,6 +93,9 @@ def special_of(text: str) -> str | None:
     """
     if is_sign(text):
         return text
+    macro = _MACRO.fullmatch(text)
+    if macro:
+        return macro["name"]
     other = _OTHER.match(text)
     if other:
         return other[0]
