@@ -31,6 +31,10 @@ MOST_ERROR_WORK = 10**9
 and a query takes quadratic time over them: 2 s for this many, two minutes for 200,000 brackets."""
 _DEEPEST_MACRO = 3
 """Macros in macros that are read. Each level is a parse of its own."""
+_MOST_MACROS = 2_000
+"""Read at each level. The parser looks through all ranges for each: 30,000 take minutes."""
+_MOST_OWNERS = 30
+"""The innermost. Without a bound, a thousand nested types would have half a million owners."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
 _CHUNK_BYTES = 4_096
@@ -249,10 +253,13 @@ def _error_bytes(tree: tree_sitter.Tree) -> int:
 def _take_items(captures: _Captures, source: bytes, loaded: Grammar) -> None:
     """What macros wrap: `cfg_unix! { fn open() {} }` is tokens to the grammar until read anew."""
     for _ in range(_DEEPEST_MACRO):
-        ranges = [_inside_braces(node) for node in captures.nodes.pop("items", ())]
+        # All in one parse: one for each of thousands would take far longer.
+        items = captures.nodes.pop("items", [])[:_MOST_MACROS]
+        ranges = [_inside_braces(node) for node in items]
         tree = _tree(source, loaded, ranges) if ranges else None
         if tree is None or _error_work(_errors(tree.root_node)) > MOST_ERROR_WORK:
             return
+        captures.ends = [one.end_byte for one in ranges]
         captures.take(tree.root_node)
 
 
@@ -390,6 +397,8 @@ class _Captures:
         self.drafts: dict[_Key, _Draft] = {}
         self.variables: dict[_Key, _Draft] = {}
         self.scopes: list[_Block] = []
+        self.ends: list[int] = []
+        """Where each macro's tokens end: what reaches over one is an error, and no definition."""
         self.nodes: defaultdict[str, list[tree_sitter.Node]] = defaultdict(list)
         self.take(root)
 
@@ -434,6 +443,10 @@ class _Captures:
     ) -> None:
         """One name may match several patterns (a decorated function): its widest counts, and of
         equals the one with more owners."""
+        if bisect.bisect(self.ends, whole.start_byte) != bisect.bisect_left(
+            self.ends, whole.end_byte
+        ):
+            return
         settings = self.query.pattern_settings(pattern)
         receivers = tuple(map(self._text, match.get("receiver", ())))
         for spelled in self._spelled(match):
@@ -531,12 +544,16 @@ def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
     """The names of what encloses each definition, outermost first."""
     owners: dict[_Key, tuple[str, ...]] = {}
     enclosing: list[_Block] = []
+    place, outer = (-1, -1), 0
     for block in sorted(blocks, key=lambda block: (block.begin, -block.close)):
-        enclosing = [outer for outer in enclosing if outer.close > block.begin]
-        if block.at is not None:
+        while enclosing and enclosing[-1].close <= block.begin:
+            enclosing.pop()
+        if block.place != place:
             # Names that share one node (`a, b = …`) do not enclose each other.
-            outers = [outer.name for outer in enclosing if outer.place != block.place]
-            owners[block.at, block.name] = tuple(outers)
+            place, outer = block.place, len(enclosing)
+        if block.at is not None:
+            names = [one.name for one in enclosing[max(0, outer - _MOST_OWNERS) : outer]]
+            owners[block.at, block.name] = tuple(names)
         enclosing.append(block)
     return owners
 
