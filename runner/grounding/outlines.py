@@ -38,6 +38,9 @@ WIDEST_INDENT = 1_000
 _MOST_OWNERS = 32
 """Names of what encloses a definition. Without this, one line of 10,000 names that share a body
 would take minutes."""
+_DEEPEST = 50_000
+"""Levels of a tree that a query looks into. A cursor counts them in 16 bits, and a query over more
+takes quadratic time: minutes for 60,000 functions in each other."""
 _CHUNK_BYTES = 4_096
 """Read at once. A scanner that looks back, and every predicate of a query, reads a chunk anew:
 Haskell took six times as long in chunks of 64 kB."""
@@ -413,7 +416,9 @@ class _Captures:
         self.take(root)
 
     def take(self, root: tree_sitter.Node) -> None:
-        for pattern, match in tree_sitter.QueryCursor(self.query).matches(root):
+        cursor = tree_sitter.QueryCursor(self.query)
+        cursor.set_max_start_depth(_DEEPEST)
+        for pattern, match in cursor.matches(root):
             self._take(match, pattern)
 
     def outline(self, errors: Iterable[tree_sitter.Node]) -> Outline:

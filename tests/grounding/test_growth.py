@@ -138,3 +138,8 @@ def test_equal_names_with_blanks_take_no_more_than_linear_work() -> None:
         extract("docs/my guide.md:3 " * count, index)
 
     assert not _grows(read, 300)
+
+
+def test_a_tree_deeper_than_a_query_can_count_takes_no_minutes() -> None:
+    source = zoo.SOURCES["nested functions"]
+    assert _sec(lambda size: zoo.ground_source(source, size, 1), 1_000_000) < 20
