@@ -258,7 +258,10 @@ class Owners:
             return owner
         paths = (owner.path, *owner.rivals)
         limit = _limit(line, limit)
-        near = [path for path in paths if self.seen.is_near(path, line, limit)]
+        near = [path for path in paths[:1] if self.seen.is_near(path, line, limit)]
+        if not owner.in_sentence and not self.sure:
+            limit = min(limit, _VERY_NEAR)
+        near += [path for path in paths[1:] if self.seen.is_near(path, line, limit)]
         if not near:
             self.seen.unsure = True
             return None
@@ -335,7 +338,9 @@ class Owners:
                 continue
             if distance <= _NEAR or (own is not None and distance * 3 < own):
                 return _first(rival, (path, *rivals))
-        elsewhere = self._nearest(line, _VERY_NEAR) if own is not None else None
+        if own is None or self.sure:
+            return path, rivals
+        elsewhere = self._nearest(line, _VERY_NEAR)
         if elsewhere:
             return _first(elsewhere, (path, *rivals))
         return path, rivals

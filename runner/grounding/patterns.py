@@ -225,14 +225,14 @@ EVENT = re.compile(
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
   | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
     (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
-    (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
+    (?: \) | (?=[,;:]\s[`*_A-Za-z]) )                           # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
   | (?<=[\s(])[*_`]{{0,2}}~?                                   # the loop head 332
     (?P<loose>{_SHORT}(?:(?:,\s|\s?[+/]\s?|,?\sand\s){_SHORT}){{0,20}}+)
     (?= [*_`]{{0,2}}(?:\s*\Z | [,.;:)\]](?!\d) | \s?\n | \s[`(—–→] | \s[-=]+>
-      | \s(?:and|or|if|when|while|then|where|by|so)\b | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w
-      | (?<=\d)\sof\s(?:the\s)?same\s ) )
+      | \s(?:and|or|if|when|while|then|where|by|so|versus|vs)\b
+      | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w | (?<=\d)\sof\s(?:the\s)?same\s ) )
   | (?<=\s)(?:on|at|where)\s~?(?P<pointed>{_SHORT})(?=\s[a-z])   # on 145 for the rest
     """,
     re.X,
@@ -320,7 +320,14 @@ SETTING = re.compile(
     re.I,
 )
 """A word that numbers follow which are no lines: `timeout:30`."""
-COUNTED_BEFORE = re.compile(COUNTED.pattern + r"[`*_]{0,2}\s\(?\Z", re.I | re.X)
+COUNTED_BEFORE = re.compile(
+    r"""
+    \b(?:lines|files|tests|times|calls|callers|references|refs|matches|hits|results|occurrences
+      |usages|counts?|bytes|chars|items|entries|rows|commits|total)[`*_]{0,2}\s\(?\Z
+    """,
+    re.I | re.X,
+)
+"""Before a number in brackets: "tests (12)"."""
 NUMBERED = re.compile(
     r"""
     (?: (?<![\w.])(?:issues?|prs?|pulls?|rfcs?|bugs?|tickets?|ports?|error|status|codes?|https?
@@ -385,8 +392,16 @@ ROUND = re.compile(
     r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
 )
 """Numbers that are more often values, or years, than lines."""
+OF_SAME_FILE = re.compile(r"[`*_)]{0,2}\s(?:of|in)\s(?:the|that)\s(?:same\s)?file\b")
+QUALIFIED = re.compile(
+    r"(?<![\w.:#])(?P<owner>[A-Z]\w{1,80}+)(?:::|[.\#])\w{1,80}+[!?]?(?:\(\))?"
+    r"[`*_]{0,3}[\s:@(~]{0,4}\Z"
+)
+"""Before its lines, a member whose class may have a file of its own: `` `Parser.flatten` (``."""
 AT = re.compile(r"(?<![\w.])(?:(?P<verb>[\w?!]{1,20})[`)*,]{0,3}\s)?(?:at|on|where)[ ]~?\Z")
 """Before a line: "dispatches at ", "on "."""
+SERVING = re.compile(r"(?:listen|serv|bind|bound|run|port)\w{0,4}\Z", re.I)
+"""Before `on`, a verb that a port follows."""
 LIMITING = re.compile(
     r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
     r"(?:ed|s|ing|out|es)?\Z",
