@@ -58,8 +58,8 @@ class Seen:
         self.index = index
         self.aliases: dict[str, str] = dict(whole.aliases) if whole else {}
         """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
-        self.default: str | None = whole.default if whole else None
-        """The file of all lines without one, where the text says so."""
+        self.default: str | None = None
+        """The file of all lines without one, where the text says so of its section."""
         self.unsure = False
         """Lines to come may tell what a number is, or whose."""
         self._doubts = 0
@@ -221,7 +221,12 @@ class Owners:
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
         default = self.seen.default
-        if local is None and default and not (claim and self._is_of_same_file(claim, begin)):
+        if (
+            local is None
+            and default
+            and not self.sure
+            and not (claim and self._is_of_same_file(claim, begin))
+        ):
             found = self._by_distance(default, self._named_with(default, begin), line)
             return Owner(*found, in_sentence=False, firm=found[0] == default)
         if claim is None:

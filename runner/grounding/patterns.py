@@ -379,7 +379,7 @@ DEFAULT_AFTER = re.compile(
 """Behind a path that all lines without one belong to: " unless said otherwise"."""
 DEFAULT_BEFORE = re.compile(
     rf"""
-    (?: \b(?:plain|bare|all|every)\b[^.\n]{{0,40}}
+    (?: \b(?:plain|bare|all|every)\b[^.\n]{{0,20}}?(?:numbers?|lines?|refs?|:N+)\b[^.\n]{{0,30}}
         (?:=|\b(?:is|are|means?|refers?\sto|points?\s(?:in)?to|in|into|of|from)\b)
       | \b{_WITHOUT}\b[^.\n]{{0,40}}
       | \b(?:unless|if\sno)\b[^.\n]{{0,30}}\b{_SAID}\b[^.\n]{{0,40}}
