@@ -31,6 +31,8 @@ MOST_ERROR_WORK = 10**9
 and a query takes quadratic time over them: 2 s for this many, two minutes for 200,000 brackets."""
 _DEEPEST_MACRO = 3
 """Macros in macros that are read. Each level is a parse of its own."""
+_MOST_MACROS = 2_000
+"""Read at each level. The parser looks through all ranges for each: 30,000 take minutes."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
 _MOST_OWNERS = 32
@@ -254,10 +256,13 @@ def _error_bytes(tree: tree_sitter.Tree) -> int:
 def _take_items(captures: _Captures, source: bytes, loaded: Grammar) -> None:
     """What macros wrap: `cfg_unix! { fn open() {} }` is tokens to the grammar until read anew."""
     for _ in range(_DEEPEST_MACRO):
-        ranges = [_inside_braces(node) for node in captures.nodes.pop("items", ())]
+        # All in one parse: one for each of thousands would take far longer.
+        items = captures.nodes.pop("items", [])[:_MOST_MACROS]
+        ranges = [_inside_braces(node) for node in items]
         tree = _tree(source, loaded, ranges) if ranges else None
         if tree is None or _error_work(_errors(tree.root_node)) > MOST_ERROR_WORK:
             return
+        captures.ends = [one.end_byte for one in ranges]
         captures.take(tree.root_node)
 
 
@@ -402,6 +407,8 @@ class _Captures:
         self.drafts: dict[_Key, _Draft] = {}
         self.variables: dict[_Key, _Draft] = {}
         self.scopes: list[_Block] = []
+        self.ends: list[int] = []
+        """Where each macro's tokens end: what reaches over one is an error, and no definition."""
         self.nodes: defaultdict[str, list[tree_sitter.Node]] = defaultdict(list)
         self.take(root)
 
@@ -446,6 +453,10 @@ class _Captures:
     ) -> None:
         """One name may match several patterns (a decorated function): its widest counts, and of
         equals the one with more owners."""
+        if bisect.bisect(self.ends, whole.start_byte) != bisect.bisect_left(
+            self.ends, whole.end_byte
+        ):
+            return
         settings = self.query.pattern_settings(pattern)
         receivers = tuple(map(self._text, match.get("receiver", ())))
         for spelled in self._spelled(match):
@@ -590,7 +601,7 @@ _PATTERNS = frozenset(
 )
 
 
-_SIGIL = re.compile(r"""(?:[$@:]++|r\#)(?=[\w"'])""")
+_SIGIL = re.compile(r"""(?:[$@%:]++|r\#)(?=[\w"'])""")
 _QUOTED = re.compile(r"""(["'`])(?P<name>.+)\1""", re.S)
 
 

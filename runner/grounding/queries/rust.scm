@@ -34,21 +34,21 @@
   (generic_type type: (type_identifier) @name)
   (scoped_type_identifier name: (type_identifier) @name)
   (generic_type type: (scoped_type_identifier name: (type_identifier) @name))]) @definition
-; Items that the macro's own tokens are: `lazy_static! { static ref NAME … }`, `bitflags!`.
-; A list of keywords would match but the first of several in one tree.
-(token_tree "enum" . (identifier) @name @definition)
-(token_tree "fn" . (identifier) @name @definition)
-(token_tree "mod" . (identifier) @name @definition)
-(token_tree "struct" . (identifier) @name @definition)
-(token_tree "trait" . (identifier) @name @definition)
-(token_tree "type" . (identifier) @name @definition)
-(token_tree "union" . (identifier) @name @definition)
-(token_tree "const" . (identifier) @name @definition . ":")
-(token_tree "const" . (identifier) @name @definition . "=")
-(token_tree "static" . (identifier) @name @definition . ":")
-(token_tree "static" . (identifier) @name @definition . "=")
-(token_tree "struct" . (identifier) @name . ":" . (_) . (token_tree) @definition)
-(token_tree "static" . (identifier) @_ref . (identifier) @name @definition (#eq? @_ref "ref"))
+; Items that only the macro can read: `lazy_static! { static ref NAME … }`, `bitflags!`. Their tree
+; is not named: each of a thousand nested trees would stay open for the whole of it.
+("enum" . (identifier) @name @definition)
+("fn" . (identifier) @name @definition)
+("mod" . (identifier) @name @definition)
+("struct" . (identifier) @name @definition)
+("trait" . (identifier) @name @definition)
+("type" . (identifier) @name @definition)
+("union" . (identifier) @name @definition)
+("const" . (identifier) @name @definition . ":")
+("const" . (identifier) @name @definition . "=")
+("static" . (identifier) @name @definition . ":")
+("static" . (identifier) @name @definition . "=")
+("struct" . (identifier) @name . ":" . (_) . (token_tree) @definition)
+("static" . (identifier) @_ref . (identifier) @name @definition (#eq? @_ref "ref"))
 (source_file (macro_invocation (token_tree . "{") @items))
 (declaration_list (macro_invocation (token_tree . "{") @items))
 [(line_comment) (block_comment)] @comment

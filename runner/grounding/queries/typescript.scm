@@ -50,8 +50,6 @@
 ; this.size = 1, exports.open = …, Shop.prototype.open = …
 (assignment_expression left: (member_expression object: (this) property: [(property_identifier) (private_property_identifier)] @name)) @definition
 (assignment_expression left: (member_expression
-  object: (identifier) @receiver property: (property_identifier) @name (#eq? @receiver "exports"))) @definition
-(assignment_expression left: (member_expression
   object: (member_expression object: (identifier) @receiver property: (property_identifier) @receiver @_of)
   property: (property_identifier) @name (#any-of? @_of "exports" "prototype"))) @definition
 ; Of another object only a function, or outside of every function: `response.status = 404` is a use.
