@@ -58,7 +58,7 @@ def extract(text: str, index: PathIndex) -> list[Mention]:
     """
     seen = Seen(index)
     mentions = _read(text, index, seen)
-    if seen.unsure:
+    if seen.unsure and not seen.is_spent:
         # What a number is, or whose line, may be told by lines that are cited behind it.
         mentions = _read(text, index, Seen(index, whole=seen))
     return mentions[:MOST_MENTIONS]

@@ -49,6 +49,7 @@ from runner.grounding.patterns import (
     SERVING,
     SETTING,
     SPACED,
+    SURE_EVENT,
     Interval,
     intervals,
 )
@@ -164,7 +165,8 @@ class _Reader:
             at = self._pass_landmarks(at, event.start())
             if at <= event.start():
                 at = max(self._take(event), event.start() + 1)
-            event = EVENT.search(self.text, at)
+            pattern = SURE_EVENT if self.seen.is_spent else EVENT
+            event = pattern.search(self.text, at)
         self._pass_landmarks(at, len(self.text))
 
     def _pass_landmarks(self, at: int, end: int) -> int:
@@ -199,8 +201,8 @@ class _Reader:
             return self._take_path(event)
         if self.strict:
             return event.end()
-        if event.lastgroup in DOUBTFUL and not self.seen.may_doubt():
-            return event.end()
+        if event.lastgroup in DOUBTFUL:
+            self.seen.doubt()
         # Each alternative of the pattern ends in the group that gives it its name.
         return self._takers[event.lastgroup or "lines"](event) or event.end()
 

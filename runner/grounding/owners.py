@@ -86,10 +86,14 @@ class Seen:
         if len(self._paths) > MOST_CANDIDATES:
             del self._paths[next(iter(self._paths))]
 
-    def may_doubt(self) -> bool:
-        """Is this one more number that may be a line still to be looked at?"""
+    def doubt(self) -> None:
+        """One more number is looked at that may be a line."""
         self._doubts += 1
-        return self._doubts <= MOST_DOUBTS
+
+    @property
+    def is_spent(self) -> bool:
+        """No more such numbers are looked at."""
+        return self._doubts >= MOST_DOUBTS
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])

@@ -214,8 +214,7 @@ _LINES = (
 )
 # A path and a line phrase begin where no word goes on: tested once for each character, that saves
 # the search most of its time.
-EVENT = re.compile(
-    rf"""
+_SURE = rf"""
     (?<!\w)(?:
         (?P<lines>{_LINES})                                    # lines 42 to 60
       | (?P<path>{_PATH}|{_BARE_NAME})                         # src/app.py
@@ -223,6 +222,8 @@ EVENT = re.compile(
     )
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
+"""
+_DOUBTFUL = rf"""
   | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
     (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
     (?: \) | (?=[,;:]\s[`*_A-Za-z]) )                           # (42, the loop)
@@ -234,9 +235,10 @@ EVENT = re.compile(
       | \s(?:and|or|if|when|while|then|where|by|so|versus|vs)\b
       | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w | (?<=\d)\sof\s(?:the\s)?same\s ) )
   | (?<=\s)(?:on|at|where)\s~?(?P<pointed>{_SHORT})(?=\s[a-z])   # on 145 for the rest
-    """,
-    re.X,
-)
+"""
+EVENT = re.compile(_SURE + _DOUBTFUL, re.X)
+SURE_EVENT = re.compile(_SURE, re.X)
+"""Without the numbers that may as well count something."""
 
 # --- what stands between --------------------------------------------------------------------
 
