@@ -203,6 +203,9 @@ class _Reader:
             return event.end()
         if event.lastgroup in DOUBTFUL:
             self.seen.doubt()
+            span = span_before(self.spans, event.start())
+            if span and _is_longer(span, event.start(), event.end()) and event.end() < span.end:
+                return event.end()
         # Each alternative of the pattern ends in the group that gives it its name.
         return self._takers[event.lastgroup or "lines"](event) or event.end()
 

@@ -325,7 +325,8 @@ SETTING = re.compile(
 COUNTED_BEFORE = re.compile(
     r"""
     \b(?:lines|files|tests|times|calls|callers|references|refs|matches|hits|results|occurrences
-      |usages|counts?|bytes|chars|items|entries|rows|commits|total)[`*_]{0,2}\s\(?\Z
+      |usages|counts?|bytes|chars|items|entries|rows|commits|total|duration|score|budget|users
+      |requests|errors|age|ratio|rate|limit|size|timeout)[`*_]{0,2}\s\(?\Z
     """,
     re.I | re.X,
 )
@@ -339,10 +340,12 @@ NUMBERED = re.compile(
       |within|after|before|is|are|was|be|equals?|only|all|another|other|with
       |has|have|had|gets?|sends?|takes?|wants?|needs?|java|python|node|ruby|go|rust|php|jdk|es|deno
       |bun|windows|android|ios|macos|utf|sha|md|crc|base|iso|ansi|posix|c|c\+\+|react|vue|rails
+      |were|been|score|scores|budget|duration|took|spent|costs?|price|age|rate|ratio|speed|latency
+      |memory|requests|users|errors|index|waits?|sleeps?|weight|capacity|percent|threshold|quota
       |year|since|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|a|an|the|some|roughly|nearly)
       | [<>=×+*/$€£%±^&|≈\d] | i\.e\.,? | e\.g\.,?
     )
-    [\s#"'`*_]{1,3}[~≈]?\Z
+    [\s#"'`*_:]{1,4}[~≈]?\Z
     """,
     re.I | re.X,
 )

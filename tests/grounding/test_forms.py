@@ -246,6 +246,31 @@ def test_a_place_is_not_followed_by_what_is_counted(text: str) -> None:
     assert places(text) == ["app.py:42"]
 
 
+REPORT = """
+The class has 64 methods, of which 12 are abstract. It took 143 ms at p95 and 1204 ms at p99 in our
+benchmark of 500 requests on 8 cores. On 12 March 2024 we saw 345 errors; by 2025 there were 900.
+The default is 876, the limit 896, the timeout 120 and the max age 870. Status 304 if not modified.
+There are 890 call sites and 880 snapshots. See PR #880, issue 879, commit 8791234 and RFC 9110.
+`maxDepth` is 880, `width: 900`, `x = 875`. Between 870 and 900 users hit it; about 880 of 1000 pass.
+Ports 3000 and 8080; host 10.0.0.12:880. Range 1-10. Array index 876. Up to 900. Version 877. It
+exits with 878. It listens on 879 by default. Section 880, chapter 12, step 3 of 14, page 876.
+
+| metric | before | after |
+|---|---|---|
+| requests | 880 | 901 |
+
+- 880 users
+- score: 880
+- 12 of the tests (3 skipped)
+
+Total: 880. Duration (880). Took 880. Score 880/1000. Budget: 880, spent: 901.
+"""
+
+
+def test_numbers_of_a_report_are_no_lines_however_near_they_are() -> None:
+    assert places(f"## src/app.py\n\n`run` (line 877)\n{REPORT}") == ["app.py:877"]
+
+
 def test_a_name_with_its_line_is_its_symbol() -> None:
     text = "## src/app.py\n\n`handle@:41`, handleRequest:877, `Shop.open`:42, run()@53"
     assert symbols(text) == ["handle", "handleRequest", "Shop.open", "run"]
