@@ -58,7 +58,7 @@ def extract(text: str, index: PathIndex) -> list[Mention]:
     """
     seen = Seen(index)
     mentions = _read(text, index, seen)
-    if seen.unsure:
+    if seen.unsure and not seen.is_spent:
         # What a number is, or whose line, may be told by lines that are cited behind it.
         mentions = _read(text, index, Seen(index, whole=seen))
     return mentions[:MOST_MENTIONS]
@@ -135,6 +135,8 @@ class _Document:
         self.at = 0
         self.scope = _Scope()
         self.seen = seen
+        self.level = self.default_level = 0
+        """Of the heading above, and of the one above what says whose lines without a file are."""
         self.mentions: list[Mention] = []
 
     def read(self) -> list[Mention]:
@@ -163,6 +165,7 @@ class _Document:
     def _heading(self, line: str) -> None:
         """A heading that names a file owns the lines below it; any other ends that file's reach."""
         level = len(line.lstrip(" \t>")) - len(line.lstrip(" \t>#"))
+        self._leave_sections(level)
         self.scope = self.scope.below(level, None, self.scope.last)
         reading = self._read(line, self._above(0))
         last = None
@@ -171,6 +174,12 @@ class _Document:
             last = self.scope.last
         self.scope = self.scope.below(level, reading.first_path, last)
         self.at += 1
+
+    def _leave_sections(self, level: int) -> None:
+        """What a section says of lines without a file ends with it."""
+        if level <= self.default_level:
+            self.seen.default = None
+        self.level = level
 
     def _at_table(self) -> bool:
         if "|" not in self.lines[self.at] or self.at + 1 >= len(self.lines):
@@ -342,6 +351,8 @@ class _Document:
 
     def _keep(self, reading: Reading) -> Reading:
         self.mentions += reading.mentions
+        if self.seen.default is None:
+            self.default_level = self.level
         if reading.paths:
             main = reading.lead or self.scope.main
             self.scope = self.scope._replace(last=reading.paths[-1], main=main)

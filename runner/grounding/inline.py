@@ -40,12 +40,16 @@ from runner.grounding.patterns import (
     NEXT,
     NUMBERED,
     OF,
+    OF_SAME_FILE,
     PORT_AFTER,
     PORT_BEFORE,
+    QUALIFIED,
     ROUND,
     SAME_FILE,
+    SERVING,
     SETTING,
     SPACED,
+    SURE_EVENT,
     Interval,
     intervals,
 )
@@ -161,7 +165,8 @@ class _Reader:
             at = self._pass_landmarks(at, event.start())
             if at <= event.start():
                 at = max(self._take(event), event.start() + 1)
-            event = EVENT.search(self.text, at)
+            pattern = SURE_EVENT if self.seen.is_spent else EVENT
+            event = pattern.search(self.text, at)
         self._pass_landmarks(at, len(self.text))
 
     def _pass_landmarks(self, at: int, end: int) -> int:
@@ -196,8 +201,11 @@ class _Reader:
             return self._take_path(event)
         if self.strict:
             return event.end()
-        if event.lastgroup in DOUBTFUL and not self.seen.may_doubt():
-            return event.end()
+        if event.lastgroup in DOUBTFUL:
+            self.seen.doubt()
+            span = span_before(self.spans, event.start())
+            if span and _is_longer(span, event.start(), event.end()) and event.end() < span.end:
+                return event.end()
         # Each alternative of the pattern ends in the group that gives it its name.
         return self._takers[event.lastgroup or "lines"](event) or event.end()
 
@@ -230,6 +238,8 @@ class _Reader:
 
     def _path_of(self, event: re.Match[str]) -> str | None:
         direct = self._direct(event)
+        if self._before(event, 1) == "…":  # …/adapters/standalone.ts
+            return clean_path(event["path"].lstrip("/"), self.index, has_line=bool(direct))
         has_line = bool(direct) or self._line_follows(event.end())
         token = event["path"]
         if direct and direct.start() < event.end():  # a.py@42
@@ -400,6 +410,9 @@ class _Reader:
 
     def _with_path_after(self, cite: Cite) -> Cite | None:
         """`line 42 of a.py`: with the path that `of`, `in` or a bracket ties to the lines."""
+        if same := OF_SAME_FILE.match(self.text, cite.close):
+            path = next(iter(self.seen.paths), None)
+            return replace(cite, path=path, close=same.end(), named=True) if path else None
         event = EVENT.search(self.text, cite.close, cite.close + 300)
         if not event or not event["path"]:
             return None
@@ -421,7 +434,13 @@ class _Reader:
             self._cite(self._owned(cite, owner))
 
     def _owner(self, cite: Cite, *, listed: bool = False) -> Owner | None:
-        return self.owners.of(cite.begin, cite.lines[0][0], listed=listed)
+        owner = self.owners.of(cite.begin, cite.lines[0][0], listed=listed)
+        member = QUALIFIED.search(self.text[max(0, cite.begin - 120) : cite.begin])
+        file = self._file_called(member["owner"]) if member else None
+        if file is None or (owner and owner.firm):
+            return owner
+        rivals = (owner.path, *owner.rivals) if owner else ()
+        return Owner(file, rivals, in_sentence=True, firm=True)
 
     def _owned(self, cite: Cite, owner: Owner) -> Cite:
         tied: Tie = "context"
@@ -557,7 +576,9 @@ class _Reader:
         kind = event.lastgroup or "loose"
         begin, close = event.span(kind)
         cite = Cite(begin=begin, close=close, path="", lines=intervals(event[kind]))
-        if NUMBERED.search(self.text[max(0, begin - 32) : begin]):
+        before = self.text[max(0, begin - 60) : begin]
+        served = AT.search(before)
+        if NUMBERED.search(before) or (served and SERVING.search(served["verb"] or "")):
             return None
         after = self._cite_with_path_after(cite)
         if after is None:
@@ -567,7 +588,8 @@ class _Reader:
     def _take_pointed(self, event: re.Match[str]) -> int | None:
         """`on 145 for the rest`; but "on 12 machines" counts them."""
         following = self.text[event.end() : event.end() + 40].lstrip()
-        if COUNTED.match(following) or not FUNCTION_WORD.match(following):
+        is_said = FUNCTION_WORD.match(following) or following.startswith(("is ", "are ", "was "))
+        if COUNTED.match(following) or not is_said:
             return None
         return self._take_loose(event)
 
@@ -591,12 +613,16 @@ class _Reader:
             owner = self.owners.of(begin, first)
             if owner and owner.firm:
                 return owner
-        return self.owners.near(begin, first, NEAR if first == last else NEAR_RANGE)
+        limit = NEAR if first == last and not pointed else NEAR_RANGE
+        return self.owners.near(begin, first, limit)
 
     def _is_pointed_at(self, before: str) -> bool:
         """`dispatches at 365`; but "capped at 500" sets a limit."""
         at = AT.search(before)
-        return at is not None and not LIMITING.search(at["verb"] or "")
+        if at is None:
+            return False
+        no_line = SERVING if at[0].rstrip(" ~").endswith("on") else LIMITING
+        return not no_line.search(at["verb"] or "")
 
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""
@@ -608,10 +634,14 @@ class _Reader:
         before = self._before(event, 90)
         if self._is_http(event, before):
             return
-        owner = self.owners.near(cite.begin, lines[0][0], NEAR_RANGE)
+        first, last = lines[0]
+        limit = NEAR_RANGE if first == last or first < 100 else 3 * NEAR_RANGE
+        owner = self.owners.near(cite.begin, first, limit)
         if owner is None and lines[0][0] > 99 and not ROUND.fullmatch(str(lines[0][0])):
             known = self._owner(cite)
             owner = known if known and known.firm else None
+        elif owner is None and QUALIFIED.search(before) and (known := self._owner(cite)):
+            owner = known if known.firm else None
         if owner and not COUNTED_BEFORE.search(before):
             self._cite(replace(self._owned(cite, owner), tied="context"))
         elif "," in event["parens"] or NAMED_BEFORE.search(before):

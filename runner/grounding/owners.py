@@ -58,8 +58,8 @@ class Seen:
         self.index = index
         self.aliases: dict[str, str] = dict(whole.aliases) if whole else {}
         """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
-        self.default: str | None = whole.default if whole else None
-        """The file of all lines without one, where the text says so."""
+        self.default: str | None = None
+        """The file of all lines without one, where the text says so of its section."""
         self.unsure = False
         """Lines to come may tell what a number is, or whose."""
         self._doubts = 0
@@ -86,10 +86,14 @@ class Seen:
         if len(self._paths) > MOST_CANDIDATES:
             del self._paths[next(iter(self._paths))]
 
-    def may_doubt(self) -> bool:
-        """Is this one more number that may be a line still to be looked at?"""
+    def doubt(self) -> None:
+        """One more number is looked at that may be a line."""
         self._doubts += 1
-        return self._doubts <= MOST_DOUBTS
+
+    @property
+    def is_spent(self) -> bool:
+        """No more such numbers are looked at."""
+        return self._doubts >= MOST_DOUBTS
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
@@ -221,7 +225,12 @@ class Owners:
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
         default = self.seen.default
-        if local is None and default and not (claim and self._is_of_same_file(claim, begin)):
+        if (
+            local is None
+            and default
+            and not self.sure
+            and not (claim and self._is_of_same_file(claim, begin))
+        ):
             found = self._by_distance(default, self._named_with(default, begin), line)
             return Owner(*found, in_sentence=False, firm=found[0] == default)
         if claim is None:
@@ -258,7 +267,10 @@ class Owners:
             return owner
         paths = (owner.path, *owner.rivals)
         limit = _limit(line, limit)
-        near = [path for path in paths if self.seen.is_near(path, line, limit)]
+        near = [path for path in paths[:1] if self.seen.is_near(path, line, limit)]
+        if not owner.in_sentence and not self.sure:
+            limit = min(limit, _VERY_NEAR)
+        near += [path for path in paths[1:] if self.seen.is_near(path, line, limit)]
         if not near:
             self.seen.unsure = True
             return None
@@ -335,7 +347,9 @@ class Owners:
                 continue
             if distance <= _NEAR or (own is not None and distance * 3 < own):
                 return _first(rival, (path, *rivals))
-        elsewhere = self._nearest(line, _VERY_NEAR) if own is not None else None
+        if own is None or self.sure:
+            return path, rivals
+        elsewhere = self._nearest(line, _VERY_NEAR)
         if elsewhere:
             return _first(elsewhere, (path, *rivals))
         return path, rivals

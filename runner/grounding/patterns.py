@@ -214,8 +214,7 @@ _LINES = (
 )
 # A path and a line phrase begin where no word goes on: tested once for each character, that saves
 # the search most of its time.
-EVENT = re.compile(
-    rf"""
+_SURE = rf"""
     (?<!\w)(?:
         (?P<lines>{_LINES})                                    # lines 42 to 60
       | (?P<path>{_PATH}|{_BARE_NAME})                         # src/app.py
@@ -223,20 +222,23 @@ EVENT = re.compile(
     )
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
+"""
+_DOUBTFUL = rf"""
   | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
     (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
-    (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
+    (?: \) | (?=[,;:]\s[`*_A-Za-z]) )                           # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
   | (?<=[\s(])[*_`]{{0,2}}~?                                   # the loop head 332
     (?P<loose>{_SHORT}(?:(?:,\s|\s?[+/]\s?|,?\sand\s){_SHORT}){{0,20}}+)
     (?= [*_`]{{0,2}}(?:\s*\Z | [,.;:)\]](?!\d) | \s?\n | \s[`(—–→] | \s[-=]+>
-      | \s(?:and|or|if|when|while|then|where|by|so)\b | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w
-      | (?<=\d)\sof\s(?:the\s)?same\s ) )
+      | \s(?:and|or|if|when|while|then|where|by|so|versus|vs)\b
+      | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w | (?<=\d)\sof\s(?:the\s)?same\s ) )
   | (?<=\s)(?:on|at|where)\s~?(?P<pointed>{_SHORT})(?=\s[a-z])   # on 145 for the rest
-    """,
-    re.X,
-)
+"""
+EVENT = re.compile(_SURE + _DOUBTFUL, re.X)
+SURE_EVENT = re.compile(_SURE, re.X)
+"""Without the numbers that may as well count something."""
 
 # --- what stands between --------------------------------------------------------------------
 
@@ -320,7 +322,15 @@ SETTING = re.compile(
     re.I,
 )
 """A word that numbers follow which are no lines: `timeout:30`."""
-COUNTED_BEFORE = re.compile(COUNTED.pattern + r"[`*_]{0,2}\s\(?\Z", re.I | re.X)
+COUNTED_BEFORE = re.compile(
+    r"""
+    \b(?:lines|files|tests|times|calls|callers|references|refs|matches|hits|results|occurrences
+      |usages|counts?|bytes|chars|items|entries|rows|commits|total|duration|score|budget|users
+      |requests|errors|age|ratio|rate|limit|size|timeout)[`*_]{0,2}\s\(?\Z
+    """,
+    re.I | re.X,
+)
+"""Before a number in brackets: "tests (12)"."""
 NUMBERED = re.compile(
     r"""
     (?: (?<![\w.])(?:issues?|prs?|pulls?|rfcs?|bugs?|tickets?|ports?|error|status|codes?|https?
@@ -330,10 +340,12 @@ NUMBERED = re.compile(
       |within|after|before|is|are|was|be|equals?|only|all|another|other|with
       |has|have|had|gets?|sends?|takes?|wants?|needs?|java|python|node|ruby|go|rust|php|jdk|es|deno
       |bun|windows|android|ios|macos|utf|sha|md|crc|base|iso|ansi|posix|c|c\+\+|react|vue|rails
+      |were|been|score|scores|budget|duration|took|spent|costs?|price|age|rate|ratio|speed|latency
+      |memory|requests|users|errors|index|waits?|sleeps?|weight|capacity|percent|threshold|quota
       |year|since|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|a|an|the|some|roughly|nearly)
       | [<>=×+*/$€£%±^&|≈\d] | i\.e\.,? | e\.g\.,?
     )
-    [\s#"'`*_]{1,3}[~≈]?\Z
+    [\s#"'`*_:]{1,4}[~≈]?\Z
     """,
     re.I | re.X,
 )
@@ -372,7 +384,7 @@ DEFAULT_AFTER = re.compile(
 """Behind a path that all lines without one belong to: " unless said otherwise"."""
 DEFAULT_BEFORE = re.compile(
     rf"""
-    (?: \b(?:plain|bare|all|every)\b[^.\n]{{0,40}}
+    (?: \b(?:plain|bare|all|every)\b[^.\n]{{0,20}}?(?:numbers?|lines?|refs?|:N+)\b[^.\n]{{0,30}}
         (?:=|\b(?:is|are|means?|refers?\sto|points?\s(?:in)?to|in|into|of|from)\b)
       | \b{_WITHOUT}\b[^.\n]{{0,40}}
       | \b(?:unless|if\sno)\b[^.\n]{{0,30}}\b{_SAID}\b[^.\n]{{0,40}}
@@ -385,8 +397,16 @@ ROUND = re.compile(
     r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
 )
 """Numbers that are more often values, or years, than lines."""
+OF_SAME_FILE = re.compile(r"[`*_)]{0,2}\s(?:of|in)\s(?:the|that)\s(?:same\s)?file\b")
+QUALIFIED = re.compile(
+    r"(?<![\w.:#])(?P<owner>[A-Z]\w{1,80}+)(?:::|[.\#])\w{1,80}+[!?]?(?:\(\))?"
+    r"[`*_]{0,3}[\s:@(~]{0,4}\Z"
+)
+"""Before its lines, a member whose class may have a file of its own: `` `Parser.flatten` (``."""
 AT = re.compile(r"(?<![\w.])(?:(?P<verb>[\w?!]{1,20})[`)*,]{0,3}\s)?(?:at|on|where)[ ]~?\Z")
 """Before a line: "dispatches at ", "on "."""
+SERVING = re.compile(r"(?:listen|serv|bind|bound|run|port)\w{0,4}\Z", re.I)
+"""Before `on`, a verb that a port follows."""
 LIMITING = re.compile(
     r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
     r"(?:ed|s|ing|out|es)?\Z",

@@ -153,6 +153,37 @@ def symbols(text: str) -> list[str | None]:
         ("## src/app.py\n\n### The loop (line 42)", "app.py:42"),
         ("### src/app.py\n\n| name | at |\n|--|--|\n| run | :42 |", "app.py:42"),
         ("`src/app.py`: `test_it_works` (204)", "app.py:204"),
+        # file — lines — what
+        ("- `src/app.py` — 42-60 — the loop", "app.py:42-60"),
+        ("- `src/app.py` — 142 — the loop\n- same — 151 — its end", "app.py:142 app.py:151"),
+        ("`src/app.py` 42 (the loop), `lib/text.py` 3-5.", "app.py:42 text.py:3-5"),
+        ("`src/app.py` at 142.", "app.py:142"),
+        ("`…/server/base-server.ts` 297 and 347 (size)", "base-server.ts:297 base-server.ts:347"),
+        # notes of a JSON object's file that begin with their lines
+        (
+            '{"file": "src/app.py", "notes": ["480-486: it begins", "21 match() is tried"]}',
+            "app.py:480-486 app.py:21",
+        ),
+        # short names and files called by their class
+        ("AP = src/app.py\n\nAP:42, then AP run:51", "app.py:42 app.py:51"),
+        ("`Net:133` calls `Net.run` (140)", "Net.java:133 Net.java:140"),
+        # on another machine, in an editor
+        ("/Users/me/next/packages/next/src/server/render.tsx:42", "render.tsx:42"),
+        ("vscode://file/home/me/x/packages/next/src/server/render.tsx:42:8", "render.tsx:42"),
+        # numbers that stand alone, near other lines of their file or where it is said
+        (
+            "`src/app.py:140` begins, the loop head 152, its end 171.",
+            "app.py:140 app.py:152 app.py:171",
+        ),
+        (
+            "`src/app.py:140` begins; it stops at 152, or on 160 for more.",
+            "app.py:140 app.py:152 app.py:160",
+        ),
+        (
+            "`src/app.py:140` takes the header (152), prefixes it (160-164)",
+            "app.py:140 app.py:152 app.py:160-164",
+        ),
+        ("In `src/app.py`, it is dispatched at 365 and ends on 372.", "app.py:365 app.py:372"),
     ],
 )
 def test_a_place_is_read_in_every_form(text: str, expected: str) -> None:
@@ -188,6 +219,9 @@ def test_a_place_is_read_in_every_form(text: str, expected: str) -> None:
         "src/app.py is in 12 places",
         "https://example.com:8080/src/app.py",
         "file:///etc/hosts",
+        "In `src/app.py`, it is capped at 500, returns 200, exits with 42 and runs on 12 machines.",
+        "In `src/app.py` (see issue 142, RFC 7231, Java 17, since 2024) nothing is said.",
+        "In `src/app.py` it listens on 4567; n is about 120, at most 1024 (512).",
     ],
 )
 def test_what_only_looks_like_a_place_is_none(text: str) -> None:
@@ -204,10 +238,37 @@ def test_what_only_looks_like_a_place_is_none(text: str) -> None:
         "src/app.py:42 (HTTP 404)",
         "src/app.py:42, 404 Not Found",
         "src/app.py:42 at 12:30",
+        "src/app.py:42 (up to 44, issue 45, 46 bytes, step 47)",
+        "src/app.py:42, and it returns 43 or exits 44.",
     ],
 )
 def test_a_place_is_not_followed_by_what_is_counted(text: str) -> None:
     assert places(text) == ["app.py:42"]
+
+
+REPORT = """
+The class has 64 methods, of which 12 are abstract. It took 143 ms at p95 and 1204 ms at p99 in our
+benchmark of 500 requests on 8 cores. On 12 March 2024 we saw 345 errors; by 2025 there were 900.
+The default is 876, the limit 896, the timeout 120 and the max age 870. Status 304 if not modified.
+There are 890 call sites and 880 snapshots. See PR #880, issue 879, commit 8791234 and RFC 9110.
+`maxDepth` is 880, `width: 900`, `x = 875`. Between 870 and 900 users hit it; about 880 of 1000 pass.
+Ports 3000 and 8080; host 10.0.0.12:880. Range 1-10. Array index 876. Up to 900. Version 877. It
+exits with 878. It listens on 879 by default. Section 880, chapter 12, step 3 of 14, page 876.
+
+| metric | before | after |
+|---|---|---|
+| requests | 880 | 901 |
+
+- 880 users
+- score: 880
+- 12 of the tests (3 skipped)
+
+Total: 880. Duration (880). Took 880. Score 880/1000. Budget: 880, spent: 901.
+"""
+
+
+def test_numbers_of_a_report_are_no_lines_however_near_they_are() -> None:
+    assert places(f"## src/app.py\n\n`run` (line 877)\n{REPORT}") == ["app.py:877"]
 
 
 def test_a_name_with_its_line_is_its_symbol() -> None:
@@ -275,6 +336,28 @@ def test_a_name_with_its_line_is_its_symbol() -> None:
         (
             "`run` (src/app.py:1340) calls `trim` (lib/text.py:12), then `pad` (line 19).",
             "app.py:1340 text.py:12 text.py:19",
+        ),
+        # what a text says of lines without a file
+        (
+            "src/app.py unless said otherwise.\n\nrun :63 → trim (lib/text.py:5) → :87 → stop :90",
+            "app.py:63 text.py:5 app.py:87 app.py:90",
+        ),
+        ("Plain :NNN = src/app.py\n\nmain (lib/text.py:4) -> run :160", "text.py:4 app.py:160"),
+        ("trim (lib/text.py:8) -> pad (same file :11)", "text.py:8 text.py:11"),
+        # what a section begins with
+        (
+            "`src/app.py`, mostly `run`.\n\n1. It logs (`lib/text.py` line 30).\n"
+            "2. `stop()` at line 285.",
+            "text.py:30 app.py:285",
+        ),
+        (
+            "**app.py** (src/app.py)\n\n- trims with lib/text.py:3\n- stops at :140",
+            "text.py:3 app.py:140",
+        ),
+        # a column that a file heads
+        (
+            "| | `src/app.py` | `lib/text.py` |\n|--|--|--|\n| run | `run` 42 | `go` 76-80 |",
+            "app.py:42 text.py:76-80",
         ),
         # headings
         (
