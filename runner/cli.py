@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.toolbench.tasks import Task
     from runner.checkout import Checkout
     from runner.errors import GateError
     from runner.models.settings import ModelSettings, Weights
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         RunRequest,
         ScoreRequest,
         ServerRequest,
+        ToolbenchRequest,
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
@@ -601,6 +603,66 @@ def ground(request: GroundRequest) -> int:
     return OK
 
 
+def toolbench(request: ToolbenchRequest) -> int:
+    from runner.benchmarks.toolbench.data import choose, counted, load
+
+    data = load(request.data)
+    tasks = choose(
+        data.tasks,
+        difficulties=request.difficulties,
+        categories=request.categories,
+        limit=request.limit,
+    )
+    if request.list:
+        show("\n".join([*counted(tasks), f"{len(tasks)} tasks"]))
+        return OK
+    problems = list(map(str, data.problems))
+    if request.action == "check":
+        return _check_toolbench(request, tasks, problems)
+    return _score_toolbench(request, tasks, problems)
+
+
+def _check_toolbench(request: ToolbenchRequest, tasks: Seq[Task], problems: list[str]) -> int:
+    from runner.benchmarks.toolbench.defects import defects, unresolved_gold
+
+    problems += map(str, defects(tasks))
+    unresolved = list(map(str, unresolved_gold(tasks)))
+    if request.json:
+        show_json({"tasks": len(tasks), "unresolved_gold": unresolved, "defects": problems})
+    else:
+        show("\n".join([*problems, *unresolved, _gold_sentence(tasks, unresolved)]))
+    return FAILED if unresolved else OK
+
+
+def _gold_sentence(tasks: Seq[Task], unresolved: Seq[str]) -> str:
+    resolved = len(tasks) - len({line.partition(":")[0] for line in unresolved})
+    return f"gold: {resolved} of {len(tasks)} tasks are resolved by their own labels"
+
+
+def _score_toolbench(request: ToolbenchRequest, tasks: Seq[Task], problems: list[str]) -> int:
+    from runner.benchmarks.toolbench.responses import read_responses
+    from runner.benchmarks.toolbench.scoring import Scorer, answers_to, report_of
+    from runner.benchmarks.toolbench.shown import tables_of
+    from runner.errors import FairtrialError
+    from runner.report.terminal import render_tables
+
+    if request.responses is None:
+        hint = "give --responses FILE"
+        raise FairtrialError("there are no answers to score", hint=hint)
+    responses = read_responses(request.responses)
+    problems += map(str, responses.problems)
+    problems += responses.unknown(tasks)
+    scorer = Scorer(compat=request.compat)
+    results = [scorer.result(one) for one in answers_to(tasks, responses.by_task)]
+    report = report_of(tasks, results, compat=request.compat, problems=problems)
+    if request.json:
+        show_json(report.model_dump(mode="json"))
+    else:
+        width = min(_terminal_columns(), WIDEST_COLUMNS)
+        show(render_tables(tables_of(report), width=width))
+    return OK
+
+
 def judge(request: JudgeRequest) -> int:
     if request.run:
         return _judge_run(request)
@@ -973,6 +1035,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_verify_anchors,
         _add_anchors,
         _add_ground,
+        _add_toolbench,
         _add_judge_verb,
         _add_judge_noise,
         _add_clean,
@@ -1458,6 +1521,48 @@ def _start_ground(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return ground(request)
+
+
+def _add_toolbench(verbs: Verbs) -> None:
+    text = "MCPToolBench++: score answers to its tasks, or check its data"
+    parser = _add(verbs, "toolbench", _start_toolbench, text)
+    parser.add_argument("action", choices=("score", "check"))
+    parser.add_argument(
+        "data", nargs="+", metavar="DATA", help="files or folders of the benchmark's data, or URLs"
+    )
+    parser.add_argument(
+        "--responses", metavar="FILE", help="what was answered: {uuid: answer}, or lines of JSON"
+    )
+    _add_repeatable(parser, "--difficulty", "easy, single, hard, multi or medium")
+    _add_repeatable(parser, "--category", "such as browser; case does not matter")
+    parser.add_argument(
+        "-n", type=_at_least_one, metavar="N", help="only the first N of these tasks"
+    )
+    parser.add_argument("--list", action="store_true", help="say how many tasks there are of each")
+    parser.add_argument(
+        "--compat", choices=("mcpbr",), default="", help="score as that tool does, to the letter"
+    )
+    _add_json(parser)
+
+
+def _start_toolbench(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import ToolbenchRequest
+
+    request = ToolbenchRequest(
+        root=_root(arguments),
+        action=arguments.action,
+        data=tuple(arguments.data),
+        responses=Path(arguments.responses) if arguments.responses else None,
+        difficulties=tuple(arguments.difficulty),
+        categories=tuple(arguments.category),
+        limit=arguments.n,
+        list=arguments.list,
+        compat=arguments.compat,
+        json=arguments.json,
+    )
+    return toolbench(request)
 
 
 def _add_judge_verb(verbs: Verbs) -> None:

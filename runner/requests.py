@@ -183,6 +183,24 @@ class GroundRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ToolbenchRequest(Request):
+    action: Literal["score", "check"]
+    data: tuple[str, ...]
+    """Files, folders or URLs."""
+    responses: Path | None
+    difficulties: tuple[str, ...]
+    """Empty for all."""
+    categories: tuple[str, ...]
+    """Empty for all."""
+    limit: int | None
+    """Tasks, the first of those that the filters leave."""
+    list: bool
+    """Say what is there, and do nothing else."""
+    compat: Literal["", "mcpbr"]
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeRequest(JudgedRequest):
     run: str
     """Empty if an answer is judged."""
