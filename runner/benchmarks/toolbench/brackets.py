@@ -22,6 +22,17 @@ PYTHON = Marks(pattern=re.compile(r"""[()\[\]{}"'\\]"""), quotes="\"'")
 
 
 @dataclass(kw_only=True)
+class Budget:
+    """Of marks that are looked at: ten million brackets would take as many steps of Python."""
+
+    marks: int = 200_000
+
+
+DEEPEST = 200
+"""Brackets open at once; nothing nested as deep is read anyway."""
+
+
+@dataclass(kw_only=True)
 class _Scan:
     marks: Marks
     open_marks: list[str] = field(default_factory=list)
@@ -55,6 +66,8 @@ class _Scan:
             if not self.open_marks:
                 self.first = at
             self.open_marks.append(sign)
+            if len(self.open_marks) > DEEPEST:
+                self.open_marks.clear()
             return False
         if not self.open_marks:
             return False
@@ -65,10 +78,19 @@ class _Scan:
         return not self.open_marks
 
 
-def bracketed(text: str, marks: Marks, begin: int = 0) -> Iterator[tuple[int, int | None]]:
-    """(begin, end) of each outermost part; an end of None for one that nothing closes."""
+def bracketed(
+    text: str, marks: Marks, begin: int = 0, budget: Budget | None = None
+) -> Iterator[tuple[int, int | None]]:
+    """(begin, end) of each outermost part; an end of None for one that nothing closes.
+
+    Ends where the budget does.
+    """
     scan = _Scan(marks=marks)
+    budget = budget or Budget()
     for mark in marks.pattern.finditer(text, begin):
+        budget.marks -= 1
+        if budget.marks < 0:
+            return
         if scan.take(mark.start(), mark[0]):
             yield scan.first, mark.end()
     if scan.open_marks:

@@ -6,28 +6,31 @@ not be read as one. In text, in this order:
 1. the whole text is JSON;
 2. JSON stands in it: the last list of calls, for a model that drafts repeats itself; else every
    single call, in order;
-3. patterns of calls to tools that the task offers: `tool(a=1, b="x")`, `Action: tool` with an
-   `Action Input:` below it, `tool {"a": 1}`.
+3. patterns of calls to tools that the task offers (written.py).
 """
 
 from __future__ import annotations
 
-import ast
-import json
-import re
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runner.benchmarks.toolbench.brackets import JSON, PYTHON, bracketed, closed_at
+from runner.benchmarks.toolbench.brackets import JSON, Budget, bracketed
+from runner.benchmarks.toolbench.reading import (
+    UnreadableError,
+    as_read,
+    read_json,
+    without_lone_halves,
+)
+from runner.benchmarks.toolbench.written import Written, is_offered, written_calls
 
 Way = Literal["native", "json", "json in text", "text", "none"]
 
 LONGEST_TEXT = 16_000_000
 """Characters that are read; a longer answer is no list of calls."""
-MOST_CALLS = 100_000
-DEEPEST = 6
+MOST_CALLS = 1_000
+"""Of one answer. No task expects more than a few, and one call too many already fails it."""
+DEEPEST_LIST = 6
 """Lists within lists in which calls are looked for."""
 MOST_RESTARTS = 32
 """Brackets that nothing closes, behind each of which the text is read anew."""
@@ -42,14 +45,12 @@ _ARGUMENT_KEYS = (
     "tool_input",
     "action_input",
 )
-_WRAPPERS = ("function", "functionCall", "function_call", "tool_use")
-"""Keys of OpenAI, Gemini and Bedrock, under which the call itself lies."""
+_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
+"""Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
-_LONE_HALF = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
-    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-)
-"""Half of a character: JSON takes it, and no file in UTF-8 can be written with it."""
+_SCHEMA_KEYS = ("input_schema", "inputSchema", "outputSchema")
+_ANSWERS = frozenset({"final answer", "final_answer"})
+"""What agents that act in JSON write where they call nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +75,26 @@ NOTHING = Extraction(way="none")
 
 
 def calls_of(answer: Any, tools: Collection[str] = ()) -> Extraction:
-    """The calls of an answer: a text, or JSON that has been read already.
+    """The calls of an answer: a text, or JSON that has been read already. Never raises.
 
     `tools`: names that the task offers; text patterns are looked for with these alone.
     """
-    if isinstance(answer, str):
-        return _calls_of_text(answer, tools)
     reader = _Reader(tools)
-    calls = reader.calls(answer)
-    return _extraction("json", calls, reader)
+    if isinstance(answer, str):
+        return _calls_of_text(answer, reader)
+    try:
+        value = as_read(answer, reader.remark)
+    except UnreadableError as error:
+        reader.remark(f"it cannot be read: {error}")
+        return _extraction("none", [], reader)
+    return _extraction("json", reader.calls(value), reader)
 
 
-def native_calls(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> Extraction:
-    """Of a transcript: the name and the arguments of each, as the provider's API gave them."""
-    found = tuple(Call(name, arguments) for name, arguments in calls)
-    return Extraction(way="native" if found else "none", calls=found)
+def native_calls(calls: Iterable[tuple[str, Any]]) -> Extraction:
+    """The name and the arguments of each, as a provider's API gave them. Never raises."""
+    reader = _Reader(())
+    found = [Call(name, reader.arguments(arguments)) for name, arguments in calls]
+    return _extraction("native", found, reader)
 
 
 def _extraction(way: Way, calls: list[Call], reader: _Reader) -> Extraction:
@@ -97,30 +103,38 @@ def _extraction(way: Way, calls: list[Call], reader: _Reader) -> Extraction:
     )
 
 
-def _calls_of_text(text: str, tools: Collection[str]) -> Extraction:
+def _calls_of_text(text: str, reader: _Reader) -> Extraction:
     if len(text) > LONGEST_TEXT:
-        remark = f"longer than {LONGEST_TEXT:,} characters: not read"
-        return Extraction(way="none", remarks=(remark,))
-    text = text.removeprefix("\ufeff")
-    reader = _Reader(tools)
-    value = reader.parsed(text)
-    if value is not _UNREADABLE:
-        return _extraction("json", reader.calls(value), reader)
+        reader.remark(f"longer than {LONGEST_TEXT:,} characters: not read")
+        return _extraction("none", [], reader)
+    text = without_lone_halves(text)
+    try:
+        value = read_json(text, reader.remark)
+    except UnreadableError:
+        return _calls_in_text(text, reader)
+    return _extraction("json", reader.calls(value), reader)
+
+
+def _calls_in_text(text: str, reader: _Reader) -> Extraction:
     calls = _calls_of_parts(text, reader)
     if calls:
         return _extraction("json in text", calls, reader)
-    return _extraction("text", list(_written_calls(text, reader)), reader)
+    found = written_calls(text, reader.tools, reader.remark)
+    return _extraction("text", list(map(reader.of_written, found)), reader)
 
 
 def _calls_of_parts(text: str, reader: _Reader) -> list[Call]:
     single: list[Call] = []
     listed: list[Call] = []
     for part in _json_parts(text):
-        value = reader.parsed(part)
+        try:
+            value = read_json(part, reader.remark)
+        except UnreadableError:
+            continue
         calls = reader.calls(value, quiet=True)
         if calls and _is_list_of_calls(value):
             listed = calls
-        else:
+        elif len(single) < MOST_CALLS:
             single += calls
     return listed or single
 
@@ -129,9 +143,22 @@ def _is_list_of_calls(value: Any) -> bool:
     return isinstance(value, list) or any(key in value for key in _LIST_KEYS)
 
 
-# --- JSON ---------------------------------------------------------------------------------------
+def _json_parts(text: str) -> Iterator[str]:
+    """The outermost bracketed parts of a text, in order. Linear, whatever the text."""
+    begin, budget = 0, Budget()
+    for _ in range(MOST_RESTARTS):
+        opened = -1
+        for first, end in bracketed(text, JSON, begin, budget):
+            if end is None:
+                opened = first
+            else:
+                yield text[first:end]
+        if opened < 0:
+            return
+        begin = opened + 1  # "see [the list {…}": nothing closes it, and it hides what follows
 
-_UNREADABLE: Any = object()
+
+# --- values -------------------------------------------------------------------------------------
 
 
 class _Reader:
@@ -144,29 +171,6 @@ class _Reader:
     def remark(self, text: str) -> None:
         self.remarks[text] = None
 
-    def parsed(self, text: str) -> Any:
-        """The value of a JSON text; _UNREADABLE if it is none."""
-        if "\\u" in text:
-            text = _LONE_HALF.sub(r"\\ufffd", text)
-        try:
-            return json.loads(text, parse_constant=self._constant, object_pairs_hook=self._object)
-        except RecursionError:
-            self.remark("JSON nested too deeply to be read")
-        except ValueError:
-            pass
-        return _UNREADABLE
-
-    def _constant(self, name: str) -> str:
-        # As a number it would make the result's own file no JSON.
-        self.remark(f"{name} is no JSON: taken as a text")
-        return name
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            self.remark("a key stands twice in one object: the last counts")
-        return made
-
     def calls(self, value: Any, *, quiet: bool = False) -> list[Call]:
         """`quiet` leaves out remarks on what is no call: prose quotes other JSON too."""
         found: list[Call] = []
@@ -177,13 +181,26 @@ class _Reader:
         return found
 
     def _collect(self, value: Any, found: list[Call], *, depth: int, quiet: bool) -> None:
-        if isinstance(value, Mapping):
-            self._collect_object(value, found, depth=depth, quiet=quiet)
-        elif isinstance(value, list) and depth < DEEPEST:
+        if depth > DEEPEST_LIST or len(found) > MOST_CALLS:
+            return
+        if isinstance(value, list):
             for item in value:
                 self._collect(item, found, depth=depth + 1, quiet=quiet)
+        elif isinstance(value, dict):
+            self._collect_object(value, found, depth=depth, quiet=quiet)
+        elif isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+            self._collect_text(value, found, depth=depth, quiet=quiet)
         elif not quiet:
             self.remark(f"{_kind(value)} stands where a call is expected")
+
+    def _collect_text(self, text: str, found: list[Call], *, depth: int, quiet: bool) -> None:
+        """JSON that was put into a text once more."""
+        try:
+            value = read_json(text, self.remark)
+        except UnreadableError:
+            self.remark("a text stands where a call is expected")
+        else:
+            self._collect(value, found, depth=depth + 1, quiet=quiet)
 
     def _collect_object(
         self, value: Mapping[str, Any], found: list[Call], *, depth: int, quiet: bool
@@ -192,64 +209,97 @@ class _Reader:
             if key in value and not isinstance(value.get("name"), str):
                 self._collect(value[key], found, depth=depth + 1, quiet=quiet)
                 return
-        call = self._call(value)
-        if call is not None:
-            # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
-            if not quiet or self._may_be_call(call, value):
-                found.append(call)
-        elif not quiet:
-            self.remark("an object without a tool's name stands where a call is expected")
+        calls = self._calls_of_object(value, quiet=quiet)
+        if not calls and not quiet:
+            self.remark("an object that calls no tool stands where a call is expected")
+        found += calls
 
-    def _may_be_call(self, call: Call, value: Mapping[str, Any]) -> bool:
-        if any(key in value for key in (*_ARGUMENT_KEYS, *_WRAPPERS)):
-            return True
-        return _is_offered(call.name, self.tools)
+    def _calls_of_object(self, value: Mapping[str, Any], *, quiet: bool) -> list[Call]:
+        call_itself = _unwrapped(value)
+        name = _name_of(call_itself)
+        if name is None:
+            return self._keyed_calls(value)
+        if _is_definition(call_itself) or name.lower() in _ANSWERS - set(self.tools):
+            return []
+        # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
+        if quiet and not self._may_be_call(name, call_itself):
+            return []
+        return [Call(name, self._arguments_in(call_itself))]
 
-    def _call(self, value: Mapping[str, Any]) -> Call | None:
-        for key in _WRAPPERS:
-            inner = value.get(key)
-            if isinstance(inner, Mapping):
-                return self._call(inner) if key not in inner else None
-        for key in _NAME_KEYS:
-            name = value.get(key)
-            if isinstance(name, str) and name.strip():
-                return Call(name.strip(), self._arguments(value))
-        return self._keyed_call(value)
+    def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
+        return any(key in value for key in _ARGUMENT_KEYS) or is_offered(name, self.tools)
 
-    def _keyed_call(self, value: Mapping[str, Any]) -> Call | None:
-        """`{"get_price": {"symbol": "X"}}`: the key is one of the task's tools."""
-        if len(value) != 1:
-            return None
-        name, arguments = next(iter(value.items()))
-        if name not in self.tools or not isinstance(arguments, Mapping):
-            return None
-        return Call(name, arguments)
+    def _keyed_calls(self, value: Mapping[str, Any]) -> list[Call]:
+        """`{"get_price": {"symbol": "X"}}`: the keys are tools of the task."""
+        if not all(name in self.tools for name in value):
+            return []
+        return [Call(name, self.arguments(given)) for name, given in value.items()]
 
-    def _arguments(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _arguments_in(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         for key in _ARGUMENT_KEYS:
             if key in value:
-                return self._as_arguments(value[key])
+                return self._as_object(value[key])
         return {}
 
-    def _as_arguments(self, arguments: Any) -> Mapping[str, Any]:
-        if isinstance(arguments, Mapping):
-            return arguments
-        if arguments is None:
-            self.remark("a call's arguments are null: taken as none")
+    def of_written(self, written: Written) -> Call:
+        return Call(written.name, self.arguments(written.arguments))
+
+    def arguments(self, given: Any) -> Mapping[str, Any]:
+        """What another reader made of a call's arguments, as this one would have."""
+        try:
+            return self._as_object(as_read(given, self.remark))
+        except UnreadableError:
+            self.remark("a call's arguments cannot be read: taken as none")
             return {}
-        if isinstance(arguments, str):
-            return self.arguments_of_text(arguments)
-        self.remark(f"a call's arguments are {_kind(arguments)}: taken as none")
+
+    def _as_object(self, given: Any) -> Mapping[str, Any]:
+        if isinstance(given, dict):
+            return given
+        if isinstance(given, str):
+            return self._of_text(given)
+        self.remark(f"a call's arguments are {_kind(given)}: taken as none")
         return {}
 
-    def arguments_of_text(self, text: str) -> Mapping[str, Any]:
+    def _of_text(self, text: str) -> Mapping[str, Any]:
+        """OpenAI's form: the arguments are JSON in a text."""
         if not text.strip():
             return {}
-        value = self.parsed(text)
-        if isinstance(value, Mapping):
+        try:
+            value = read_json(text, self.remark)
+        except UnreadableError:
+            value = None
+        if isinstance(value, dict):
             return value
         self.remark("a call's arguments are a text that is no JSON object: taken as none")
         return {}
+
+
+def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in _WRAPPERS:
+        inner = value.get(key)
+        if isinstance(inner, dict):
+            return inner
+    return value
+
+
+def _name_of(value: Mapping[str, Any]) -> str | None:
+    for key in _NAME_KEYS:
+        name = value.get(key)
+        if isinstance(name, str) and name.strip():
+            return name.strip()
+    return None
+
+
+def _is_definition(value: Mapping[str, Any]) -> bool:
+    """A tool as it was offered, repeated by the model: it names a tool and calls none."""
+    if any(key in value for key in _SCHEMA_KEYS):
+        return True
+    schema = value.get("parameters")
+    return (
+        "description" in value
+        and isinstance(schema, dict)
+        and isinstance(schema.get("properties"), dict)
+    )
 
 
 def _kind(value: Any) -> str:
@@ -257,120 +307,3 @@ def _kind(value: Any) -> str:
         return "null"
     names = {str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
     return names.get(type(value), "something")
-
-
-# --- JSON in a text -----------------------------------------------------------------------------
-
-
-def _json_parts(text: str) -> Iterator[str]:
-    """The outermost bracketed parts of a text, in order. Linear, whatever the text."""
-    begin = 0
-    for _ in range(MOST_RESTARTS):
-        opened = -1
-        for first, end in bracketed(text, JSON, begin):
-            if end is None:
-                opened = first
-            else:
-                yield text[first:end]
-        if opened < 0:
-            return
-        begin = opened + 1  # "see [the list {…}": nothing closes it, and it hides what follows
-
-
-# --- patterns in a text -------------------------------------------------------------------------
-
-_CALLED = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_][\w.-]{0,127})\s?(?=[({])")
-_ACTION = re.compile(
-    r"""
-    \b(?:action|tool|function)(?:[ _]?name)?[*_`]{0,3}\s?[:=]\s?[*_`"']{0,3}
-    (?P<name>[A-Za-z_][\w.-]{0,127})
-    (?:[^\S\n]{0,8}[*_`"',]{0,4}[^\S\n]{0,8}\n?[^\S\n]{0,8}
-       [*_]{0,3}(?:action[ _]input|input|arguments|parameters|params|args)[*_`]{0,3}\s?[:=]\s{0,4}
-       (?:```\w{0,10}\s)?(?P<brace>\{)?
-    )?
-    """,
-    re.I | re.X,
-)
-_LONGEST_ARGUMENTS = 20_000
-"""Characters between a written call's brackets."""
-
-
-def _written_calls(text: str, reader: _Reader) -> Iterator[Call]:
-    actions = list(_actions(text, reader))
-    if actions:
-        yield from actions
-        return
-    end = 0
-    for written in _CALLED.finditer(text):
-        if written.start() < end or not _is_offered(written["name"], reader.tools):
-            continue
-        inside = _inside_brackets(text, written.end())
-        if inside is None:
-            continue
-        end = written.end() + len(inside) + 2
-        arguments = _written_arguments(inside, text[written.end()], reader)
-        if arguments is not None:
-            yield Call(written["name"], arguments)
-
-
-def _actions(text: str, reader: _Reader) -> Iterator[Call]:
-    for action in _ACTION.finditer(text):
-        name = action["name"].rstrip(".")
-        if not _is_offered(name, reader.tools):
-            continue
-        arguments: Mapping[str, Any] = {}
-        if action["brace"]:
-            inside = _inside_brackets(text, action.start("brace"))
-            arguments = reader.arguments_of_text("{" + (inside or "") + "}")
-        yield Call(name, arguments)
-
-
-def _is_offered(name: str, tools: Collection[str]) -> bool:
-    """Only the task's own tools: any other word before a bracket is prose, or code."""
-    if name in tools:
-        return True
-    tail = re.split(r"__|\.", name)[-1]
-    return tail in tools
-
-
-def _inside_brackets(text: str, at: int) -> str | None:
-    """What stands between the bracket at `at` and the one that closes it."""
-    part = text[at : at + _LONGEST_ARGUMENTS]
-    end = closed_at(part, PYTHON)
-    if end is None:
-        return None
-    return part[1 : end - 1]
-
-
-def _written_arguments(inside: str, bracket: str, reader: _Reader) -> Mapping[str, Any] | None:
-    """`symbol="X", n=5` as Python writes it, or a JSON object; None for anything else."""
-    inside = inside.strip()
-    if not inside:
-        return {}
-    if bracket == "{" or inside.startswith("{"):
-        value = reader.parsed(inside if inside.startswith("{") else "{" + inside + "}")
-        return value if isinstance(value, Mapping) else None
-    try:
-        return dict(_keywords(inside))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _keywords(inside: str) -> Iterator[tuple[str, Any]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python's remarks on a model's backslashes are no news
-        call = ast.parse(f"f({inside})", mode="eval").body
-    if isinstance(call, ast.Call):
-        for word in call.keywords:
-            if word.arg:
-                yield word.arg, _literal(word.value)
-
-
-_JSON_NAMES = {"true": True, "false": False, "null": None}
-
-
-def _literal(node: ast.expr) -> Any:
-    """A value as Python or as JSON writes it. Raises ValueError for anything else."""
-    if isinstance(node, ast.Name) and node.id in _JSON_NAMES:
-        return _JSON_NAMES[node.id]
-    return ast.literal_eval(node)

@@ -31,7 +31,7 @@ def score_as_mcpbr(label: Any, answer: Any) -> TaskScore:
         if not calls:
             return TaskScore(resolved=False, details=NO_CALLS, expected=len(label))
         return _compared(label, calls)
-    except (AttributeError, TypeError, KeyError, RecursionError) as error:
+    except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
         return TaskScore(resolved=False, error=f"{type(error).__name__}: {error}")
 
 

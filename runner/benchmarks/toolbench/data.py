@@ -5,13 +5,19 @@ None is shipped: the published data carries no licence.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from runner.benchmarks.toolbench.reading import (
+    UnreadableError,
+    decoder,
+    is_too_deep,
+    read_json,
+    without_lone_halves,
+)
 from runner.benchmarks.toolbench.tasks import Task, read_task
 from runner.errors import FairtrialError, Problem
 
@@ -145,11 +151,8 @@ def _entries(text: str, name: str, problems: list[Problem]) -> Iterator[_Entry]:
 
 def _values(text: str, name: str, problems: list[Problem]) -> list[Any]:
     try:
-        # As a number, NaN would make every file that quotes it no JSON.
-        value = json.loads(text, parse_constant=str)
-    except RecursionError:
-        return []
-    except ValueError as error:
+        value = read_json(text)
+    except UnreadableError as error:
         return _recovered(text, name, error, problems)
     if isinstance(value, list):
         return value
@@ -173,12 +176,14 @@ def _recovered(
 
 def _objects(text: str, name: str, problems: list[Problem]) -> Iterator[Mapping[str, Any]]:
     """Each outermost object that can be read; a damaged one is told and passed over."""
-    decoder = json.JSONDecoder(parse_constant=str)
+    text = without_lone_halves(text)
+    reader = decoder()
     line, counted_to = 1, 0
     at = text.find("{")
     while at >= 0:
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = reader.raw_decode(text, at)
+            _require_shallow(value)
         except (ValueError, RecursionError) as error:
             # Counted from the top each time, a file of damaged records would take quadratic time.
             line += text.count("\n", counted_to, at)
@@ -191,6 +196,12 @@ def _objects(text: str, name: str, problems: list[Problem]) -> Iterator[Mapping[
         else:
             yield value
         at = text.find("{", end)
+
+
+def _require_shallow(value: Any) -> None:
+    """Raises ValueError."""
+    if is_too_deep(value):
+        raise ValueError("it is nested too deeply")
 
 
 def _next_record(text: str, at: int) -> int:

@@ -10,12 +10,12 @@ An answer is a text, or calls as JSON. Other loaders' words for both keys are re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.benchmarks.toolbench.reading import UnreadableError, read_json
 from runner.benchmarks.toolbench.tasks import Task
 from runner.errors import FairtrialError, Problem
 
@@ -44,7 +44,8 @@ class Responses:
     def unknown(self, tasks: Iterable[Task]) -> list[str]:
         """Answers to no task that is asked about."""
         known = {task.id for task in tasks}
-        return [f"an answer to {name!r}, which is no task" for name in self.by_task.keys() - known]
+        missing = sorted(self.by_task.keys() - known)
+        return [f"an answer to {name!r}, which is no task" for name in missing]
 
 
 def read_responses(path: Path) -> Responses:
@@ -67,8 +68,8 @@ def _value(path: Path) -> Any:
     except FileNotFoundError as error:
         raise FairtrialError("no such file", where=str(path), hint=_HINT) from error
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text)
+    except UnreadableError:
         return list(_lines(text, str(path)))
 
 
@@ -77,8 +78,8 @@ def _lines(text: str, where: str) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            yield json.loads(line)
-        except (ValueError, RecursionError) as error:
+            yield read_json(line)
+        except UnreadableError as error:
             what = f"line {number} is no JSON: {error}"
             raise FairtrialError(what, where=where, hint=_HINT) from error
 
@@ -89,7 +90,7 @@ def _pairs(value: Any, where: str, problems: list[Problem]) -> Iterator[tuple[st
         return
     rows: Iterable[Any] = [value] if isinstance(value, Mapping) else value
     if not isinstance(rows, list):
-        return
+        return  # a text or a number: the caller finds no answer
     for index, row in enumerate(rows):
         name = _id_of(row)
         if name is None:

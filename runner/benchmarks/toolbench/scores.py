@@ -119,37 +119,34 @@ def _share(part: int, whole: int) -> float:
 
 # --- names --------------------------------------------------------------------------------------
 
-_PREFIXED = re.compile(r"(?:mcp__)?(?P<server>[^.]+?)(?:__|\.|/|::?)(?P<tool>.+)", re.S)
+_SEPARATORS = re.compile(r"__|\.|/|::?")
+LONGEST_NAME = 256
+"""Of a call; MCP's own limit is shorter. A longer one is nobody's name, and is left as it is."""
 
 
 def bare_name(name: str, task: Task) -> str:
     """A call's name without its server: `mcp__maps__route`, `maps.route` as `route`.
 
-    Left as it is if the task offers a tool of the whole name, or if the prefix is a server of the
-    task that has no such tool.
+    Left as it is if the task speaks of a tool of the whole name, or if the prefix is a server of
+    the task that has no such tool.
     """
-    if name in task.tool_names or not _may_have_prefix(name):
+    if name in task.known_names or len(name) > LONGEST_NAME or not _SEPARATORS.search(name):
         return name
-    prefixed = _PREFIXED.fullmatch(name)
-    if prefixed is None:
-        return name
-    server, tool = fold_server(prefixed["server"]), prefixed["tool"]
-    if server in task.servers and not _has_tool(task, server, tool):
-        return name
-    return tool
+    plain = name.removeprefix("mcp__")
+    splits = [(plain[: mark.start()], plain[mark.end() :]) for mark in _SEPARATORS.finditer(plain)]
+    # A server's own name may hold the separator: `mcp__big__maps__route`.
+    for server, tool in splits:
+        if tool in task.known_names:
+            return tool if _may_be_of(server, tool, task) else name
+    return splits[0][1] if splits else plain
 
 
-def _may_have_prefix(name: str) -> bool:
-    return "__" in name or "." in name or "/" in name or ":" in name
-
-
-def _has_tool(task: Task, server: str, tool: str) -> bool:
-    offered = [(one.server, one.name) for one in task.tools]
-    asked = [(call.server, name) for call in task.expected for name in call.accepted]
+def _may_be_of(server: str, tool: str, task: Task) -> bool:
+    folded = fold_server(server)
+    if folded not in task.servers:
+        return True
     # A record that does not say whose a tool is cannot say that it is another's.
-    return any(
-        name == tool and fold_server(owner) in ("", server) for owner, name in (*offered, *asked)
-    )
+    return (tool, folded) in task.owners or (tool, "") in task.owners
 
 
 def _is_sequence(expected: Sequence[Expected], names: Sequence[str]) -> bool:
@@ -201,20 +198,25 @@ def _best_assignment(
     import numpy as np  # noqa: PLC0415
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
 
-    most = 1 + max(len(match.expected.arguments) for match in possible.values())
-    # One more matched call outweighs every argument, and one argument every name.
-    step = 2 * rows + 1
     used = sorted({column for _, column in possible})
     place_of = {column: place for place, column in enumerate(used)}
+    most = max(len(match.expected.arguments) for match in possible.values())
     worth = np.zeros((rows, len(used)))
     for (row, column), match in possible.items():
-        arguments = match.exact * (most * step) + match.normalised * step
-        worth[row, place_of[column]] = (
-            (most * most * step * step * (rows + 1)) + arguments + match.same_name
-        )
+        worth[row, place_of[column]] = _weight(match, rows, most)
     chosen = zip(*linear_sum_assignment(worth, maximize=True), strict=True)
     places = [(int(row), used[int(place)]) for row, place in chosen]
     return {place: possible[place] for place in places if place in possible}
+
+
+def _weight(match: _Match, rows: int, most: int) -> float:
+    """One more of each kind outweighs all that an assignment can have of the kinds below it.
+
+    In order: matched calls, right arguments, these normalised, names as they are written.
+    """
+    base = rows * max(most, 1) + 1
+    digits = (1, match.exact, match.normalised, int(match.same_name))
+    return float(sum(digit * base**place for place, digit in enumerate(reversed(digits))))
 
 
 def _similar(pairs: Mapping[tuple[int, int], _Match]) -> list[tuple[str, str]]:
@@ -243,7 +245,9 @@ def _unasked(match: _Match) -> int:
 # --- values -------------------------------------------------------------------------------------
 
 _ABSENT: Any = object()
-_NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,299})")
+"""`007` is no number: a code, a postal code, a telephone."""
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,2})?")
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -253,8 +257,8 @@ def equal(one: Any, other: Any) -> bool:
         return True
     if isinstance(one, bool) or isinstance(other, bool):
         return False
-    if isinstance(one, Mapping):
-        return isinstance(other, Mapping) and _equal_objects(one, other)
+    if isinstance(one, dict):
+        return isinstance(other, dict) and _equal_objects(one, other)
     if isinstance(one, list):
         return isinstance(other, list) and _equal_lists(one, other)
     return bool(one == other)
@@ -274,7 +278,7 @@ def normal(value: Any) -> Any:
     """A value without its form: numbers as numbers, trimmed texts, "False" as false."""
     if isinstance(value, str):
         return _normal_text(value.strip())
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: normal(item) for key, item in value.items()}
     if isinstance(value, list):
         return [normal(item) for item in value]
@@ -282,6 +286,9 @@ def normal(value: Any) -> Any:
 
 
 def _normal_text(text: str) -> Any:
+    if _WHOLE.fullmatch(text):
+        # As a float, two long ids that differ in their last digit would be one.
+        return int(text)
     if _NUMBER.fullmatch(text):
         return float(text)
     return _WORDS.get(text.lower(), text)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 from typing import Any
 
 from runner.benchmarks.toolbench.calls import NOTHING, Extraction, calls_of
@@ -16,7 +19,7 @@ from runner.benchmarks.toolbench.results import (
     TaskResult,
     ToolbenchReport,
 )
-from runner.benchmarks.toolbench.scores import TaskScore, score
+from runner.benchmarks.toolbench.scores import NO_LABEL, TaskScore, score
 from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.toolbench.validity import Schemas
 from runner.records import canonical_json
@@ -79,12 +82,17 @@ class Scorer:
     def _score(self, answered: Answered, extraction: Extraction) -> TaskScore:
         if self.compat != MCPBR:
             return score(answered.task, extraction.calls)
-        answer = answered.answer
-        if isinstance(answer, Extraction):
-            # That tool reads text alone: native calls are put before it as it would have them.
-            calls = [{"name": c.name, "parameters": dict(c.arguments)} for c in answer.calls]
-            answer = canonical_json(calls)
-        return score_as_mcpbr(answered.task.raw_label, answer)
+        return score_as_mcpbr(answered.task.raw_label, _text_for_mcpbr(answered.answer))
+
+
+def _text_for_mcpbr(answer: Any) -> Any:
+    """That tool reads text alone: what is none is put before it as it would have it."""
+    if isinstance(answer, Extraction):
+        calls = [{"name": call.name, "parameters": dict(call.arguments)} for call in answer.calls]
+        return canonical_json(calls)
+    if answer is None or isinstance(answer, str):
+        return answer or ""
+    return json.dumps(answer)
 
 
 def _extraction(answered: Answered) -> Extraction:
@@ -166,7 +174,7 @@ def figures_of(group: str, results: Sequence[TaskResult], tokens: Mapping[str, i
 
 
 def _is_unlabelled(result: TaskResult) -> bool:
-    return bool(result.error) and not result.details and not result.wrong
+    return result.error == NO_LABEL
 
 
 def _by_task(results: Iterable[TaskResult]) -> dict[str, list[TaskResult]]:
@@ -193,12 +201,18 @@ def _rate(
     return Rate(value=mean(values), low=low, high=high)
 
 
-def wilson(passed: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share: of 20 passes in 20 it says more than 100–100 %."""
-    from scipy.stats import binomtest  # noqa: PLC0415 - heavy, and not needed to read help
+_Z = NormalDist().inv_cdf(0.975)
 
-    interval = binomtest(passed, n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
+
+def wilson(passed: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share: of 20 passes in 20 it says more than 100–100 %.
+
+    Source: Wilson 1927, doi:10.1080/01621459.1927.10502953.
+    """
+    share, square = passed / n, _Z * _Z
+    centre = (share + square / (2 * n)) / (1 + square / n)
+    half = _Z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _pass_at(by_task: Mapping[str, Sequence[TaskResult]]) -> dict[int, float]:

@@ -7,12 +7,12 @@ is and named as a problem (defects.py): a repaired label would be one that nobod
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from runner.benchmarks.toolbench.reading import UnreadableError, read_json
 from runner.errors import Problem
 
 CallType = Literal["single", "multi"]
@@ -73,6 +73,20 @@ class Task:
     def tool_names(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools)
 
+    @cached_property
+    def known_names(self) -> frozenset[str]:
+        """Of the tools offered, expected, or similar to these."""
+        return self.tool_names.union(*(call.accepted for call in self.expected))
+
+    @cached_property
+    def owners(self) -> frozenset[tuple[str, str]]:
+        """(name, folded server) of the same; the server is empty where the record has none."""
+        offered = {(tool.name, fold_server(tool.server)) for tool in self.tools}
+        asked = {
+            (name, fold_server(call.server)) for call in self.expected for name in call.accepted
+        }
+        return frozenset(offered | asked)
+
     @property
     def difficulty(self) -> str:
         """`easy` for single calls, `hard` for several, else what the record says."""
@@ -120,8 +134,8 @@ class _Reader:
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return read_json(value)
+        except UnreadableError:
             self._tell(key, "it is a text that is no JSON")
             return None
 
@@ -160,13 +174,13 @@ class _Reader:
     def tools(self, raw: Mapping[str, Any]) -> Iterator[Tool]:
         """From `tools`, with servers and schemas that only `mcp_tools_dict` knows."""
         by_server = self.decoded(raw.get("mcp_tools_dict"), "mcp_tools_dict")
-        servers = dict(_servers_of(by_server))
+        known = dict(_defined(by_server))
         listed = self.decoded(raw.get("tools"), "tools")
         if not isinstance(listed, list):
-            listed = list(servers)
+            listed = list(known)
         seen: set[str] = set()
         for index, tool in enumerate(listed):
-            found = _tool(tool, by_server, servers)
+            found = _tool(tool, known)
             if found is None:
                 self._tell(f"tools[{index}]", "it is no tool with a name")
             elif found.name in seen:
@@ -176,19 +190,31 @@ class _Reader:
                 yield found
 
 
-def _tool(tool: Any, by_server: Any, servers: Mapping[str, str]) -> Tool | None:
+@dataclass(frozen=True)
+class _Known:
+    """What `mcp_tools_dict` says of a tool."""
+
+    server: str
+    definition: Mapping[str, Any]
+    """Empty if it is a name alone."""
+
+
+def _tool(tool: Any, known: Mapping[str, _Known]) -> Tool | None:
     if isinstance(tool, str):
         # The documented form lists names, and keeps their definitions in the dict.
-        known = by_server.get(tool) if isinstance(by_server, Mapping) else None
-        tool = {**known, "name": tool} if isinstance(known, Mapping) else {"name": tool}
+        definition = known[tool].definition if tool in known else {}
+        tool = {**definition, "name": tool}
     if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
         return None
     name = tool["name"].strip()
+    if not name:
+        return None
+    server = known[name].server if name in known else ""
     return Tool(
         name=name,
         description=_text_of(tool.get("description")),
         input_schema=_schema_of(tool),
-        server=_text_of(tool.get("mcp_server")) or servers.get(name, ""),
+        server=_text_of(tool.get("mcp_server")) or server,
     )
 
 
@@ -200,16 +226,23 @@ def _schema_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def _servers_of(by_server: Any) -> Iterator[tuple[str, str]]:
-    """Each tool and the server it is of, out of {server: [tool]}."""
-    if not isinstance(by_server, Mapping):
+def _defined(tools: Any) -> Iterator[tuple[str, _Known]]:
+    """Each tool by its name, out of {server: [tool]} or {tool: definition}."""
+    if not isinstance(tools, Mapping):
         return
-    for server, tools in by_server.items():
-        if isinstance(tools, list):
-            for tool in tools:
-                name = tool.get("name") if isinstance(tool, Mapping) else tool
-                if isinstance(name, str):
-                    yield name, server
+    for key, value in tools.items():
+        if isinstance(value, Mapping):
+            yield key, _Known("", value)
+        elif isinstance(value, list):
+            yield from _of_server(key, value)
+
+
+def _of_server(server: str, tools: Iterable[Any]) -> Iterator[tuple[str, _Known]]:
+    for tool in tools:
+        if isinstance(tool, str):
+            yield tool, _Known(server, {})
+        elif isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
+            yield tool["name"], _Known(server, tool)
 
 
 def _similar_names(similar: Any) -> Iterator[str]:
