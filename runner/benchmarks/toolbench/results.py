@@ -94,3 +94,105 @@ class ToolbenchReport(Record):
     data_problems: tuple[str, ...]
     """What is wrong with data and responses, as far as reading them showed."""
     results: tuple[TaskResult, ...]
+
+
+# --- confusion ----------------------------------------------------------------------------------
+
+
+class Taken(Record):
+    tool: str
+    """Empty where nothing was called in the expected one's place."""
+    server: str
+    times: Count
+
+
+class ToolRow(Record):
+    """An expected tool, over all answers."""
+
+    tool: str
+    server: str
+    expected: Count
+    """Calls."""
+    right: Count
+    """Of these; similar tools are among them."""
+    similar: Count
+    wrong: Count
+    taken: tuple[Taken, ...]
+    """What was called instead, most often first."""
+
+
+class Confusion(Record):
+    label: str
+    """Whose answers these are."""
+    rows: tuple[ToolRow, ...]
+    """The tool that is missed most often first."""
+
+
+class Change(Record):
+    """A figure of the same tasks before and after; None without a task."""
+
+    before: Unit | None
+    after: Unit | None
+    mean: float | None
+    """After less before."""
+    low: float | None
+    """Of its 95 % interval; None for fewer than two tasks."""
+    high: float | None
+    better: Count
+    """Tasks."""
+    worse: Count
+
+
+class Comparison(Record):
+    before: str
+    after: str
+    tasks: Count
+    """In both."""
+    unpaired: Count
+    """In one of them alone: they are in no figure here."""
+    selection: Change
+    parameters: Change
+    resolved: Change
+
+
+class ConfusionReport(Record):
+    schema_version: int = 1
+    confusions: tuple[Confusion, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+# --- a run --------------------------------------------------------------------------------------
+
+
+class ArmReport(Record):
+    """One model with the tools of one arm."""
+
+    model: str
+    arm: str
+    """`published`, or a variant's name."""
+    planned: Count
+    """Cells."""
+    measured: Count
+    """Those that are in the figures."""
+    input_tokens: Count
+    """Uncached, of every attempt."""
+    output_tokens: Count
+    usd: float | None
+    """None without a price."""
+    calls_per_turn: float | None
+    report: ToolbenchReport
+
+
+class RunOfTasks(Record):
+    """report.json of a run of tasks."""
+
+    schema_version: int = 1
+    run: str
+    mode: str
+    notices: tuple[str, ...]
+    """What the reader has to know first."""
+    problems: tuple[str, ...]
+    """What contradicts the evidence, or is not what it was."""
+    arms: tuple[ArmReport, ...]
+    comparisons: tuple[Comparison, ...]
+    """Of each model with the published tools and with the variant's."""

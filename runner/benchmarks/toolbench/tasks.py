@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from runner.benchmarks.toolbench.reading import UnreadableError, read_json
 from runner.errors import Problem
+from runner.records import canonical_json
 
 CallType = Literal["single", "multi"]
 CALL_TYPES: tuple[str, ...] = get_args(CallType)
@@ -42,6 +43,8 @@ class Expected:
     arguments: Mapping[str, Any]
     similar: frozenset[str]
     """Names of tools that the label lets stand for this one."""
+    output: str = field(default="", compare=False)
+    """What the call returned when the label was made, as JSON; empty if that was not recorded."""
 
     @cached_property
     def accepted(self) -> frozenset[str]:
@@ -158,6 +161,7 @@ class _Reader:
             server=_text_of(call.get("mcp_server")),
             arguments=self._arguments(call, key),
             similar=frozenset(_similar_names(call.get("similar_tools"))),
+            output=canonical_json(call["output"]) if call.get("output") else "",
         )
 
     def _arguments(self, call: Mapping[str, Any], key: str) -> Mapping[str, Any]:

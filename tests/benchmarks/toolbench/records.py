@@ -26,7 +26,7 @@ RATE = {
         "required": ["from", "to"],
     },
 }
-NEWS = {
+NEWS: dict[str, Any] = {
     "name": "get_news",
     "description": "Headlines about a company.",
     "input_schema": {"type": "object", "properties": {"company": {"type": "string"}}},

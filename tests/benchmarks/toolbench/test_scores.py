@@ -104,15 +104,22 @@ def test_a_retry_that_gets_it_right_counts() -> None:
 
 
 def test_of_all_assignments_the_best_is_taken() -> None:
-    expected = [("f", {"x": 1, "y": 1}), ("f", {"x": 1, "y": 2}), ("f", {"x": 2, "y": 2})]
-    asked = [("f", {"x": 1, "y": 2}), ("f", {"x": 2, "y": 2}), ("f", {"x": 1, "y": 9})]
+    expected: list[Asked] = [
+        ("f", {"x": 1, "y": 1}),
+        ("f", {"x": 1, "y": 2}),
+        ("f", {"x": 2, "y": 2}),
+    ]
+    asked: list[Asked] = [("f", {"x": 1, "y": 2}), ("f", {"x": 2, "y": 2}), ("f", {"x": 1, "y": 9})]
 
     assert scored(expected, asked).parameter_accuracy == 5 / 6
 
 
 def test_a_right_argument_outweighs_any_number_of_nearly_right_ones() -> None:
-    expected = [("f", {"a": 1, "b": 1, "c": 1}), ("f", {"a": 2, "b": 2, "c": 2})]
-    asked = [("f", {"a": "2", "b": "2", "c": "2"}), ("f", {"a": 2, "b": "1", "c": "1"})]
+    expected: list[Asked] = [("f", {"a": 1, "b": 1, "c": 1}), ("f", {"a": 2, "b": 2, "c": 2})]
+    asked: list[Asked] = [
+        ("f", {"a": "2", "b": "2", "c": "2"}),
+        ("f", {"a": 2, "b": "1", "c": "1"}),
+    ]
 
     assert scored(expected, asked).parameter_accuracy == 1 / 6
 
