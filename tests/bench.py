@@ -39,6 +39,7 @@ from runner.server_spec import launch
 from runner.store import EndedAttempt, RunStore
 from tests.bench_grounding import figures as grounding_figures
 from tests.bench_servers import figures as server_figures
+from tests.bench_toolbench import figures as toolbench_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = str(Path(sys.executable).parent / "fairtrial")
@@ -382,6 +383,7 @@ def main() -> None:
     figures += [round_trip(checkout), help_cost()]
     figures += hostile_cost(checkout.engine, checkout.base_image)
     figures += [Figure(**figure) for figure in grounding_figures()]
+    figures += [Figure(**figure) for figure in toolbench_figures()]
     figures += scoring_cost(checkout)
     for figure in figures:
         sys.stdout.write(f"{figure}\n")
