@@ -15,10 +15,8 @@ from runner.benchmarks.toolbench.scores import (
     MIN_PARAMETERS,
     MIN_SELECTION,
     MOST_CALLS_RATIO,
-    NO_CALLS,
     NO_LABEL,
     TaskScore,
-    details,
 )
 
 
@@ -29,7 +27,7 @@ def score_as_mcpbr(label: Any, answer: Any) -> TaskScore:
     try:
         calls = _calls(answer)
         if not calls:
-            return TaskScore(resolved=False, details=NO_CALLS, expected=len(label))
+            return TaskScore(resolved=False, expected=len(label))
         return _compared(label, calls)
     except (AttributeError, TypeError, KeyError, ValueError, RecursionError) as error:
         return TaskScore(resolved=False, error=f"{type(error).__name__}: {error}")
@@ -61,7 +59,6 @@ def _compared(label: Any, calls: Any) -> TaskScore:
         tool_selection_accuracy=selection,
         parameter_accuracy=parameters,
         sequence_match=sequence,
-        details=details(selection, parameters, sequence=sequence),
         calls=len(calls),
         expected=len(label),
     )

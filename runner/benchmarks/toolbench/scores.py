@@ -39,7 +39,6 @@ class TaskScore:
     tool_selection_accuracy: float = 0.0
     parameter_accuracy: float = 0.0
     sequence_match: bool = False
-    details: str = ""
     error: str = ""
     """Why there is no score: the task has no label."""
     normalised_accuracy: float = 0.0
@@ -53,6 +52,19 @@ class TaskScore:
     its place; empty where nothing was called instead."""
     unasked: int = 0
     """Arguments of matched calls that the label does not have. They cost nothing."""
+
+    @property
+    def details(self) -> str:
+        """The sentence of seed 001, Example Output; empty where there is an error."""
+        if self.error:
+            return ""
+        if not self.calls:
+            return NO_CALLS
+        return (
+            f"Tool selection: {self.tool_selection_accuracy:.1%}, "
+            f"Parameter accuracy: {self.parameter_accuracy:.1%}, "
+            f"Sequence match: {self.sequence_match}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,6 @@ def score(task: Task, calls: Sequence[Call]) -> TaskScore:
     if not calls:
         return TaskScore(
             resolved=False,
-            details=NO_CALLS,
             expected=len(expected),
             wrong=tuple((call.name, "") for call in expected),
         )
@@ -88,28 +99,18 @@ def _score(task: Task, calls: Sequence[Call]) -> TaskScore:
     selection = len(pairs) / len(expected)
     parameters = _share(sum(match.exact for match in pairs.values()), total)
     normalised = _share(sum(match.normalised for match in pairs.values()), total)
-    sequence = _is_sequence(expected, plain)
     few_enough = len(calls) <= len(expected) * MOST_CALLS_RATIO
     return TaskScore(
         resolved=selection >= MIN_SELECTION and parameters >= MIN_PARAMETERS and few_enough,
         tool_selection_accuracy=selection,
         parameter_accuracy=parameters,
-        sequence_match=sequence,
-        details=details(selection, parameters, sequence=sequence),
+        sequence_match=_is_sequence(expected, plain),
         normalised_accuracy=normalised,
         calls=len(calls),
         expected=len(expected),
         similar=tuple(_similar(pairs)),
         wrong=tuple(_wrong(expected, plain, pairs)),
         unasked=sum(_unasked(match) for match in pairs.values()),
-    )
-
-
-def details(selection: float, parameters: float, *, sequence: bool) -> str:
-    """The sentence of seed 001, Example Output."""
-    return (
-        f"Tool selection: {selection:.1%}, Parameter accuracy: {parameters:.1%}, "
-        f"Sequence match: {sequence}"
     )
 
 
@@ -231,6 +232,8 @@ def _wrong(
     expected: Sequence[Expected], names: Sequence[str], pairs: Mapping[tuple[int, int], _Match]
 ) -> list[tuple[str, str]]:
     """Expected tools that nobody called, each with the next call that is left over."""
+    if len(pairs) == len(expected):
+        return []
     matched_rows = {row for row, _ in pairs}
     matched_columns = {column for _, column in pairs}
     left_over = (name for column, name in enumerate(names) if column not in matched_columns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 from runner.benchmarks.toolbench.reading import UnreadableError, read_json
@@ -96,6 +96,7 @@ class Task:
         return {"single": "easy", "multi": "hard"}.get(self.call_type, self.call_type)
 
 
+@lru_cache(maxsize=4096)
 def fold_server(name: str) -> str:
     """`Google-Maps` and `google_maps` are one server, written by two clients."""
     return name.lower().replace("-", "_").replace(" ", "_")
