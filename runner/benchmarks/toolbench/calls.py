@@ -48,6 +48,8 @@ _ARGUMENT_KEYS = (
 _WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
 """Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
+_BEGINS = frozenset('[{"-0123456789tfnNI')
+"""Of a JSON value, NaN and Infinity included."""
 _SCHEMA_KEYS = ("input_schema", "inputSchema", "outputSchema")
 _ANSWERS = frozenset({"final answer", "final_answer"})
 """What agents that act in JSON write where they call nothing any more."""
@@ -108,6 +110,9 @@ def _calls_of_text(text: str, reader: _Reader) -> Extraction:
         reader.remark(f"longer than {LONGEST_TEXT:,} characters: not read")
         return _extraction("none", [], reader)
     text = without_lone_halves(text)
+    if text.lstrip("\ufeff \t\r\n")[:1] not in _BEGINS:
+        # Most prose ends here: an error made for it takes longer than the look.
+        return _calls_in_text(text, reader)
     try:
         value = read_json(text, reader.remark)
     except UnreadableError:

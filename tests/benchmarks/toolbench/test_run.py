@@ -102,13 +102,27 @@ def test_the_offline_model_answers_every_task_and_ranks_nobody(
     assert list(arm["report"]["total"]["ways"]) == [mode]
 
 
-def test_the_report_is_written_as_json_and_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_is_written_as_json_markdown_and_html(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run("--json", *SEEN) == 0
 
     assert json.loads(capsys.readouterr().out) == report()
     markdown = Path("runs/seen/report.md").read_text("utf-8")
     assert "## By category: offline, published" in markdown
     assert "| browser | 1 |" in markdown
+    page = Path("runs/seen/report.html").read_text("utf-8")
+    assert "<h2>By category: offline, published</h2>" in page
+    assert '<th scope="row" class="text">browser</th>' in page
+
+
+def test_what_the_data_says_is_no_markup_in_a_report(here: Path) -> None:
+    loud = {**RECORDS[0], "category": "<script>alert(1)</script>|[red]"}
+    (here / "data.json").write_text(json.dumps([loud]), encoding="utf-8")
+
+    assert run(*SEEN) == 0
+    assert "<script>" not in Path("runs/seen/report.html").read_text("utf-8")
+    assert "\\<script" in Path("runs/seen/report.md").read_text("utf-8")
 
 
 def test_a_task_of_several_calls_is_given_what_its_label_recorded() -> None:
@@ -266,6 +280,18 @@ def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
 
 def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
     double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
+
+
+def test_other_providers_are_asked_the_same_way(
+    llmock: LLMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    monkeypatch.setenv("OPENAI_BASE_URL", llmock.base_url("openai"))
+    asks(llmock, ("get_stock_price", {"symbol": "AAPL"}))
+
+    assert run("-n", "1", "--model", "openai:test", *SEEN) == 0
+    (result,) = report()["arms"][0]["report"]["results"]
+    assert (result["way"], result["resolved"]) == ("native", True)
 
 
 CLAUDE = ("--model", "claude-test", *SEEN)
