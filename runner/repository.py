@@ -248,7 +248,31 @@ def read_blob(runner: GitRunner, sha: str) -> bytes:
         data = bytes(runner.get_object_data(sha)[3])
     except (ValueError, OSError) as error:  # what GitPython makes of a `cat-file` that died
         raise KeyError(sha) from error
-    # git itself does not check what it reads from a pack, or from a file of its own.
+    return _held_against(data, sha)
+
+
+def read_blobs(runner: GitRunner, shas: Sequence[str]) -> Iterator[bytes]:
+    """The bytes of many blobs, in order, by one process: ten times as fast as one after the other.
+
+    Raises KeyError and ValueError as `read_blob` does.
+    """
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{sha}\n" for sha in shas).encode())
+        names.seek(0)
+        output = git_output(runner, "cat-file", "--batch", stdin=names)
+    at = 0
+    for sha in shas:
+        header = output[at : output.find(b"\n", at)]
+        size = header.rpartition(b" ")[2]
+        if not size.isdigit():  # `<sha> missing`
+            raise KeyError(sha)
+        begin = at + len(header) + 1
+        at = begin + int(size) + 1
+        yield _held_against(output[begin : at - 1], sha)
+
+
+def _held_against(data: bytes, sha: str) -> bytes:
+    """git itself does not check what it reads from a pack, or from a file of its own."""
     named = b"blob %d\0%b" % (len(data), data)
     if hashlib.sha1(named, usedforsecurity=False).hexdigest() != sha:
         raise ValueError(sha)

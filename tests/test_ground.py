@@ -27,6 +27,8 @@ KEYS = [
     "held_by",
     "definition_lines",
     "distance",
+    "weight",
+    "weak",
 ]
 
 
@@ -70,9 +72,13 @@ def test_json_is_one_object_a_file_with_exactly_the_promised_keys(
         "grounded",
         "unresolved",
         "hallucinated",
+        "weighted_rate",
         "strict_rate",
         "headline_rate",
         "chance_rate",
+        "named_rate",
+        "weak",
+        "shifted",
     ]
     assert all(list(citation) == KEYS for citation in first["citations"])
     assert (first["file"], first["commit"], first["summary"]["total"]) == ("a.md", upstream[1], 2)

@@ -16,9 +16,13 @@ _SUMMARY_KEYS = (
     "grounded",
     "unresolved",
     "hallucinated",
+    "weighted_rate",
     "strict_rate",
     "headline_rate",
     "chance_rate",
+    "named_rate",
+    "weak",
+    "shifted",
 )
 _CITATION_KEYS = (
     "written",
@@ -32,6 +36,8 @@ _CITATION_KEYS = (
     "held_by",
     "definition_lines",
     "distance",
+    "weight",
+    "weak",
 )
 
 
@@ -55,10 +61,13 @@ def ground_file(
 
 def as_json(file: str, commit: str, grounding: Grounding) -> dict[str, Any]:
     """Exactly the keys that are promised; the other parts of the records stay in them."""
+    keys = list(_SUMMARY_KEYS)
+    if grounding.summary.cut_at is not None:
+        keys.append("cut_at")
     return {
         "file": file,
         "commit": commit,
-        "summary": _some_fields(grounding.summary, _SUMMARY_KEYS),
+        "summary": _some_fields(grounding.summary, keys),
         "citations": [_some_fields(c, _CITATION_KEYS) for c in grounding.citations],
     }
 

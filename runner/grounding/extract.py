@@ -9,13 +9,13 @@ item, lead-in or heading above it, else to the file named last in the section.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import MOST_CANDIDATES, Reading, paths_in, read_chunk
+from runner.grounding.inline import Reading, paths_in, read_below, read_chunk
 from runner.grounding.json_answers import read_json
-from runner.grounding.mentions import Mention
+from runner.grounding.mentions import MOST_MENTIONS, Mention
+from runner.grounding.owners import Above, Seen
 from runner.grounding.tables import is_rule, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
 
@@ -38,6 +38,13 @@ _NUMBERED = re.compile(
     """,
     re.X,
 )
+_ROW = re.compile(
+    r"""
+    [ \t>│├└─|-]{0,12}+ (?P<lines>\d{1,6}(?:[-–]\d{1,6})?)  # 42-60
+    (?: : (?!\d) | [ ]*[—–│|→] | [ ]{2,} | \t | [ ][A-Za-z_]\w{0,80}(?:[_(.]|[a-z][A-Z]) )
+    """,
+    re.X,
+)
 _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
@@ -45,13 +52,22 @@ _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 def extract(text: str, index: PathIndex) -> list[Mention]:
     """Every citation of a text, in order, repeats included.
 
-    A file named without a line has start None.
+    A file named without a line has start None. At most MOST_MENTIONS, the first ones.
     """
+    seen = Seen(index)
+    mentions = _read(text, index, seen)
+    if seen.unsure:
+        # What a number is, or whose line, may be told by lines that are cited behind it.
+        mentions = _read(text, index, Seen(index, whole=seen))
+    return mentions[:MOST_MENTIONS]
+
+
+def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:
     if _JSON_START.match(text):
-        mentions = read_json(text, index)
+        mentions = read_json(text, index, Above(None, sure=False, seen=seen))
         if mentions is not None:
             return mentions
-    return _Document(text, index).read()
+    return _Document(text, index, seen).read()
 
 
 class _ListItem(NamedTuple):
@@ -60,22 +76,37 @@ class _ListItem(NamedTuple):
     """The first it names."""
 
 
+class _Heading(NamedTuple):
+    level: int
+    file: str
+
+
 class _Scope(NamedTuple):
     """Which file lines without one belong to."""
 
-    heading: str | None = None
+    headings: tuple[_Heading, ...] = ()
+    """Those around that name a file, the highest first."""
     lead: str | None = None
-    """Of the paragraph that ends in a colon, until the next paragraph."""
+    """Of the paragraph that ends in a colon, or is a path, until the next paragraph."""
     items: tuple[_ListItem, ...] = ()
     """The enclosing list items, outermost first."""
     last: str | None = None
 
-    def inherited(self, indent: int) -> str | None:
-        """The file that a chunk at this indent inherits."""
+    def subject(self, indent: int) -> str | None:
+        """What a chunk at this indent is about."""
         for item in reversed(self.items):
             if item.indent < indent and item.file:
                 return item.file
-        return self.lead or self.heading or self.last
+        if self.lead or not self.headings:
+            return self.lead
+        return self.headings[-1].file
+
+    def below(self, level: int, file: str | None, last: str | None) -> _Scope:
+        """The scope behind a heading."""
+        headings = tuple(heading for heading in self.headings if heading.level < level)
+        if file:
+            headings += (_Heading(level, file),)
+        return _Scope(headings=headings, last=last)
 
     def within(self, indent: int) -> _Scope:
         """The scope without the items that a chunk at this indent ends."""
@@ -88,23 +119,22 @@ class _Scope(NamedTuple):
     @property
     def owns_numbers(self) -> bool:
         """Below a heading, a lead-in or an item, `- 42: parse` may begin with a line."""
-        return bool(self.heading or self.lead or self.items)
+        return bool(self.headings or self.lead or self.items)
 
 
 class _Document:
     """Reads a text chunk by chunk: one method for each kind, which moves `at` past it."""
 
-    def __init__(self, text: str, index: PathIndex) -> None:
+    def __init__(self, text: str, index: PathIndex, seen: Seen) -> None:
         self.lines = text.split("\n")
         self.index = index
         self.at = 0
         self.scope = _Scope()
+        self.seen = seen
         self.mentions: list[Mention] = []
-        self.named: list[str] = []
-        """Paths named so far, the latest last."""
 
     def read(self) -> list[Mention]:
-        while not self._at_end():
+        while not self._at_end() and len(self.mentions) < MOST_MENTIONS:
             self._read_next(self.lines[self.at])
         return self.mentions
 
@@ -128,12 +158,14 @@ class _Document:
 
     def _heading(self, line: str) -> None:
         """A heading that names a file owns the lines below it; any other ends that file's reach."""
-        reading = self._keep(read_chunk(line, self.index))
+        level = len(line.lstrip(" \t>")) - len(line.lstrip(" \t>#"))
+        self.scope = self.scope.below(level, None, self.scope.last)
+        reading = self._read(line, self._above(0))
         last = None
         # An answer about one file needs not name it again below each heading.
-        if len(self.named) == 1:
+        if len(self.seen.paths) == 1:
             last = self.scope.last
-        self.scope = _Scope(heading=reading.first_path, last=last)
+        self.scope = self.scope.below(level, reading.first_path, last)
         self.at += 1
 
     def _at_table(self) -> bool:
@@ -147,7 +179,8 @@ class _Document:
         while not self._at_end() and "|" in self.lines[self.at]:
             rows.append(self.lines[self.at])
             self.at += 1
-        self.mentions += read_table(rows, self.index, self.scope.inherited(0))
+        self.mentions += read_table(rows, self.index, self._above(0))
+        self._go_on_from_latest()
 
     def _bare_json(self) -> bool:
         """JSON without a fence, up to the first blank line or fence; false if it is none."""
@@ -167,10 +200,11 @@ class _Document:
 
     def _json(self, text: str) -> bool:
         """False if the text is no JSON."""
-        mentions = read_json(text, self.index, self.scope.inherited(0))
+        mentions = read_json(text, self.index, self._above(0))
         if mentions is None:
             return False
         self.mentions += mentions
+        self._go_on_from_latest()
         return True
 
     # paragraphs and list items
@@ -202,21 +236,22 @@ class _Document:
 
     def _list_item(self, text: str, indent: int) -> None:
         self.scope = self.scope.within(indent)
-        inherited = self.scope.inherited(indent)
         if self.scope.owns_numbers:
             text = _numbered_as_line(text)
-        reading = self._keep(read_chunk(text, self.index, inherited))
+        reading = self._read(text, self._above(indent))
         self.scope = self.scope.with_item(_ListItem(indent, reading.first_path))
 
     def _prose(self, text: str, indent: int) -> None:
         self.scope = self.scope.within(indent)
-        inherited = self.scope.inherited(indent)
-        reading = self._keep(read_chunk(text, self.index, inherited))
+        above = self._above(indent)
+        reading = self._read(_rows_as_lines(text, self.index), above)
         if indent:
             return
         lead = None
         if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
-            lead = reading.last_path or inherited
+            lead = reading.last_path or self.scope.subject(indent)
+        elif len(reading.paths) == 1 and is_title(text, reading.paths[0]):
+            lead = reading.paths[0]
         self.scope = self.scope._replace(lead=lead)
 
     # fences
@@ -231,7 +266,7 @@ class _Document:
         language = re.split(r"[\s:{,]", info.lower(), maxsplit=1)[0]
         title = info[len(language) :].lstrip(":{, ")
         if title:  # ```python title="src/app.py:42"
-            self._keep(read_chunk(title, self.index, self.scope.inherited(0)))
+            self._read(title, self._above(0))
         self._fenced(language, body)
 
     def _cursor_fence(self, cursor: re.Match[str]) -> None:
@@ -260,17 +295,25 @@ class _Document:
 
     def _fenced_lines(self, body: list[str], *, strict: bool) -> None:
         """`strict` for a code sample: `data[1:42]` must not become a line of the file above."""
-        inherited = None
+        above = Above(None, sure=False, seen=self.seen)
         if not strict:
-            inherited = self.scope.inherited(0)
+            above = self._above(0)
         for line in body:
+            if len(self.mentions) >= MOST_MENTIONS:
+                return
             if _PROMPT.match(line) or self._foreign_traceback(line):
                 continue
-            reading = read_chunk(line, self.index, inherited, strict=strict)
-            inherited = reading.last_path or inherited
+            reading = self._fenced_line(line, above, strict=strict)
+            if reading.last_path:
+                above = Above(reading.last_path, sure=True, seen=self.seen)
             for mention in reading.mentions:
                 if mention.start is not None or not strict:
                     self.mentions.append(mention)
+
+    def _fenced_line(self, line: str, above: Above, *, strict: bool) -> Reading:
+        if above.file and not strict:
+            line = _row_as_line(line)
+        return read_below(line, self.index, above, strict=strict)
 
     def _foreign_traceback(self, line: str) -> bool:
         """`File "/usr/lib/python3.11/json/decoder.py", line 355`: its line is of no file here."""
@@ -279,25 +322,23 @@ class _Document:
 
     # what was named
 
+    def _go_on_from_latest(self) -> None:
+        latest = next(iter(self.seen.paths), None)
+        self.scope = self.scope._replace(last=latest or self.scope.last)
+
+    def _above(self, indent: int) -> Above:
+        """What stands above a chunk at this indent."""
+        subject = self.scope.subject(indent)
+        return Above(subject or self.scope.last, sure=subject is not None, seen=self.seen)
+
+    def _read(self, text: str, above: Above) -> Reading:
+        return self._keep(read_below(text, self.index, above))
+
     def _keep(self, reading: Reading) -> Reading:
-        self.mentions += map(self._with_candidates, reading.mentions)
+        self.mentions += reading.mentions
         if reading.paths:
-            self._remember(reading.paths)
+            self.scope = self.scope._replace(last=reading.paths[-1])
         return reading
-
-    def _remember(self, paths: list[str]) -> None:
-        named = [path for path in self.named if path not in paths]
-        named += dict.fromkeys(paths)
-        # Unbounded, a text of nothing but paths would take quadratic time.
-        self.named = named[-MOST_CANDIDATES:]
-        self.scope = self.scope._replace(last=paths[-1])
-
-    def _with_candidates(self, mention: Mention) -> Mention:
-        """Lines without a path may belong to any file named before, in this chunk or above."""
-        if mention.tied == "own":
-            return mention
-        others = dict.fromkeys((*mention.others, *reversed(self.named)))
-        return replace(mention, others=tuple(others))
 
 
 def _continues_json(line: str) -> bool:
@@ -308,6 +349,28 @@ def _closes(line: str, mark: str) -> bool:
     """A fence of ```` is closed by as many backticks or more, and by nothing else."""
     stripped = line.strip(" \t>")
     return len(stripped) >= len(mark) and not stripped.strip(mark[0])
+
+
+def is_title(text: str, path: str) -> bool:
+    """A paragraph that is a path, and no sentence about it: `**src/app.py**`."""
+    return len(text.strip("*_`# \n()[]:.")) <= len(path) + 2
+
+
+def _rows_as_lines(text: str, index: PathIndex) -> str:
+    """A path alone on its line, and numbered rows below it."""
+    first, newline, rest = text.partition("\n")
+    if not newline or not is_title(first, next(iter(paths_in(first, index)), "")):
+        return text
+    return newline.join((first, *map(_row_as_line, rest.split("\n"))))
+
+
+def _row_as_line(text: str) -> str:
+    """`  42: open_shop` below a path: the number is a line."""
+    row = _ROW.match(text)
+    if row is None:
+        return text
+    begin = row.start("lines")
+    return f"{text[:begin]}L{text[begin:]}"
 
 
 def _numbered_as_line(text: str) -> str:

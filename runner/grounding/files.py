@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import bisect
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from runner.errors import SourceError
+from runner.grounding.words import FOREIGN_PARTS
 from runner.records import Resolution
-from runner.repository import git_at, object_folder, read_blob, run_git, tree_entries
+from runner.repository import (
+    git_at,
+    object_folder,
+    read_blob,
+    read_blobs,
+    run_git,
+    tree_entries,
+)
 
 SANDBOX_ROOT = "/workspace"
 _SYMLINK, _SUBMODULE = "120000", "160000"
@@ -46,6 +57,17 @@ class GitFiles:
     def blob_sha(self, path: str) -> str:
         """The blob's SHA. Raises KeyError if there is no such file."""
         return self._blobs[path]
+
+    def read_many(self, paths: Sequence[str]) -> Iterator[bytes]:
+        """The bytes of many files, in order, several times as fast as one by one.
+
+        Raises SourceError if a blob is absent or damaged.
+        """
+        try:
+            yield from read_blobs(self._git, [self._blobs[path] for path in paths])
+        except (KeyError, ValueError) as error:
+            hint = "fetch the repository again without a filter"
+            raise SourceError(f"blob {error} is absent or damaged", hint=hint) from error
 
     def close(self) -> None:
         """End the held git process."""
@@ -104,6 +126,8 @@ class GitFiles:
 
 _REMOTE = re.compile(r"(?:https?|ssh|git)://|[\w.-]+@[\w.-]+:")
 """A path of this machine says nothing about the web addresses of the repository."""
+_HOMES = ("/Users/", "/home/", "/root/", "/repo/", "/code/")
+"""Where people and machines keep checkouts."""
 _LONGEST_REF = 7
 """Segments of a branch's name in a URL (`feature/x` has two): bounds the splits that are tried."""
 
@@ -152,6 +176,16 @@ class PathIndex:
         return frozenset(name.partition(".")[0] for name in self.by_name)
 
     @cached_property
+    def by_stem(self) -> dict[str, list[str]]:
+        """`GsonBuilder` -> every path whose name is that and an extension."""
+        paths: dict[str, list[str]] = {}
+        for path in self.paths:
+            stem, dot, _ = _name(path).partition(".")
+            if dot:
+                paths.setdefault(stem, []).append(path)
+        return paths
+
+    @cached_property
     def bare_names(self) -> frozenset[str]:
         """`tool` of `bin/tool`."""
         return frozenset(name for name in self.by_name if "." not in name)
@@ -163,13 +197,27 @@ class PathIndex:
         return frozenset(name.rpartition(".")[2] for name in dotted)
 
     @cached_property
-    def spaced(self) -> dict[str, list[str]]:
-        """`guide.md` -> `docs/my guide.md`, `my guide.md`: a pattern sees only the last word."""
-        paths: dict[str, list[str]] = {}
-        for path in sorted(self.paths, key=len, reverse=True):
-            for tail in _spaced_tails(path):
-                paths.setdefault(tail.rpartition(" ")[2], []).append(tail)
-        return paths
+    def spaced(self) -> frozenset[str]:
+        """`docs/my guide.md`, `my guide.md`: a pattern sees only the last word of them."""
+        return frozenset(chain.from_iterable(map(_spaced_tails, self.paths)))
+
+    @cached_property
+    def _spaced_lengths(self) -> dict[str, list[int]]:
+        """By the last word of a path with blanks, the lengths of all that end in it."""
+        lengths: dict[str, set[int]] = {}
+        for path in self.spaced:
+            lengths.setdefault(path.rpartition(" ")[2], set()).add(len(path))
+        return {word: sorted(known, reverse=True) for word, known in lengths.items()}
+
+    def with_blanks(self, word: str, text: str, close: int) -> str:
+        """The longest path with blanks that text[:close] and its last word end in; else the word.
+
+        By length: a tree may hold 100,000 files called `my guide.md`.
+        """
+        for length in self._spaced_lengths.get(word, ()):
+            if length <= close and text[close - length : close] in self.spaced:
+                return text[close - length : close]
+        return word
 
     def resolve(self, written: str) -> Resolved:
         """How a written path resolves.
@@ -198,22 +246,47 @@ class PathIndex:
             # every root: `/usr/lib/app.py` is no tail of anything here.
             if name[1:] in self.paths:
                 return Resolved("exact", name[1:])
-            return None
+            return self._in_checkout(name)
         files = self._ending_in(name)
         if not files:
             return None
         if len(files) == 1:
-            return Resolved("suffix", files[0])
+            return Resolved("suffix", self.backwards[files[0]][::-1])
         return Resolved("ambiguous", name)
+
+    def _in_checkout(self, name: str) -> Resolved | None:
+        """`/Users/me/src/shop/src/app.py`: in somebody's checkout, if the tree has `src/app.py`."""
+        if not name.startswith(_HOMES) or any(part in name for part in FOREIGN_PARTS):
+            return None
+        parts = name.split("/")[3:-1]
+        for place in range(1, len(parts)):
+            tail = "/".join((*parts[place:], _name(name)))
+            if tail in self.paths:
+                return Resolved("suffix", tail)
+        return None
 
     def count_ending_in(self, path: str) -> int:
         """Files of which a path is a tail."""
         return len(self._ending_in(path))
 
-    def _ending_in(self, path: str) -> list[str]:
+    def ending_in(self, path: str, most: int) -> list[str]:
+        """The first of them."""
+        return [self.backwards[place][::-1] for place in self._ending_in(path)[:most]]
+
+    def _ending_in(self, path: str) -> range:
+        """Places in `backwards`."""
         # With the slash: `hop.py` is no tail of `src/shop.py`.
-        tail = "/" + path
-        return [full for full in self.by_name.get(_name(path), ()) if full.endswith(tail)]
+        tail = path[::-1] + "/"
+        begin = bisect.bisect_left(self.backwards, tail)
+        # No path holds a character above the last one, surrogates of its bytes included.
+        end = bisect.bisect_left(self.backwards, tail + chr(sys.maxunicode), begin)
+        return range(begin, end)
+
+    @cached_property
+    def backwards(self) -> list[str]:
+        """Every path from its end, sorted: compared with each `mod.rs` of a large tree, each tail
+        that an answer writes would take as long as the tree is large."""
+        return sorted(path[::-1] for path in self.paths)
 
     def normalise(self, written: str) -> str:
         """`/` as separator, no sandbox root, no `./`; case and everything else as written."""

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 import tree_sitter
 
+from runner.grounding.components import is_component, language_of_scripts
+
 _QUERIES = Path(__file__).with_name("queries")
-_FORMAT = "1"
+_FORMAT = "3"
 """Raised when an outline's meaning changes, so that no cache of the old meaning is read."""
 
 _WHEELS: dict[str, tuple[str, str]] = {
@@ -122,6 +124,8 @@ def language_of(path: str, source: bytes) -> str | None:
     extension = _extension(name)
     if not extension:
         return _language_of_script(source)
+    if is_component(path):
+        return language_of_scripts(source)
     if extension == "h":
         return "cpp" if _CPP_HEADER.search(source) else "c"
     return _BY_EXTENSION.get(extension)
@@ -149,10 +153,63 @@ _PRELUDE = {"lua": b"--[[]]"}
 until a comment resets it."""
 
 
+Mend = tuple[re.Pattern[bytes], bytes]
+"""What a grammar stumbles over, and the byte put in place of each of its bytes."""
+# A line that is a macro and no more; but not an enum's last member.
+_MACRO_LINE: Mend = (
+    re.compile(
+        rb"^[ \t]{0,99}[A-Z][A-Z0-9]{0,99}_[A-Z0-9_]{1,99}(?:\([^()\n]{0,199}\))?[ \t]{0,99}$"
+        rb"(?!\s{0,199}\})",
+        re.M,
+    ),
+    b" ",
+)
+# LUA_API lua_State *lua_newstate (
+_MACRO_HEAD: Mend = (
+    re.compile(
+        rb"^[A-Z][A-Z0-9_]{2,99}(?=[ \t]{1,9}\w{1,99}[ \t*&]{1,9}\w{1,99}[ \t]{0,9}\()", re.M
+    ),
+    b" ",
+)
+_MENDS: dict[str, tuple[Mend, ...]] = {
+    "c": (_MACRO_LINE, _MACRO_HEAD),
+    "cpp": (_MACRO_LINE, _MACRO_HEAD),
+    "c_sharp": (
+        # Both sides of a condition, where a statement goes on in each.
+        (re.compile(rb"^[ \t]{0,99}#(?:if|elif|else|endif)\b[^\n]{0,999}$", re.M), b" "),
+    ),
+    "kotlin": (
+        (re.compile(rb"(?<=[^\s{;,(]) (?=\})"), b";"),  # { val one = 1 }
+        # A name that is a modifier elsewhere: `open = true`.
+        (re.compile(rb"(?<![\w.@`])(?:open|data|inner|value)(?=[ \t]{0,9}[.=(+-])"), b"x"),
+        (re.compile(rb"(?<![\w.@`])(?:get|set)(?=[ \t]{0,9}=)"), b"x"),
+        (re.compile(rb"^[ \t]{0,99}context\([^()\n]{0,200}\)[ \t]{0,99}$", re.M), b" "),
+        (re.compile(rb"@\w{1,99}(?=[ \t]{1,9}[gs]et\b)"), b" "),
+    ),
+}
+"""Tried on a source that does not parse; kept if less of it is an error then."""
+_EXPORT = rb"[A-Z][A-Z0-9_]{2,99}(?:\([^()\n]{0,99}\))?"
+_MACROS: dict[str, tuple[Mend, ...]] = {
+    "cpp": (
+        # class SHOP_API Shop : public Base {, which is read as a function
+        (
+            re.compile(
+                rb"(?:(?<=\bclass )|(?<=\bstruct ))" + _EXPORT + rb"(?=[ \t]{1,9}[A-Za-z_]\w{0,99}"
+                rb"(?:<[^<>;{}\n]{0,99}>)?(?:\s{1,9}final)?\s{0,99}[:{])"
+            ),
+            b" ",
+        ),
+    ),
+}
+"""Put right in every source: it parses, and means something else."""
+
+
 class Grammar(NamedTuple):
     language: tree_sitter.Language
     query: tree_sitter.Query
     prelude: bytes
+    macros: tuple[Mend, ...]
+    mends: tuple[Mend, ...]
     identity: str
     """Digest of grammar version, core version and query: part of a cached outline's name."""
 
@@ -184,6 +241,8 @@ def grammar(language: str) -> Grammar | None:
         language=loaded.language,
         query=tree_sitter.Query(loaded.language, query),
         prelude=_PRELUDE.get(language, b""),
+        macros=_MACROS.get(language, ()),
+        mends=_MENDS.get(language, ()),
         identity=_identity(language, loaded.version, query),
     )
 

@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
-from runner.grounding.mentions import Cite, Mention, Tie, mentions_of
-from runner.grounding.naming import Span, span_before
+from runner.grounding.mentions import MOST_MENTIONS, Cite, Mention, Tie, mentions_of
+from runner.grounding.naming import Span, is_compound, span_before, symbol_of
+from runner.grounding.owners import Above, Owner, Owners, Seen
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import (
     ADJACENT,
+    ALIAS,
+    ALIAS_AFTER,
+    ALIAS_BEFORE,
+    AT,
     CALLED,
     CHAIN,
+    COUNTED,
+    COUNTED_BEFORE,
     DIRECT,
+    ESCAPED,
     EVENT,
+    HOST,
+    IN_BRACKET,
+    LIMITING,
+    LONG_NAME,
+    MEMBER,
+    NAME_AHEAD,
+    NAMED,
     NAMED_BEFORE,
     NEXT,
+    NUMBERED,
     OF,
-    SENTENCE_END,
+    PORT_AFTER,
+    PORT_BEFORE,
+    SETTING,
+    SPACED,
     Interval,
     intervals,
 )
-from runner.grounding.words import HTTP_CODES, NAMES
+from runner.grounding.words import COMMON_CODES, HTTP_CODES, NAMES, PORTS
 
-MOST_CANDIDATES = 12
-"""Files remembered for lines that are written without a path."""
-_FAR = 600
-"""Characters: what lies further apart is not said in one breath. It bounds every look back, so that
-no text takes quadratic time."""
+NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
+"""Lines: as near to others of its file as this, a bare number is likely to be one, or a range."""
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
-_PORT_WORDS = ("port", "listen", "addr", "localhost", "host", "run(", "serve ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,51 +75,97 @@ def read_chunk(
 
     `inherited` is the file that lines without one belong to; `strict` takes `path:line` alone.
     """
-    return _Reader(text, index, inherited, strict=strict).read()
+    return read_below(text, index, Above(inherited, sure=False, seen=Seen(index)), strict=strict)
+
+
+def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = False) -> Reading:
+    """The citations of one chunk of a document, below what stands above it."""
+    if "\\" in text:  # \_\_init\_\_.py
+        text = ESCAPED.sub(_unescaped, text)
+    return _Reader(text, index, above, strict=strict).read()
+
+
+def _unescaped(token: re.Match[str]) -> str:
+    """Markdown's escapes in a word, unless it is a code span or a Windows path."""
+    if token["code"] or not token["word"]:
+        return token[0]
+    return re.sub(r"\\([_*~#\[\]().+!-])", r"\1", token[0])
 
 
 class _Reader:
     """Goes through a chunk from path to path and from line to line, and ties them together."""
 
-    def __init__(self, text: str, index: PathIndex, inherited: str | None, *, strict: bool) -> None:
+    def __init__(self, text: str, index: PathIndex, above: Above, *, strict: bool) -> None:
         self.original = text
         self.index = index
-        self.inherited = inherited
         self.strict = strict
+        self.seen = above.seen
         self.paths: list[str] = []
         """Named so far."""
-        self.path_end = 0
-        """Of the last of them, in characters."""
         self.pending: list[Cite] = []
         """Lines with no file yet."""
         masked = MaskedText(text, index, self._lines_of_words)
         self.text = masked.text
         self.spans = masked.spans
-        self.cites = masked.cites
+        self.cites: list[Cite] = []
+        self.landmarks = [*masked.cites, *self._aliases()]
+        """What is found by other means than events: links, and short names of files."""
+        self.owners = Owners(masked.text, above)
         self.listed: Cite | None = None
         """The last citation with lines; `sure`: the last of them that is no guess. Looked for each
         time, they would take quadratic time."""
         self.sure: Cite | None = None
-        for cite in masked.cites:
-            self._note(cite)
 
     def read(self) -> Reading:
         self._find_cites()
-        # Links were found first.
+        # Lines that waited for their file come late.
         in_order = sorted(self.cites, key=lambda cite: cite.begin)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
         return Reading(mentions=list(mentions), paths=self.paths)
 
+    def _aliases(self) -> list[Cite]:
+        """`RTAF` and `RTAF:42`, after "RTAF = internal/ReflectiveTypeAdapterFactory.java"."""
+        aliases = self.seen.aliases
+        if not aliases or self.strict:
+            return []
+        words = (word for word in ALIAS.finditer(self.text) if word[0] in aliases)
+        return [
+            Cite(begin=word.start(), close=word.end(), path=aliases[word[0]], lines=[])
+            for word in words
+        ]
+
     def _find_cites(self) -> None:
+        self.landmarks.sort(key=lambda cite: cite.begin, reverse=True)
         at = 0
-        while event := EVENT.search(self.text, at):
-            at = max(self._take(event), event.start() + 1)
+        event = EVENT.search(self.text)
+        while event and len(self.cites) < MOST_MENTIONS:
+            at = self._pass_landmarks(at, event.start())
+            if at <= event.start():
+                at = max(self._take(event), event.start() + 1)
+            event = EVENT.search(self.text, at)
+        self._pass_landmarks(at, len(self.text))
+
+    def _pass_landmarks(self, at: int, end: int) -> int:
+        """Take those that begin before the end; returns where to go on from."""
+        while self.landmarks and self.landmarks[-1].begin <= end:
+            landmark = self.landmarks.pop()
+            if landmark.begin >= at:
+                at = self._pass(landmark)
+        return at
+
+    def _pass(self, landmark: Cite) -> int:
+        if not landmark.named:  # a short name
+            return self._cite_path(landmark.path, landmark.begin, landmark.close, short=True)
+        self._name(landmark.path, landmark.begin, landmark.close, bare=not landmark.lines)
+        self._cite(landmark)
+        return landmark.close
 
     def _lines_of_words(self, words: str, path: str) -> list[Interval]:
         """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
         if not EVENT.search(words) or not re.search(r"\d", words):
             return []
-        reading = read_chunk(words, self.index, path, strict=self.strict)
+        above = Above(path, sure=True, seen=self.seen)
+        reading = read_below(words, self.index, above, strict=self.strict)
         return [mention.lines for mention in reading.mentions if mention.lines]
 
     def _take(self, event: re.Match[str]) -> int:
@@ -111,55 +174,114 @@ class _Reader:
             return self._take_path(event)
         if self.strict:
             return event.end()
-        if event["lines"]:
-            return self._take_lines(event)
-        if event["bare"]:
-            self._take_bare(event)
-        elif event["ticked"]:
-            self._take_ticked(event)
-        else:
-            self._take_parens(event)
-        return event.end()
+        # Each alternative of the pattern ends in the group that gives it its name.
+        return self._takers[event.lastgroup or "lines"](event) or event.end()
+
+    @cached_property
+    def _takers(self) -> dict[str, Callable[[re.Match[str]], int | None]]:
+        return {
+            "lines": self._take_lines,
+            "named": self._take_named,
+            "bare": self._take_bare,
+            "ticked": self._take_ticked,
+            "parens": self._take_parens,
+            "worded": self._take_worded,
+            "loose": self._take_loose,
+        }
 
     # paths
 
     def _take_path(self, event: re.Match[str]) -> int:
         path = self._path_of(event)
         if path is None:
-            return event.end()
+            named = None if self.strict else NAMED.match(self.text, event.start())
+            return self._take_named(named) if named else event.end()
         begin = event.start("path") + event["path"].find(path)
         close = begin + len(path)
         path = self._with_blanks(path, close)
         begin = close - len(path)
-        self._name(path, close)
         self._settle(path, begin)
         return self._cite_path(path, begin, close)
 
     def _path_of(self, event: re.Match[str]) -> str | None:
         direct = self._direct(event)
         has_line = bool(direct) or self._line_follows(event.end())
-        path = clean_path(event["path"], self.index, has_line=has_line)
+        token = event["path"]
+        if direct and direct.start() < event.end():  # a.py@42
+            token = token[: direct.start() - event.start("path")]
+        path = clean_path(token, self.index, has_line=has_line)
+        if path and direct and not self._is_file(path, direct):
+            return None
         # A file called `run` must not make every word `run` a citation of it.
         if path in self.index.bare_names and path not in NAMES and not direct:
             return None
         return path
 
+    def _is_file(self, path: str, direct: re.Match[str]) -> bool:
+        """False for a host and its port: `db.prod.rs:27017`."""
+        first = intervals(direct["list"])[:1]
+        if "/" in path or not first or first[0][0] not in PORTS:
+            return True
+        return self.index.resolve(path).resolution != "missing"
+
     def _direct(self, event: re.Match[str]) -> re.Match[str] | None:
         """Lines right behind the path of an event: `:42`."""
-        token = event["path"].rstrip(".…")
-        return DIRECT.match(self.text, event.start("path") + len(token))
+        token = event["path"]
+        at = re.search(r"@(?=[Ll]?\d+\Z|\Z)", token)
+        if at:
+            token = token[: at.start()]
+        token = token.rstrip(".…")
+        return self._lines_behind(event.start("path") + len(token))
 
-    def _cite_path(self, path: str, begin: int, close: int) -> int:
-        """Cite the path, and the lines written right behind it; returns the end of all that."""
+    def _lines_behind(self, close: int) -> re.Match[str] | None:
+        text = self.text
+        return (
+            DIRECT.match(text, close)
+            or CALLED.match(text, close)
+            or SPACED.match(text, close)
+            or self._in_bracket(close)
+        )
+
+    def _in_bracket(self, close: int) -> re.Match[str] | None:
+        """`a.cpp (42)`; but a list of how often each file matches has numbers there too."""
+        lines = IN_BRACKET.match(self.text, close)
+        if lines is None or not lines["list"].isdigit():
+            return lines
+        is_count = COUNTED.search(self.text, max(0, close - 120), close)
+        return None if is_count or int(lines["list"]) in HTTP_CODES else lines
+
+    def _cite_path(self, path: str, begin: int, close: int, *, short: bool = False) -> int:
+        """Cite the path, and the lines written right behind it; returns the end of all that.
+
+        `short`: its short name stands there, which alone cites nothing.
+        """
         lines: list[Interval] = []
-        direct = DIRECT.match(self.text, close) or CALLED.match(self.text, close)
+        symbol = None
+        direct = self._lines_behind(close)
+        if direct is None and (direct := MEMBER.match(self.text, close)):
+            symbol = symbol_of(direct["name"])
         if direct:
-            lines = intervals(direct["list"])
+            lines = intervals(_without_column(direct["list"]))
             close = direct.end()
-        self._cite(Cite(begin=begin, close=close, path=path, lines=lines, named=True))
+        else:
+            self._note_alias(path, begin, close)
+        self._name(path, begin, close, bare=not lines and not self._line_follows(close))
+        if lines or not short:
+            self._cite(
+                Cite(begin=begin, close=close, path=path, lines=lines, symbol=symbol, named=True)
+            )
         if direct:
             return self._cite_next(path, close)
         return close
+
+    def _note_alias(self, path: str, begin: int, close: int) -> None:
+        """`RTAF = a/b.java`, `a/b.java (RTAF)`: what a text calls the file from here on."""
+        before = ALIAS_BEFORE.search(self.text[max(0, begin - 40) : begin])
+        if before:
+            self.seen.aliases[before["alias"]] = path
+        after = ALIAS_AFTER.match(self.text, close)
+        if after and (after["said"] or _are_initials(after["alias"], path)):
+            self.seen.aliases[after["alias"]] = path
 
     def _cite_next(self, path: str, close: int) -> int:
         """`a.py:1` (first), 7 (second), and 9 (third)."""
@@ -178,10 +300,12 @@ class _Reader:
             self.listed = cite
             if not cite.guess:
                 self.sure = cite
+                self.seen.note(cite.path, cite.lines)
 
-    def _name(self, path: str, end: int) -> None:
+    def _name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         self.paths.append(path)
-        self.path_end = end
+        self.seen.name(path)
+        self.owners.name(path, begin, end, bare=bare)
 
     def _line_follows(self, at: int) -> bool:
         phrase = EVENT.search(self.text, at, at + 60)
@@ -191,38 +315,38 @@ class _Reader:
 
     def _with_blanks(self, path: str, close: int) -> str:
         """`docs/my guide.md`: the pattern has found the last word of a file of the tree."""
-        for full in self.index.spaced.get(path, ()):
-            if self.text.endswith(full, 0, close):
-                return full
-        return path
+        return self.index.with_blanks(path, self.text, close)
 
     def _settle(self, path: str, begin: int) -> None:
         """Lines that had no file yet take the one that follows in their sentence."""
         for cite in self.pending:
-            if self._one_sentence(cite.close, begin):
-                self._cite(replace(cite, path=path))
+            if self.owners.is_one_sentence(cite.close, begin):
+                self._cite(replace(cite, path=path, tied="context", others=self.seen.paths))
         self.pending = []
-
-    def _one_sentence(self, begin: int, end: int) -> bool:
-        return end - begin < _FAR and not SENTENCE_END.search(self.text, begin, end)
 
     # lines
 
-    def _take_lines(self, event: re.Match[str]) -> int:
+    def _take_lines(self, event: re.Match[str]) -> int | None:
         between = _BETWEEN.search(self._before(event, 16))
         lines = intervals(event["list"], between=bool(between))
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         if self._completes_last(cite):
             self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
             self._note(self.cites[-1])
-            return cite.close
+            return None
+        close = self._cite_with_path_after(cite)
+        if close is None:
+            self._bind(cite)
+        return close
+
+    def _cite_with_path_after(self, cite: Cite) -> int | None:
+        """Returns the end of both; None if no path is tied to the lines from behind."""
         with_path = self._with_path_after(cite)
-        if with_path:
-            self._name(with_path.path, with_path.close)
-            self._cite(with_path)
-            return with_path.close
-        self._bind(cite)
-        return cite.close
+        if with_path is None:
+            return None
+        self._name(with_path.path, with_path.begin, with_path.close, bare=False)
+        self._cite(with_path)
+        return with_path.close
 
     def _before(self, event: re.Match[str], characters: int) -> str:
         return self.text[max(0, event.start() - characters) : event.start()]
@@ -250,45 +374,109 @@ class _Reader:
         close = event.start() + event["path"].find(path) + len(path)
         return replace(cite, path=path, close=close, named=True)
 
-    def _bind(self, cite: Cite) -> None:
-        """Lines with no path of their own.
-
-        They take the nearest path before them, else the one above, else one that follows in the
-        sentence.
-        """
-        path = self._path_above()
-        if not path:
+    def _bind(self, cite: Cite, *, listed: bool = False) -> None:
+        """Lines with no path of their own take their owner's, else one that follows."""
+        owner = self._owner(cite, listed=listed)
+        if owner is None:
             self.pending.append(cite)
-            return
+        else:
+            self._cite(self._owned(cite, owner))
+
+    def _owner(self, cite: Cite, *, listed: bool = False) -> Owner | None:
+        return self.owners.of(cite.begin, cite.lines[0][0], listed=listed)
+
+    def _owned(self, cite: Cite, owner: Owner) -> Cite:
         tied: Tie = "context"
-        if self.paths and self._one_sentence(self.path_end, cite.begin):
+        if owner.in_sentence:
             tied = "sentence"
-        self._cite(replace(cite, path=path, tied=tied, others=self._candidates()))
+        others = dict.fromkeys((*owner.rivals, *self.seen.paths))
+        return replace(cite, path=owner.path, tied=tied, rivals=owner.rivals, others=tuple(others))
 
-    def _path_above(self) -> str | None:
-        if self.paths:
-            return self.paths[-1]
-        return self.inherited
-
-    def _candidates(self) -> tuple[str, ...]:
-        return tuple(reversed(self.paths[-MOST_CANDIDATES:]))
-
-    def _take_bare(self, event: re.Match[str]) -> None:
+    def _take_bare(self, event: re.Match[str]) -> int | None:
         """`:301` after a path: no port, and not inside a longer code span (a slice, a key)."""
         begin, close = event.span()
-        before = self._before(event, 24).lower()
-        if any(word in before for word in _PORT_WORDS) or not self._path_above():
-            return
+        lines = intervals(event["bare"])
+        if PORT_BEFORE.search(self._before(event, 40)):
+            return None
+        if lines[0][0] in PORTS and PORT_AFTER.match(self.text, close):
+            return None
         span = span_before(self.spans, begin)
         if span and _is_longer(span, begin, close):
-            return
-        self._bind(Cite(begin=begin, close=close, path="", lines=intervals(event["bare"])))
+            return None
+        cite = Cite(begin=begin, close=close, path="", lines=lines)
+        close_of_both = self._cite_with_path_after(cite)
+        if close_of_both is None and (owner := self._owner(cite, listed=True)):
+            self._cite(self._owned(cite, owner))
+        return close_of_both
+
+    def _take_named(self, event: re.Match[str]) -> int:
+        """`run:42`, `run@:42`: the line of a name."""
+        begin, close = event.span()
+        symbol = symbol_of(event["name"])
+        cite = Cite(
+            begin=begin, close=close, path="", lines=intervals(event["named"]), symbol=symbol
+        )
+        file = self._file_called(event["name"])
+        if file:
+            cite = replace(cite, path=file, symbol=None, named=True)
+            self._name(file, begin, close, bare=False)
+            self._cite(cite)
+            return close
+        if (after := self._cite_with_path_after(cite)) is not None:
+            return after
+        owner = self._owner_of_named(event, cite)
+        if owner is None:
+            return event.end("name")
+        sure = "@" in event["mark"] or self._is_coded(event, symbol) or self._is_near(cite, owner)
+        self._cite(self._owned(replace(cite, guess=not sure), owner))
+        return close
+
+    def _file_called(self, name: str) -> str | None:
+        """`GsonBuilder:42`: the file's name, if just one file is called so."""
+        if not name[:1].isupper() or name.isupper():
+            return None
+        files = self.index.by_stem.get(name, ())
+        return files[0].rpartition("/")[2] if len(files) == 1 else None
+
+    def _owner_of_named(self, event: re.Match[str], cite: Cite) -> Owner | None:
+        """None if it is no line: `timeout:30`, `react@18`, `localhost:8080`."""
+        number, at = cite.lines[0][0], "@" in event["mark"]
+        if at and ":" in event["mark"]:
+            return self._owner(cite, listed=True)
+        if (number in PORTS and HOST.search(event["name"])) or self._is_in_code(event):
+            return None
+        if number > 9 and self._is_coded(event, cite.symbol):
+            return self._owner(cite, listed=True)
+        if at or number < 10 or SETTING.search(event["name"]):
+            return None
+        if self.owners.sure and (number > 99 or self._is_ticked(event)):
+            return self._owner(cite, listed=True)
+        return self.owners.near(cite.begin, number, NEAR)
+
+    def _is_coded(self, event: re.Match[str], symbol: str | None) -> bool:
+        """`open_shop`, `openShop`, `run()`, `LIMIT`: no English word."""
+        if symbol is None:
+            return False
+        return is_compound(symbol) or bool(event["call"]) or event["name"].isupper()
+
+    def _is_near(self, cite: Cite, owner: Owner) -> bool:
+        return self.seen.is_near(owner.path, cite.lines[0][0], NEAR)
+
+    def _is_ticked(self, event: re.Match[str]) -> bool:
+        return "`" in event["mark"] or self._before(event, 1) == "`"
+
+    def _is_in_code(self, event: re.Match[str]) -> bool:
+        """It is part of some code: `{maxDepth:10}`, `a[b.c:3]`."""
+        span = span_before(self.spans, event.start())
+        if span is None or event.start() >= span.end:
+            return False
+        return bool(re.search(r"[{}=\[\]\"']", self.text[span.begin : span.end]))
 
     def _take_ticked(self, event: re.Match[str]) -> None:
         """A number in backticks continues a list of lines: "`a.py:83`, `153`"."""
         begin, close = event.span()
         last = self.listed
-        if last is None or not self._one_sentence(last.close, begin):
+        if last is None or not self.owners.is_one_sentence(last.close, begin):
             return
         if not CHAIN.match(self.text[last.close : begin]):
             return
@@ -296,31 +484,118 @@ class _Reader:
         cite = replace(last, begin=begin, close=close, lines=lines, symbol=None, named=False)
         self._cite(cite)
 
+    def _take_worded(self, event: re.Match[str]) -> None:
+        """`a.py:237 (244 handlers, 250 bypass)`: lines go on from lines, counts do not."""
+        begin, close = event.span("worded")
+        following = self.text[close : close + 40].lstrip(" *_`")
+        cite = Cite(begin=begin, close=close, path="", lines=intervals(event["worded"]))
+        if COUNTED.match(following) or cite.lines[0][0] in HTTP_CODES:
+            return
+        owner = self._owner_of_worded(cite, coded=bool(NAME_AHEAD.match(following)))
+        if owner:
+            self._cite(self._owned(cite, owner))
+
+    def _owner_of_worded(self, cite: Cite, *, coded: bool) -> Owner | None:
+        """The file of the lines before it, if it goes on from them."""
+        sure, first = self.sure, cite.lines[0][0]
+        if sure is None or not self.owners.is_one_sentence(sure.close, cite.begin):
+            return None
+        if not coded and not (first > 99 and _goes_on(sure.lines[-1][0], first)):
+            return None
+        if coded and not _goes_on(sure.lines[-1][0], first):
+            return self.owners.near(cite.begin, first, NEAR)
+        owner = self._owner(cite)
+        if owner is None or self.index.resolve(owner.path) != self.index.resolve(sure.path):
+            return None
+        return owner
+
+    def _take_loose(self, event: re.Match[str]) -> int | None:
+        """`the loop head 332`, `called at 396`: a line, if it is near other lines of its file."""
+        begin, close = event.span("loose")
+        cite = Cite(begin=begin, close=close, path="", lines=intervals(event["loose"]))
+        if NUMBERED.search(self.text[max(0, begin - 32) : begin]):
+            return None
+        after = self._cite_with_path_after(cite)
+        if after is None:
+            self._cite_if_near(cite)
+        return after
+
+    def _cite_if_near(self, cite: Cite) -> None:
+        first, last = cite.lines[0]
+        owner = self._owner_of_loose(cite.begin, first, last)
+        if owner:
+            self._cite(self._owned(cite, owner))
+
+    def _owner_of_loose(self, begin: int, first: int, last: int) -> Owner | None:
+        before = self.text[max(0, begin - 90) : begin]
+        if first == last and first in HTTP_CODES:
+            limit = VERY_NEAR if first not in COMMON_CODES and NAMED_BEFORE.search(before) else 0
+            return self.owners.near(begin, first, limit) if limit else None
+        if first > 99 and (first != last or self._is_pointed_at(before)):
+            owner = self.owners.of(begin, first)
+            if owner and owner.firm:
+                return owner
+        return self.owners.near(begin, first, NEAR if first == last else NEAR_RANGE)
+
+    def _is_pointed_at(self, before: str) -> bool:
+        """`dispatches at 365`; but "capped at 500" sets a limit."""
+        at = AT.search(before)
+        return at is not None and not LIMITING.search(at["verb"])
+
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""
-        path = self._path_above()
-        if path is None or not self._may_be_lines(event):
+        lines = intervals(event["parens"])
+        cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
+        # A path's own lines were looked for behind it.
+        if self.cites and self.cites[-1].named and cite.begin - self.cites[-1].close < 3:
             return
-        several = "," in event["parens"]
-        sure = self.sure
-        in_list = not several and sure and self._one_sentence(sure.close, event.start())
-        cite = Cite(
-            begin=event.start(),
-            close=event.end(),
-            path=path,
-            lines=intervals(event["parens"]),
-            tied="context",
-            others=self._candidates(),
-            guess=not in_list,
-        )
-        self._cite(cite)
+        before = self._before(event, 90)
+        if self._is_http(event, before):
+            return
+        owner = self.owners.near(cite.begin, lines[0][0], NEAR_RANGE)
+        if owner and not COUNTED_BEFORE.search(before):
+            self._cite(replace(self._owned(cite, owner), tied="context"))
+        elif "," in event["parens"] or NAMED_BEFORE.search(before):
+            self._guess(cite)
 
-    def _may_be_lines(self, event: re.Match[str]) -> bool:
-        """`f` (42) may; "not found (404)" and "the loop (42)" count something else."""
-        first = re.split(r"\D", event["parens"], maxsplit=1)[0]
-        if int(first) in HTTP_CODES:
+    def _is_http(self, event: re.Match[str], before: str) -> bool:
+        """`not found (404)`; but `test_it_works (204)` has a line, and so has `f` (428) by 425."""
+        only = event["parens"].lstrip("~≈")
+        if not only.isdigit() or int(only) not in HTTP_CODES or LONG_NAME.search(before):
             return False
-        return "," in event["parens"] or bool(NAMED_BEFORE.search(self._before(event, 90)))
+        if int(only) in COMMON_CODES:
+            return True
+        return self.owners.near(event.start(), int(only), VERY_NEAR) is None
+
+    def _guess(self, cite: Cite) -> None:
+        sure = self.sure
+        several = len(cite.lines) > 1
+        in_list = not several and sure and self.owners.is_one_sentence(sure.close, cite.begin)
+        owner = self._owner(cite)
+        if owner:
+            owned = self._owned(replace(cite, guess=not in_list), owner)
+            self._cite(replace(owned, tied="context"))
+
+
+def _without_column(listed: str) -> str:
+    """`2424,41` as 2424; but `41,57` is two lines."""
+    first, _, last = listed.partition(",")
+    if first.isdigit() and last.isdigit() and int(last) < int(first):
+        return first
+    return listed
+
+
+def _are_initials(alias: str, path: str) -> bool:
+    """`RTAF` of `ReflectiveTypeAdapterFactory.java`."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    initials = name[:1] + re.sub(r"[^A-Z]|(?<=_)(?=\w)", "", name[1:])
+    words = "".join(word[:1] for word in re.split(r"[_-]", name))
+    return alias.lower() in (initials.lower(), words.lower())
+
+
+def _goes_on(line: int, following: int) -> bool:
+    """Is it a line that a text comes to next, in the same part of a file?"""
+    return line <= following <= line + 400
 
 
 def _is_longer(span: Span, begin: int, close: int) -> bool:

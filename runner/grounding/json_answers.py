@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import first_path_in, read_chunk
-from runner.grounding.mentions import Mention
+from runner.grounding.inline import first_path_in, read_below
+from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
+from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
-from runner.grounding.patterns import Interval, intervals, ordered
+from runner.grounding.patterns import SETTING, Interval, intervals, ordered
 
 _FILE_KEYS = frozenset(
     """
@@ -25,7 +27,7 @@ _LINE_KEY = re.compile(
     (?:^|_)
     (?: lines?                                         # line, start_lines
       | line_?(?:no|num|numbers?|range|start|end)      # line_no, linerange
-      | (?:start|end)_?line | ln | loc
+      | (?:start|end)_?line | ln | loc | (?<![a-z]_)at | (?:defined|called|used)_at
     )$
     """,
     re.X,
@@ -39,6 +41,9 @@ _COUNT_KEY = re.compile(
     (?:_|$)
     """,
     re.X,
+)
+_UNIT_KEY = re.compile(
+    r"(?:^|_)(?:lines|id|ms|sec|bytes|chars|size|percent|score|port|year|tokens)$"
 )
 _SYMBOL_KEYS = tuple(
     """
@@ -69,6 +74,8 @@ _NUMBERS = re.compile(
     """,
     re.X,
 )
+_CITES = re.compile(r":\d|\A\S+/\S+\Z")
+"""A path, or a text of another place: it says nothing of this one."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """`\\ud83d` with no second half is JSON, and is no text that a result could be written with."""
 _DEEPEST = 60
@@ -93,13 +100,15 @@ class _Here(NamedTuple):
     """Where in the JSON we are."""
 
     tree: PathIndex
-    file: str | None
-    """Of the object, or of one around it."""
+    above: Above
+    """Its file is that of the object, or of one around it."""
     named: _Named | None
     depth: int
+    said: str = ""
+    """The key, and what the object's texts say."""
 
 
-def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list[Mention] | None:
+def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None:
     """The citations of JSON text.
 
     None if it is no JSON (truncated, with comments), and is to be read as prose.
@@ -110,7 +119,8 @@ def read_json(text: str, index: PathIndex, inherited: str | None = None) -> list
         return None
     if not isinstance(value, list):
         return None
-    mentions = list(_walk(value, _Here(index, inherited, None, 0)))
+    here = _Here(index, above, None, 0)
+    mentions = list(islice(_walk(value, here), MOST_MENTIONS))
     if _HALF.search(text):
         return list(map(_in_whole_characters, mentions))
     return mentions
@@ -142,7 +152,7 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
 
 def _read_string(value: str, here: _Here) -> list[Mention]:
     """A string is a cell of its own; if it begins with a citation, its key may name the symbol."""
-    mentions = read_chunk(value, here.tree, here.file).mentions
+    mentions = list(saying(here.said, read_below(value, here.tree, here.above).mentions))
     if not mentions or here.named is None:
         return mentions
     first = mentions[0]
@@ -160,10 +170,15 @@ def _read_string(value: str, here: _Here) -> list[Mention]:
 
 def _walk_object(pairs: _Object, here: _Here) -> Iterator[Mention]:
     own_file = _own_file(pairs, here.tree)
+    for key, path in _paths_among(pairs, here.tree):  # {"router": "src/r.py"}, then "router:42"
+        if _snake(key).replace("_", "") not in _FILE_KEYS:
+            here.above.seen.aliases[key] = path
+    file = own_file or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)
     here = here._replace(
-        file=own_file or _file_of_place(pairs, here.tree) or here.file,
+        above=_about(here.above, file),
         named=_own_symbol(pairs) or here.named,
         depth=here.depth + 1,
+        said=_told(pairs),
     )
     at_lines = list(_at_own_lines(pairs, own_file, here))
     yield from at_lines
@@ -180,7 +195,7 @@ def _is_path(value: Any, path: str, index: PathIndex) -> bool:
 
 def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[Mention]:
     """`{"file": "a.py", "line": 42}`: the file at the lines that the object's keys give."""
-    if not here.file:
+    if not here.above.file:
         return
     keys = _LineKeys(pairs)
     lines, written = keys.lines(), ", ".join(keys.written)
@@ -190,31 +205,71 @@ def _at_own_lines(pairs: Pairs, own_file: str | None, here: _Here) -> Iterator[M
     for start, end in lines:
         yield Mention(
             written=written,
-            path=here.file,
+            path=here.above.file,
             start=start,
             end=end,
             symbol=symbol,
             weak=weak,
             group=len(lines) - 1,
+            said=here.said,
         )
 
 
 def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Mention]:
     path = clean_path(key, here.tree, has_line=False)
     if path is None:
-        yield from read_chunk(key, here.tree).mentions
+        reading = read_below(key, here.tree, here.above)
+        yield from reading.mentions
+        # {"base.ts: the callers": ["run :42"]}
+        path = reading.first_path
     else:
+        here.above.seen.name(path)
         lines = _as_lines(value)
         if lines:  # {"src/app.py": [42, 51]}
             written = f"{key}: {value}"
             for start, end in lines:
                 yield Mention(written=written, path=path, start=start, end=end)
             return
+    at_line = _named_line(key, value, here)
+    if at_line is not None:
+        yield at_line
+        return
     named = None
     # A list under a key holds many things, and the key's symbol is none of theirs.
     if isinstance(value, str | _Object):
         named = _named_by(key, here)
-    yield from _walk(value, here._replace(file=path or here.file, named=named))
+    said = f"{key} {here.said}"[:MOST_SAID]
+    yield from _walk(value, here._replace(above=_about(here.above, path), named=named, said=said))
+
+
+def _about(above: Above, file: str | None) -> Above:
+    """With the file that an object or a key names, if it names one."""
+    if file is None:
+        return above
+    return above._replace(file=file, sure=True)
+
+
+def _named_line(key: str, value: Any, here: _Here) -> Mention | None:
+    """`{"src/app.py": {"openShop": 42}}`: a name and its line, if the name holds there."""
+    lines = _as_lines(value) if isinstance(value, int | str) else []
+    if len(lines) != 1 or not here.above.sure or not here.above.file or lines[0][0] < 10:
+        return None
+    symbol, snake = symbol_of(key), _snake(key)
+    if symbol is None or not is_compound(symbol) or SETTING.search(key):
+        return None
+    if any(kind.search(snake) for kind in (_COUNT_KEY, _LINE_KEY, _START_KEY, _END_KEY, _UNIT_KEY)):
+        return None
+    start, end = lines[0]
+    written, path = f"{key}: {value}", here.above.file
+    return Mention(
+        written=written, path=path, start=start, end=end, symbol=symbol, weak=True, guess=True
+    )
+
+
+def _told(pairs: Pairs) -> str:
+    """What an object's texts say: `{"file": …, "line": 3, "role": "it opens the shop"}`."""
+    told = [value for _, value in pairs if isinstance(value, str) and not _CITES.search(value)]
+    return " ".join(told)[:MOST_SAID]
 
 
 def _named_by(key: str, here: _Here) -> _Named | None:
@@ -235,6 +290,23 @@ def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
         if path and path == written:
             return path
     return None
+
+
+def _file_among(pairs: Pairs, index: PathIndex) -> str | None:
+    """`{"server": "src/app.py", "calls": ["run :42"]}`: the only path among the values."""
+    paths = {path for _, path in _paths_among(pairs, index)}
+    if len(paths) == 1:
+        return paths.pop()
+    return None
+
+
+def _paths_among(pairs: Pairs, index: PathIndex) -> Iterator[tuple[str, str]]:
+    """Keys and values, where a value is a path and nothing else."""
+    for key, value in pairs:
+        if isinstance(value, str) and len(value) < 300 and " " not in value.strip():
+            path = clean_path(value.strip(), index, has_line=True)
+            if path and path == value.strip():
+                yield key, path
 
 
 def _file_of_place(pairs: Pairs, index: PathIndex) -> str | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from runner.grounding.files import PathIndex
-from runner.grounding.mentions import Cite
+from runner.grounding.mentions import MOST_MENTIONS, Cite
 from runner.grounding.naming import Span, symbol_of
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
@@ -33,11 +33,15 @@ _LINK = re.compile(
 )
 _URL = re.compile(
     r"""
-    (?:https?|ftp|file|git|ssh|wss?)://[^\s<>\"'`|]{1,2000}
+    (?:https?|ftp|file|git|ssh|wss?|vscode(?:-insiders)?|cursor|windsurf|zed|idea)://[^\s<>\"'`|]{1,2000}
   | \bwww\.[^\s<>\"'`|]{1,500}
     """,
     re.X,
 )
+_FILE_URL = re.compile(
+    r"(?:file:/{2}(?:localhost)?|(?:vscode(?:-insiders)?|cursor|windsurf|zed|idea)://file)(?=[\w./])"
+)
+"""Of a file of this machine: `file:///home/me/app.py:42`, `vscode://file/home/me/app.py:42`."""
 _BLOB = re.compile(
     r"""
     https?:// (?P<site>[^/]+) / (?P<repo>.+?) /  # github.com/owner/name/
@@ -88,7 +92,9 @@ class MaskedText:
         return span[0]
 
     def _mask_link(self, link: re.Match[str]) -> str:
-        if "://" in link["target"]:
+        if len(self.cites) >= MOST_MENTIONS:
+            return _blank(link)
+        if "://" in link["target"] and not _FILE_URL.match(link["target"]):
             if self._cite_blob(link["target"], link.span(), link["text"]):
                 return _blank(link)
             return _words_alone(link)
@@ -117,7 +123,7 @@ class MaskedText:
 
     def _target(self, target: str) -> _Target | None:
         """`src/app.py`, `src/app.py:42`, `src/app.py#L42`; None if it is no file's."""
-        path, _, anchor = target.partition("#")
+        path, _, anchor = _FILE_URL.sub("", target).partition("#")
         lines = anchor_lines(anchor)
         tail = COLON_TAIL.search(path)
         if tail:
@@ -129,6 +135,10 @@ class MaskedText:
         return _Target(path, known, lines)
 
     def _mask_url(self, url: re.Match[str]) -> str:
+        if scheme := _FILE_URL.match(url[0]):  # a path like any other
+            return " " * scheme.end() + url[0][scheme.end() :]
+        if len(self.cites) >= MOST_MENTIONS:
+            return _blank(url)
         target = url[0].rstrip(".,;:!?)]}*_")  # the sentence's, not the URL's
         begin = url.start()
         self._cite_blob(target, (begin, begin + len(target)), "")

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
-from runner.grounding.naming import spans_of, symbol_after, symbol_before
+from runner.grounding.attaching import (
+    Attached,
+    goes_on,
+    is_list,
+    names_before,
+    symbol_after,
+    symbol_before,
+)
+from runner.grounding.naming import spans_of
 from runner.grounding.patterns import ASIDE, SENTENCE_END, Interval
 
 Tie = Literal["own", "sentence", "context"]
 """What ties lines to a path: they are written together, the path stands before them in the
 sentence, or somewhere above."""
+
+
+MOST_SAID = 600
+"""Characters of a table row or an object that are read for what they say of a citation."""
+_EARSHOT = 300
+"""Characters on each side of a citation that may speak of it. It bounds the work, as of a sentence
+of nothing but citations."""
+_SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
+_FEW = 3
+
+
+MOST_MENTIONS = 120_000
+"""Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +49,13 @@ class Mention:
     start: int | None = None
     end: int | None = None
     symbol: str | None = None
+    certain: bool = True
+    """False if the symbol rests on our reading of the words between it and the lines. An accusation
+    needs a symbol that is certain."""
+    tail: str = ""
+    """Of the path, as it was written, if the answer itself says in full which file it means."""
+    other_word: str | None = None
+    """The other that may be meant, if there is one."""
     ref: str | None = None
     """Of a blob URL; None for a plain path."""
     weak: bool = False
@@ -33,10 +64,15 @@ class Mention:
     tied: Tie = "own"
     others: tuple[str, ...] = ()
     """Files named before, the latest first, if the lines are not written with the path."""
+    rivals: tuple[str, ...] = ()
+    """Of them, those with as good a claim to the lines: which of the two is meant, we guess."""
     guess: bool = False
     """`name (42)`: lines, if most of an answer's like it verify; else just numbers."""
     group: int = 0
     """Not 0 for lines of one list: "`f` (a.py:3, 9)". Its symbol need be near one of them only."""
+
+    said: str = ""
+    """What the text says of it: the words around it, without citations."""
 
     @property
     def lines(self) -> Interval | None:
@@ -62,6 +98,7 @@ class Cite:
     """The path stands in it, not in the text before."""
     tied: Tie = "own"
     others: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
     guess: bool = False
 
 
@@ -70,11 +107,44 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[M
     if not cites:
         return
     words = _Words(text, cites)
-    for place, cite in enumerate(cites):
-        symbol = cite.symbol
-        if cite.lines and symbol is None and not strict:
-            symbol = words.symbol(place)
-        yield from _mentions(cite, _as_written(text, cite), symbol)
+    named: list[_Names] = [() for _ in cites]
+    if not strict:
+        named = words.names()
+    for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
+        said = words.said(place) if cite.lines else ""
+        yield from _mentions(cite, _as_written(text, cite), _own_name(cite) or names, said.strip())
+
+
+def _own_name(cite: Cite) -> _Names:
+    """The name that was found with the citation."""
+    if cite.symbol is None:
+        return ()
+    return (Attached(cite.symbol, certain=True),)
+
+
+def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
+    """True if the place before has the same word of the text for its name."""
+    return any(name is not None and name.at == taken.at for names in last for taken in names)
+
+
+_LONGEST_LIST = 12
+"""Places that are paired with names. It bounds the work, as of a text of nothing but places."""
+_Names = tuple[Attached, ...]
+"""Of one citation: none, one for all its lines, or one for each."""
+
+
+def enough(said: str) -> bool:
+    """True if there are words enough to tell one place from another."""
+    return sum(1 for _ in islice(_SPOKEN.finditer(said), _FEW)) == _FEW
+
+
+def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
+    """The mentions, with what is said of each of them; theirs first, and only it if enough."""
+    for mention in mentions:
+        if mention.lines is None or enough(mention.said):
+            yield mention
+        else:
+            yield replace(mention, said=f"{mention.said} {said}".strip())
 
 
 class _Words:
@@ -90,12 +160,97 @@ class _Words:
         """Where sentences end, in characters."""
         return [end.end() for end in SENTENCE_END.finditer(self.text)]
 
-    def symbol(self, place: int) -> str | None:
+    def names(self) -> list[_Names]:
+        """For each citation its name, or one for each of its lines; none for what names nothing."""
+        named: list[_Names] = []
+        while len(named) < len(self.cites):
+            run = self._run(len(named))
+            paired = self._paired(run, self._begin(len(named)))
+            if paired:
+                named += paired
+            else:
+                self._name_each(run, named)
+        return named
+
+    def _run(self, place: int) -> list[Cite]:
+        """The citations of a list from this one on: `a.py:3 vs b.py:9`."""
+        run = [self.cites[place]]
+        for cite in self.cites[place + 1 : place + _LONGEST_LIST]:
+            if not is_list(self.text, run[-1].close, cite.begin):
+                break
+            run.append(cite)
+        return run
+
+    def _paired(self, run: list[Cite], begin: int) -> list[_Names]:
+        """As many names as lines, in order: "`open` vs `close` (a.py:3 vs b.py:9)"."""
+        counts = [len(dict.fromkeys(cite.lines)) for cite in run]
+        if sum(counts) < 2:
+            return []
+        names = names_before(self.text, begin, run[0].begin, self.spans)
+        if len(names) != sum(counts):
+            return []
+        each = iter(names)
+        return [tuple(islice(each, count)) for count in counts]
+
+    def _name_each(self, run: list[Cite], named: list[_Names]) -> None:
+        for _ in run:
+            name = self._name(len(named), named[-1:])
+            named.append((name,) if name else ())
+
+    def _name(self, place: int, last: list[_Names]) -> Attached | None:
+        """The word before a citation or, if that is none or only a guess, a certain one behind.
+
+        `a.py:3 open, :9 close`: where names stand behind their places, the word before is the
+        last place's.
+        """
         cite = self.cites[place]
+        if not cite.lines:
+            return None
         before = symbol_before(self.text, self._begin(place), cite.begin, self.spans)
-        if before:
+        certain = before is not None and before.certain
+        if certain and not _is_taken(before, last):
             return before
-        return symbol_after(self.text, cite.close, self._end(place), self.spans)
+        after = symbol_after(self.text, cite.close, self._end(place), self.spans)
+        if after and (after.certain or before is None):
+            return after
+        if certain:
+            return before
+        if before and after:
+            return before._replace(other=after.symbol)
+        return before or self._inherited(place, last)
+
+    def _inherited(self, place: int, last: list[_Names]) -> Attached | None:
+        """`` `open`, called at a.py:3, defined at b.py:9 ``: the name of the place before."""
+        if not last or not last[0]:
+            return None
+        name = last[0][-1]
+        verb = goes_on(self.text, self.cites[place - 1].close, self.cites[place].begin)
+        # "it is set in `open` at a.py:3, read at a.py:9" says nothing more of `open`.
+        if verb is None or (verb and not name.certain and not verb.startswith(("de", "im"))):
+            return None
+        return name._replace(certain=bool(verb))
+
+    @cached_property
+    def prose(self) -> str:
+        """The chunk with blanks for its citations."""
+        parts, at = [], 0
+        for cite in self.cites:
+            begin, close = max(at, cite.begin), max(at, cite.close)
+            parts += [self.text[at:begin], " " * (close - begin)]
+            at = close
+        return "".join([*parts, self.text[at:]])
+
+    def said(self, place: int) -> str:
+        """The words between the citations beside this one or, if they are few, of the sentence."""
+        cite = self.cites[place]
+        begin = max(self._begin(place), cite.begin - _EARSHOT)
+        end = min(self._end(place), cite.close + _EARSHOT)
+        said = self.prose[begin:end]
+        if enough(said):
+            return said
+        begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
+        end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
+        return self.prose[begin:end]
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
@@ -162,32 +317,45 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, symbol: str | None) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:
         yield _mention(cite, written)
-    for lines in distinct:
-        yield _mention(cite, written, lines, symbol, group=len(distinct) - 1)
+    if len(names) != len(distinct):  # one name, or none, for the whole list
+        names = names[:1] * len(distinct)
+    each = itertools.chain(names, itertools.repeat(None))
+    for lines, name in zip(distinct, each, strict=False):
+        yield _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
 
 
-def _mention(
+def _mention(  # noqa: PLR0913 - what its fields are taken from
     cite: Cite,
     written: str,
     lines: Interval | None = None,
-    symbol: str | None = None,
+    name: Attached | None = None,
+    *,
     group: int = 0,
+    said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
+    symbol, certain, _, other = name or _UNNAMED
     return Mention(
         written=written,
         path=cite.path,
         start=start,
         end=end,
         symbol=symbol,
+        certain=certain,
+        other_word=other,
         ref=cite.ref,
         tied=cite.tied,
         others=cite.others,
+        rivals=cite.rivals,
         guess=cite.guess,
         group=group,
+        said=said,
     )
+
+
+_UNNAMED = (None, True, -1, None)

@@ -1,15 +1,16 @@
-"""How near a symbol is to cited lines, and how often random lines would be as near."""
+"""How near a symbol is to cited lines."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeGuard
 
+from runner.grounding.intervals import to_nearest
 from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
+from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import Places, SourceFile
 
 MatchKind = Literal["definition", "use", "span", "text"]
@@ -23,8 +24,7 @@ class Match(NamedTuple):
     """Lines; 0 if the citation touches it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Distances:
+class Distances(NamedTuple):
     """Lines between a citation and the nearest of each kind; None if there is none."""
 
     definition: int | None = None
@@ -82,30 +82,34 @@ def needs_text(file: SourceFile, lines: Interval) -> bool:
 def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
-    if not needs_text(file, lines):
-        places = places._replace(words=())
+    words = places.words if needs_text(file, lines) else ()
     if not is_wide(lines):
-        return _distances(places, lines)
+        return _distances(places, words, lines)
     start, end = lines
-    return _distances(places, (start, start)).closer(_distances(places, (end, end)))
+    first = _distances(places, words, (start, start))
+    return first.closer(_distances(places, words, (end, end)))
 
 
-def _distances(places: Places, lines: Interval) -> Distances:
-    headers = [(d.header, d.line) for d in places.definitions]
-    bodies = [(d.start, d.end) for d in places.definitions]
+def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
+    """True if the name stands within reach in a comment or a string, where it is no evidence."""
+    start, end = lines
+    if is_wide(lines):
+        return any(has_mute_word_near(file, symbol, (line, line)) for line in lines)
+    words = file.places(symbol).words
+    low = bisect.bisect_left(words, start - TOLERANCE)
+    high = bisect.bisect_right(words, end + TOLERANCE)
+    named = file.places(parts_of(symbol)[-1]).headers
+    # The line of another owner's definition says that the owner is wrong.
+    return any(named.gap_to((line, line)) != 0 for line in words[low:high])
+
+
+def _distances(places: Places, words: Sequence[int], lines: Interval) -> Distances:
     return Distances(
-        definition=smallest(gap(header, lines) for header in headers),
-        use=_to_nearest(places.uses, lines),
-        span=smallest(gap(body, lines) for body in bodies),
-        text=_to_nearest(places.words, lines),
+        definition=places.headers.gap_to(lines),
+        use=to_nearest(places.uses, lines),
+        span=places.bodies.gap_to(lines),
+        text=to_nearest(words, lines),
     )
-
-
-def _to_nearest(ascending: Sequence[int], lines: Interval) -> int | None:
-    """Lines between an interval and the nearest of some lines; 0 inside it."""
-    place = bisect.bisect_left(ascending, lines[0])
-    neighbours = ascending[max(0, place - 1) : place + 1]
-    return smallest(gap((line, line), lines) for line in neighbours)
 
 
 def gap(one: Interval, other: Interval) -> int:
@@ -115,55 +119,3 @@ def gap(one: Interval, other: Interval) -> int:
 
 def smallest(distances: Iterable[int | None]) -> int | None:
     return min((distance for distance in distances if distance is not None), default=None)
-
-
-# --- chance ---------------------------------------------------------------------------------
-
-
-class Chances:
-    """How likely citations would be grounded at random lines of the same file."""
-
-    def __init__(self) -> None:
-        # Without this, a spray of one symbol over every line would take quadratic time.
-        self._known: dict[tuple[str, str, int], float] = {}
-
-    def of(self, file: SourceFile, symbol: str | None, lines: Interval) -> float:
-        """0 to 1: the share of places for an interval of this width that reach the symbol."""
-        if file.line_count == 0:
-            return 0.0
-        if symbol is None:
-            return 1.0
-        width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
-        return self._share(file, symbol, width)
-
-    def _share(self, file: SourceFile, symbol: str, width: int) -> float:
-        key = (file.path, symbol, width)
-        if key not in self._known:
-            self._known[key] = _share(file, symbol, width)
-        return self._known[key]
-
-
-def _share(file: SourceFile, symbol: str, width: int) -> float:
-    starts = file.line_count - width + 1
-    reaching = counted_to = 0
-    for low, high in sorted(_reached(file, symbol)):
-        # A first line may reach several places, and counts once.
-        first = max(low - width + 1, counted_to + 1, 1)
-        last = min(high, starts)
-        if last >= first:
-            reaching += last - first + 1
-            counted_to = last
-    return reaching / starts
-
-
-def _reached(file: SourceFile, symbol: str) -> Iterator[Interval]:
-    """The intervals from which the symbol is within reach."""
-    places = file.places(symbol)
-    for definition in places.definitions:
-        yield definition.header - TOLERANCE, definition.line + TOLERANCE
-        yield definition.start, definition.end
-    lines = places.uses
-    if isinstance(file.outline, TextOnly):
-        lines = places.words
-    for line in lines:
-        yield line - TOLERANCE, line + TOLERANCE

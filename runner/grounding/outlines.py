@@ -10,13 +10,17 @@ import bisect
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, chain, groupby
 from typing import Any, NamedTuple
 
 import tree_sitter
 
 from runner.grounding.cache import Cache
-from runner.grounding.grammars import Grammar, grammar, language_of
+from runner.grounding.components import code_of, is_component, text_of
+from runner.grounding.grammars import Grammar, Mend, grammar, language_of
 
 LARGEST_BYTES = 2_000_000
 """Trees take 27 times the source (measured); a larger file is generated or data, and is searched as
@@ -25,9 +29,16 @@ PARSE_SEC = 10.0
 MOST_ERROR_WORK = 10**9
 """Σ children² of the nodes that are parse errors. The children of an error lie in no balanced tree,
 and a query takes quadratic time over them: 2 s for this many, two minutes for 200,000 brackets."""
+_DEEPEST_MACRO = 3
+"""Macros in macros that are read. Each level is a parse of its own."""
 WIDEST_INDENT = 1_000
 """Bytes. What is further to the right stands on no line of its own."""
-_CHUNK_BYTES = 65_536
+_MOST_OWNERS = 32
+"""Names of what encloses a definition. Without this, one line of 10,000 names that share a body
+would take minutes."""
+_CHUNK_BYTES = 4_096
+"""Read at once. A scanner that looks back, and every predicate of a query, reads a chunk anew:
+Haskell took six times as long in chunks of 64 kB."""
 _END_OF_FILE = 2**62
 
 
@@ -47,23 +58,70 @@ class Definition(NamedTuple):
     """Byte of the name."""
 
 
-class Outline(NamedTuple):
+class _Parts(NamedTuple):
     definitions: tuple[Definition, ...]
     mute: tuple[int, ...]
     """Bytes in comments and strings: start, end, start, end, …, ascending. Interpolated code is
     left out."""
     broken: tuple[tuple[int, int], ...]
-    """Lines that a parse error touches: first and last of each."""
+    """Lines that are searched as text too, because a parse error touches them or they are a
+    template: first and last of each."""
 
-    def named(self, name: str) -> list[Definition]:
-        return [definition for definition in self.definitions if definition.name == name]
+
+class Outline(_Parts):
+    """What is asked of it once for each symbol is looked up: an answer may name every word of a
+    large file."""
+
+    def named(self, name: str) -> Sequence[Definition]:
+        return self._by_name.get(name, ())
+
+    def owned(self, name: str, owner: str) -> Sequence[Definition]:
+        """The definitions of a name inside of one owner."""
+        if name not in self._by_owner:
+            self._by_owner[name] = _by_owner(self.named(name))
+        return self._by_owner[name].get(owner, ())
 
     def has_owner(self, name: str) -> bool:
-        return any(name in definition.owners for definition in self.definitions)
+        return name in self._owners
+
+    def is_broken(self, start: int, end: int) -> bool:
+        """True if a parse error touches one of these lines."""
+        if not self.broken:
+            return False
+        place = bisect.bisect_right(self.broken, (end, _END_OF_FILE))
+        return place > 0 and self._broken_to[place - 1] >= start
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Definition]]:
+        named: dict[str, list[Definition]] = defaultdict(list)
+        for definition in self.definitions:
+            named[definition.name].append(definition)
+        return dict(named)
+
+    @cached_property
+    def _by_owner(self) -> dict[str, dict[str, list[Definition]]]:
+        return {}
+
+    @cached_property
+    def _owners(self) -> frozenset[str]:
+        return frozenset(chain.from_iterable(d.owners for d in self.definitions))
+
+    @cached_property
+    def _broken_to(self) -> list[int]:
+        """The last line that any of the broken places so far touches."""
+        return list(accumulate((last for _, last in self.broken), max))
 
     def is_mute(self, at: int) -> bool:
-        """True if a byte stands in a comment or a string: an odd number of bounds before it."""
-        return bisect.bisect_right(self.mute, at) % 2 == 1
+        """True if a byte stands in a comment or a string."""
+        return _is_inside(self.mute, at)
+
+
+def _by_owner(definitions: Iterable[Definition]) -> dict[str, list[Definition]]:
+    owned: dict[str, list[Definition]] = defaultdict(list)
+    for definition in definitions:
+        for owner in dict.fromkeys(definition.owners):
+            owned[owner].append(definition)
+    return dict(owned)
 
 
 class TextOnly(NamedTuple):
@@ -78,16 +136,38 @@ def outline_of(path: str, source: bytes, blob_sha: str, cache: Cache | None) -> 
     if isinstance(loaded, TextOnly):
         return loaded
     if cache is None:
-        return _parse(source, loaded)
+        return _outline(path, source, loaded)
     key = f"outline {loaded.identity} {blob_sha}"
     cached = _from_json(cache.get(key))
     if cached is not None:
         return cached
-    outline = _parse(source, loaded)
+    outline = _outline(path, source, loaded)
     # A parse that ran out of time may have met a busy machine: it is tried again.
     if isinstance(outline, Outline):
         cache.put(key, _to_json(outline))
     return outline
+
+
+def _outline(path: str, source: bytes, loaded: Grammar) -> Outline | TextOnly:
+    if not is_component(path):
+        return _parse(source, loaded)
+    outline = _parse(code_of(source), loaded)
+    if isinstance(outline, TextOnly):
+        return outline
+    return _with_text(outline, source, text_of(source))
+
+
+def _with_text(outline: Outline, source: bytes, parts: Iterable[tuple[int, int]]) -> Outline:
+    """With a component's template: no code, and searched as text."""
+    mute, broken = list(outline.mute), list(outline.broken)
+    for begin, end in parts:
+        mute += [begin, end]
+        broken.append((_line_at(source, begin), _line_at(source, end)))
+    return outline._replace(mute=tuple(sorted(mute)), broken=tuple(sorted(broken)))
+
+
+def _line_at(source: bytes, at: int) -> int:
+    return source.count(b"\n", 0, at) + 1
 
 
 def _grammar_for(path: str, source: bytes) -> Grammar | TextOnly:
@@ -130,14 +210,69 @@ def _definition(fields: Iterable[Any]) -> Definition:
 
 def _parse(source: bytes, loaded: Grammar) -> Outline | TextOnly:
     source = loaded.prelude + source
-    tree = _tree(source, loaded)
+    tree = _best_tree(source, loaded)
     if tree is None:
         return TextOnly(f"not parsed within {PARSE_SEC:g} s, searched as text")
     errors = list(_errors(tree.root_node))
-    if sum(node.child_count**2 for node in errors) > MOST_ERROR_WORK:
+    if _error_work(errors) > MOST_ERROR_WORK:
         return TextOnly("too broken to be parsed, searched as text")
-    outline = _Captures(source, tree.root_node, loaded).outline(errors)
-    return _without_prelude(outline, len(loaded.prelude))
+    captures = _Captures(source, tree.root_node, loaded)
+    _take_items(captures, source, loaded)
+    return _without_prelude(captures.outline(errors), len(loaded.prelude))
+
+
+def _best_tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
+    """Of the source, or of one of the same length in which what breaks this grammar is mended.
+
+    Names are read from the source itself.
+    """
+    source = _mended(source, loaded.macros)
+    tree = _tree(source, loaded)
+    if tree is None or not tree.root_node.has_error or not loaded.mends:
+        return tree
+    other = _tree(_mended(source, loaded.mends), loaded)
+    if other is None or _error_bytes(other) >= _error_bytes(tree):
+        return tree
+    return other
+
+
+def _mended(source: bytes, mends: tuple[Mend, ...]) -> bytes:
+    if not mends:
+        return source
+    mended = bytearray(source)
+    for pattern, filler in mends:
+        for hit in pattern.finditer(source):
+            mended[hit.start() : hit.end()] = filler * len(hit[0])
+    return bytes(mended)
+
+
+def _error_bytes(tree: tree_sitter.Tree) -> int:
+    """What is missing has no bytes, and counts as one."""
+    return sum(max(1, node.end_byte - node.start_byte) for node in _errors(tree.root_node))
+
+
+def _take_items(captures: _Captures, source: bytes, loaded: Grammar) -> None:
+    """What macros wrap: `cfg_unix! { fn open() {} }` is tokens to the grammar until read anew."""
+    for _ in range(_DEEPEST_MACRO):
+        ranges = [_inside_braces(node) for node in captures.nodes.pop("items", ())]
+        tree = _tree(source, loaded, ranges) if ranges else None
+        if tree is None or _error_work(_errors(tree.root_node)) > MOST_ERROR_WORK:
+            return
+        captures.take(tree.root_node)
+
+
+def _inside_braces(node: tree_sitter.Node) -> tree_sitter.Range:
+    (row, column), (last_row, last_column) = node.start_point, node.end_point
+    return tree_sitter.Range(
+        tree_sitter.Point(row, column + 1),
+        tree_sitter.Point(last_row, last_column - 1),
+        node.start_byte + 1,
+        node.end_byte - 1,
+    )
+
+
+def _error_work(errors: Iterable[tree_sitter.Node]) -> int:
+    return sum(node.child_count**2 for node in errors)
 
 
 def _without_prelude(outline: Outline, length: int) -> Outline:
@@ -149,8 +284,10 @@ def _without_prelude(outline: Outline, length: int) -> Outline:
     return outline._replace(definitions=definitions, mute=mute)
 
 
-def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
-    """None if the parse takes too long."""
+def _tree(
+    source: bytes, loaded: Grammar, ranges: Sequence[tree_sitter.Range] = ()
+) -> tree_sitter.Tree | None:
+    """Of the whole source, or of ranges of it; None if the parse takes too long."""
     deadline = time.monotonic() + PARSE_SEC
 
     def chunk(offset: int, _point: object) -> bytes:
@@ -161,7 +298,8 @@ def _tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
 
     try:
         # A parse of bytes cannot be stopped: the core ignores progress_callback there.
-        return tree_sitter.Parser(loaded.language).parse(chunk, progress_callback=late)
+        parser = tree_sitter.Parser(loaded.language, included_ranges=list(ranges))
+        return parser.parse(chunk, progress_callback=late)
     except ValueError:
         return None
 
@@ -179,6 +317,32 @@ class _Draft(NamedTuple):
     close: int
     """Bytes of the whole node."""
 
+    @property
+    def weight(self) -> tuple[int, int]:
+        return self.close - self.begin, len(self.scope)
+
+
+def _draft(
+    name: str, scope: tuple[str, ...], at: tree_sitter.Node, whole: tree_sitter.Node
+) -> _Draft:
+    return _Draft(
+        name=name,
+        scope=scope,
+        line=at.end_point[0] + 1,
+        start=whole.start_point[0] + 1,
+        end=_last_line(whole),
+        begin=whole.start_byte,
+        close=whole.end_byte,
+    )
+
+
+class _Spelled(NamedTuple):
+    """A name as it is written."""
+
+    node: tree_sitter.Node
+    name: str
+    scope: tuple[str, ...]
+
 
 class _Block(NamedTuple):
     """What may enclose definitions."""
@@ -194,38 +358,82 @@ class _Block(NamedTuple):
         return self.begin, self.close
 
 
+class _Frame(NamedTuple):
+    """What encloses the definitions up to a byte."""
+
+    close: int
+    names: tuple[str, ...]
+
+
 Match = dict[str, list[tree_sitter.Node]]
+_KINDS = frozenset({"comment", "string", "code", "header", "closed", "opened", "items"})
+
+
+_Key = tuple[int, str]
+"""A byte and the name there: Kotlin's `constructor` is also its class's name."""
 
 
 class _Captures:
-    """What a grammar's query finds in one source."""
+    """What a grammar's query finds in one source.
+
+    | capture | is |
+    |---|---|
+    | definition | the whole of a definition |
+    | variable | the same, unless a `closed` node is the nearest around it: a function's own |
+    | name | the name; all names in it if it is a pattern |
+    | qualified | a name with its owners: `Shop::open` |
+    | assigned | a name and what it is set to: `ll='ls -l'` |
+    | declarator | what C wraps around a name: `*(*name)[3]` |
+    | receiver | an owner that stands beside the name |
+    | at | the place of a name that is spelled elsewhere, or nowhere |
+    | scope, scope.name | what owns definitions and is none |
+    | closed, opened | what hides variables, and what inside of it does not |
+    | items | a macro's tokens that are definitions |
+    | comment, string, code | code is what a string interpolates |
+    | header | an attribute that stands beside its definition |
+
+    `#set! name` gives a name, `#set! prefix` what a name begins with.
+    """
 
     def __init__(self, source: bytes, root: tree_sitter.Node, loaded: Grammar) -> None:
         self.source = source
         self.prelude = loaded.prelude
-        self.drafts: dict[int, _Draft] = {}
-        """By the byte of the name."""
+        self.query = loaded.query
+        self.drafts: dict[_Key, _Draft] = {}
+        self.variables: dict[_Key, _Draft] = {}
         self.scopes: list[_Block] = []
-        self.nodes: Match = {"comment": [], "string": [], "code": [], "header": []}
-        for _, match in tree_sitter.QueryCursor(loaded.query).matches(root):
-            self._take(match)
+        self.nodes: defaultdict[str, list[tree_sitter.Node]] = defaultdict(list)
+        self.take(root)
+
+    def take(self, root: tree_sitter.Node) -> None:
+        for pattern, match in tree_sitter.QueryCursor(self.query).matches(root):
+            self._take(match, pattern)
 
     def outline(self, errors: Iterable[tree_sitter.Node]) -> Outline:
+        self._keep_outer_variables()
         quiet = self.nodes["comment"] + self.nodes["string"]
         return Outline(
             definitions=tuple(self._definitions()),
-            mute=_mute(quiet, self.nodes["code"]),
+            mute=_insides(quiet, self.nodes["code"]),
             broken=tuple(sorted(map(_lines_of, errors))),
         )
 
-    def _take(self, match: Match) -> None:
+    def _keep_outer_variables(self) -> None:
+        local = _insides(self.nodes["closed"], self.nodes["opened"])
+        for key, draft in self.variables.items():
+            if not _is_inside(local, draft.begin):
+                self.drafts.setdefault(key, draft)
+
+    def _take(self, match: Match, pattern: int) -> None:
         if "definition" in match:
-            self._take_definition(match)
+            self._take_definition(match, pattern, match["definition"][0], self.drafts)
+        elif "variable" in match:
+            self._take_definition(match, pattern, match["variable"][0], self.variables)
         elif "scope" in match:
             self._take_scope(match)
         else:
-            for kind, nodes in match.items():
-                self.nodes[kind] += nodes
+            for kind in match.keys() & _KINDS:
+                self.nodes[kind] += match[kind]
 
     def _take_scope(self, match: Match) -> None:
         whole = match["scope"][0]
@@ -233,29 +441,48 @@ class _Captures:
             block = _Block(whole.start_byte, whole.end_byte, self._text(node), None)
             self.scopes.append(block)
 
-    def _take_definition(self, match: Match) -> None:
-        """One name may match several patterns (a decorated function): its widest counts."""
-        whole = match["definition"][0]
-        for node in match.get("name", match.get("qualified", [])):
-            known = self.drafts.get(node.start_byte)
-            if known and known.close - known.begin >= whole.end_byte - whole.start_byte:
-                continue
-            self.drafts[node.start_byte] = self._draft(node, whole, match)
+    def _take_definition(
+        self, match: Match, pattern: int, whole: tree_sitter.Node, drafts: dict[_Key, _Draft]
+    ) -> None:
+        """One name may match several patterns (a decorated function): its widest counts, and of
+        equals the one with more owners."""
+        settings = self.query.pattern_settings(pattern)
+        receivers = tuple(map(self._text, match.get("receiver", ())))
+        for spelled in self._spelled(match):
+            at = match.get("at", [spelled.node])[0]
+            name = settings.get("name") or (settings.get("prefix") or "") + spelled.name
+            draft = _draft(name, (*spelled.scope, *receivers), at, whole)
+            known = drafts.get((at.start_byte, name))
+            if known is None or known.weight < draft.weight:
+                drafts[at.start_byte, name] = draft
 
-    def _draft(self, node: tree_sitter.Node, whole: tree_sitter.Node, match: Match) -> _Draft:
-        *scope, name = [self._text(node)]
-        if "qualified" in match:  # Shop::open, Shop.open, Shop:open
-            *scope, name = re.split(r"::|\.|:", name)
-        receivers = map(self._text, match.get("receiver", ()))
-        return _Draft(
-            name=name.strip().strip("\"'").lstrip("$@:"),  # "quoted", $php, @ruby, :symbol
-            scope=(*scope, *receivers),
-            line=node.end_point[0] + 1,
-            start=whole.start_point[0] + 1,
-            end=_last_line(whole),
-            begin=whole.start_byte,
-            close=whole.end_byte,
-        )
+    def _spelled(self, match: Match) -> Iterator[_Spelled]:
+        for node in match.get("declarator", ()):
+            yield from self._declared(node)
+        for node in match.get("qualified", ()):
+            # Shop::open, Shop.open, Shop:open, Shop\Stock
+            *scope, name = re.split(r"::|[.:\\]", self._text(node))
+            yield _Spelled(node, _clean(name), tuple(filter(None, map(str.strip, scope))))
+        for node in match.get("assigned", ()):
+            yield _Spelled(node, self._text(node).partition("=")[0].strip("\"' "), ())
+        for node in match.get("name", ()):
+            for leaf in _leaves(node):
+                yield _Spelled(leaf, _clean(self._text(leaf)), ())
+
+    def _declared(self, node: tree_sitter.Node) -> Iterator[_Spelled]:
+        """The name in a declarator of C or C++, and the scopes written with it."""
+        scope: list[str] = []
+        inner: tree_sitter.Node | None = node
+        while inner:
+            node = inner
+            owner = node.child_by_field_name("scope")
+            scope += [self._text(owner).partition("<")[0].strip()] if owner else []
+            inner = _inner_declarator(node)
+        if node.type == "operator_cast":  # operator bool() const
+            target = node.child_by_field_name("type")
+            yield _Spelled(node, f"operator {self._text(target or node)}", tuple(scope))
+        elif node.type.endswith(("identifier", "_name")):
+            yield _Spelled(node, _clean(self._text(node)), tuple(scope))
 
     def _text(self, node: tree_sitter.Node) -> str:
         # node.text reads through the callback: 30 times slower.
@@ -264,20 +491,20 @@ class _Captures:
     def _definitions(self) -> Iterator[Definition]:
         first_lines = self._first_lines_above()
         owners = _owners(self._blocks())
-        for at, draft in sorted(self.drafts.items()):
+        for key, draft in sorted(self.drafts.items()):
             yield Definition(
                 name=draft.name,
-                owners=(*draft.scope, *owners[at]),
+                owners=(*draft.scope, *owners[key]),
                 header=_header(draft.start, first_lines),
                 line=draft.line,
                 start=draft.start,
                 end=draft.end,
-                at=at,
+                at=key[0],
             )
 
     def _blocks(self) -> Iterator[_Block]:
-        for at, draft in self.drafts.items():
-            yield _Block(draft.begin, draft.close, draft.name, at)
+        for (at, name), draft in self.drafts.items():
+            yield _Block(draft.begin, draft.close, name, at)
         yield from self.scopes
 
     def _first_lines_above(self) -> dict[int, int]:
@@ -312,18 +539,28 @@ def _header(start: int, first_lines: dict[int, int]) -> int:
     return start
 
 
-def _owners(blocks: Iterable[_Block]) -> dict[int, tuple[str, ...]]:
-    """The names of what encloses each definition, outermost first, by the byte of its name."""
-    owners: dict[int, tuple[str, ...]] = {}
-    enclosing: list[_Block] = []
-    for block in sorted(blocks, key=lambda block: (block.begin, -block.close)):
-        enclosing = [outer for outer in enclosing if outer.close > block.begin]
-        if block.at is not None:
-            # Names that share one node (`a, b = …`) do not enclose each other.
-            outers = [outer.name for outer in enclosing if outer.place != block.place]
-            owners[block.at] = tuple(outers)
-        enclosing.append(block)
+def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
+    """The names of what encloses each definition, outermost first; only the innermost few."""
+    owners: dict[_Key, tuple[str, ...]] = {}
+    enclosing: list[_Frame] = []
+    in_order = sorted(blocks, key=lambda block: (block.begin, -block.close))
+    for (begin, close), sharing in groupby(in_order, key=lambda block: block.place):
+        while enclosing and enclosing[-1].close <= begin:
+            enclosing.pop()
+        outers = enclosing[-1].names if enclosing else ()
+        # Names that share one node (`a, b = …`) do not enclose each other.
+        names = [_take_owners(owners, block, outers) for block in sharing]
+        enclosing.append(_Frame(close, (*outers, *names)[-_MOST_OWNERS:]))
     return owners
+
+
+def _take_owners(
+    owners: dict[_Key, tuple[str, ...]], block: _Block, outers: tuple[str, ...]
+) -> str:
+    """A block's name, its own owners noted."""
+    if block.at is not None:
+        owners[block.at, block.name] = outers
+    return block.name
 
 
 def _lines_of(node: tree_sitter.Node) -> tuple[int, int]:
@@ -341,20 +578,99 @@ def _errors(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             queue += node.children
 
 
-# --- comments and strings -------------------------------------------------------------------
+# --- names ----------------------------------------------------------------------------------
+
+_WRAPPERS = frozenset({"parenthesized_declarator", "reference_declarator", "variadic_declarator"})
+_PATTERNS = frozenset(
+    """
+    object_pattern array_pattern pair_pattern assignment_pattern object_assignment_pattern
+    rest_pattern pattern_list tuple_pattern list_pattern list_splat_pattern
+    structured_binding_declarator
+    """.split()
+)
+
+
+_SIGIL = re.compile(r"""(?:[$@:]++|r\#)(?=[\w"'])""")
+_QUOTED = re.compile(r"""(["'`])(?P<name>.+)\1""", re.S)
+
+
+def _clean(name: str) -> str:
+    """As an author writes it: without quotes, backticks, `$` (PHP), `@` (Ruby), `r#` (Rust), the
+    colon of a key (Elixir), and C++'s `operator ==` as `operator==`.
+
+    An operator (`$+$`, `:+:`) and a name with a prime (`go'`) stay whole.
+    """
+    name = name.strip()
+    sigil = _SIGIL.match(name)
+    if sigil:
+        name = name[sigil.end() :]
+    quoted = _QUOTED.fullmatch(name)
+    if quoted:
+        return quoted["name"]
+    if name[:1].isalnum():
+        name = name.rstrip(":@")
+    if name.startswith(("operator", "~")):
+        return re.sub(r"\s*([^\w\s])\s*", r"\1", name)
+    return name
+
+
+def _inner_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """What a declarator wraps; None if it is the name."""
+    if node.type == "operator_cast":
+        return None
+    inner = node.child_by_field_name("declarator")
+    if node.type in ("qualified_identifier", "template_function", "template_type"):
+        return node.child_by_field_name("name")
+    if node.type == "attributed_declarator":
+        return node.named_child(0)
+    if inner is None and node.type in _WRAPPERS and node.named_child_count:
+        return node.named_child(node.named_child_count - 1)
+    return inner
+
+
+def _leaves(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """The names that a pattern binds; a name itself."""
+    if node.type not in _PATTERNS:
+        yield node
+        return
+    queue = [node]
+    while queue:
+        node = queue.pop()
+        if node.type in _PATTERNS:
+            queue += _parts(node)
+        elif "identifier" in node.type:
+            yield node
+
+
+def _parts(pattern: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """`{key: value}` binds the value, `{name = other}` the name."""
+    bound = pattern.child_by_field_name("value") or pattern.child_by_field_name("left")
+    return [bound] if bound else pattern.named_children
+
+
+# --- what lies inside of what ---------------------------------------------------------------
 
 
 class _Region(NamedTuple):
     begin: int
     close: int
-    mute: bool
+    inside: bool
 
 
-def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -> tuple[int, ...]:
-    """Bytes where the innermost of the nested nodes is a comment or a string."""
-    regions = [*_regions(quiet, mute=True), *_regions(code, mute=False)]
-    regions.sort(key=lambda region: (region.begin, -region.close, region.mute))
-    bounds = _MuteBounds()
+def _is_inside(bounds: tuple[int, ...], at: int) -> bool:
+    """An odd number of bounds stands before what is inside."""
+    return bisect.bisect_right(bounds, at) % 2 == 1
+
+
+def _insides(
+    inner: Iterable[tree_sitter.Node], outer: Iterable[tree_sitter.Node]
+) -> tuple[int, ...]:
+    """Bytes where the innermost of the nested nodes is one of the first: a string, not the code in
+    it; a function, not the class in it. Start, end, start, end, …, ascending.
+    """
+    regions = [*_regions(inner, inside=True), *_regions(outer, inside=False)]
+    regions.sort(key=lambda region: (region.begin, -region.close, region.inside))
+    bounds = _Bounds()
     for region in regions:
         bounds.close_until(region.begin)
         bounds.open(region)
@@ -362,34 +678,34 @@ def _mute(quiet: Iterable[tree_sitter.Node], code: Iterable[tree_sitter.Node]) -
     return tuple(bounds.bytes)
 
 
-def _regions(nodes: Iterable[tree_sitter.Node], *, mute: bool) -> Iterator[_Region]:
+def _regions(nodes: Iterable[tree_sitter.Node], *, inside: bool) -> Iterator[_Region]:
     for node in nodes:
-        yield _Region(node.start_byte, node.end_byte, mute)
+        yield _Region(node.start_byte, node.end_byte, inside)
 
 
-class _MuteBounds:
-    """Where mute text begins and ends, as nested regions open and close in order."""
+class _Bounds:
+    """Where the inside begins and ends, as nested regions open and close in order."""
 
     def __init__(self) -> None:
         self.bytes: list[int] = []
         self._open: list[_Region] = []
 
     def open(self, region: _Region) -> None:
-        if region.mute != self._mute():
+        if region.inside != self._inside():
             self._switch(region.begin)
         self._open.append(region)
 
     def close_until(self, at: int) -> None:
         while self._open and self._open[-1].close <= at:
             region = self._open.pop()
-            if region.mute != self._mute():
+            if region.inside != self._inside():
                 self._switch(region.close)
 
-    def _mute(self) -> bool:
-        return bool(self._open) and self._open[-1].mute
+    def _inside(self) -> bool:
+        return bool(self._open) and self._open[-1].inside
 
     def _switch(self, at: int) -> None:
         if self.bytes and self.bytes[-1] == at:
-            self.bytes.pop()  # two neighbouring strings are one mute run
+            self.bytes.pop()  # two neighbouring strings are one run
         else:
             self.bytes.append(at)

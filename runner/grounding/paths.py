@@ -8,13 +8,16 @@ from runner.grounding.words import (
     FOREIGN_PARTS,
     FOREIGN_ROOTS,
     NAMES,
+    PRODUCTS,
     SUFFIX_TLDS,
 )
 
 
 def clean_path(token: str, index: PathIndex, *, has_line: bool) -> str | None:
     """The token as a path, without the punctuation around it; None if it is none."""
-    path = _without_closing_brackets(token.rstrip(".-~+$%…"))
+    path = _without_closing_brackets(token.rstrip(".-~+$%…@"))
+    if path.startswith("~") and path[1:2] not in "/\\":  # ~app.py:42
+        path = path.lstrip("~")
     # A file of the tree may be called `@scope/x.ts`, `__init__.py`, `_x_`: as written goes first.
     for known in dict.fromkeys((path, path.lstrip("@"), path.strip("_"))):
         if known and index.resolve(known).resolution != "missing":
@@ -38,7 +41,7 @@ def _without_closing_brackets(path: str) -> str:
 def _shaped_like_a_path(path: str, index: PathIndex, *, has_line: bool) -> bool:
     first, slash, _ = path.lstrip("./").partition("/")
     name = path.rpartition("/")[2]
-    if not slash and (not has_line or _is_bare_extension(name)):
+    if not slash and (not has_line or _is_bare_extension(name) or name.lower() in PRODUCTS):
         return False
     if not _is_file_name(name, index):
         return False

@@ -15,7 +15,7 @@ Interval = tuple[int, int]
 
 # --- one line or range ----------------------------------------------------------------------
 
-_DASH = r"[-‐‑–—]"
+_DASH = r"[-‐‑–—−]"
 _JOINED = rf"(?:{_DASH}|\.\.\.?)"  # 42-60, 42..60
 _SPACED = (
     r"(?:"
@@ -26,7 +26,7 @@ _SPACED = (
 )
 _LINE = r"\d{1,7}"
 _COLUMN = r"(?:[:C]\d{1,5})?"  # 42:8, L42C8
-_STOP = r"(?![\w%]|\.\d|-\d)"  # not 42px, 42%, 4.2, 2024-01
+_STOP = r"(?:ff?\b)?(?![\w%]|\.\d|-\d)"  # 42ff; not 42px, 42%, 4.2, 2024-01
 
 
 def _item(to: str, first: str = _LINE, last: str = _LINE) -> str:
@@ -65,7 +65,7 @@ def ordered(start: int, end: int) -> Interval:
 
 _ANCHOR = re.compile(
     r"""
-    (?:L|lines-|l)                   # #L42, #lines-42
+    (?:lines?-|[Ll])?                # #L42, #lines-42, #42
     (?P<first>\d{1,7})(?:C\d+)?      # #L42C8
     (?:[-:–](?:L|l)?                 # #L42-L60, #lines-42:60
         (?P<last>\d{1,7})(?:C\d+)?
@@ -87,23 +87,73 @@ def anchor_lines(anchor: str) -> list[Interval]:
 
 _LINKING = (
     "and|or|in|of|to|for|from|with|where|which|that|is|are|but|then|so|because|via|on|at|as|by"
-    "|after|before|inside"
+    "|after|before|inside|the|a|an|its|this|these|both|when|if|while|do|does|both|calls|returns"
 )
-_NO_COUNT = rf"(?!\s+(?!(?:{_LINKING})\b)[a-z])"
-"""Behind a listed number: `42, 2 handlers` counts handlers."""
+_NAME_AHEAD = r"[A-Za-z]\w{0,60}(?:_|[a-z][A-Z]|\.\w|::|\(\))"  # open_shop, openShop, Shop.open
+NAME_AHEAD = re.compile(_NAME_AHEAD)
+"""A word that is code: `open_shop`, `openShop`, `Shop.open`."""
+_HTTP = r"(?!(?:20[0-6]|30[1-8]|4[0-2]\d|50[0-5])\s[A-Z][a-z])"
+"""Before a listed number: not `404 Not Found`."""
+_NO_COUNT = rf"(?!\s+(?!(?:{_LINKING})\b|{_NAME_AHEAD})[a-z])"
+"""Behind a listed number: `42, 2 handlers` counts handlers; `42 and 51 the loop` counts nothing."""
 _SEPARATOR = (
     r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)"  # `42, and 51`, `42/51`, `42 or 51`
     r"\s?(?:and\s)?(?:lines?\s)?:?"  # `42; and line 51`, `:42, :51`
 )
 _TICKS = r"[`*_\"']{0,3}"
-_JOINED_LIST = rf"{_ITEM}(?:[,/]{_ITEM}|{_SEPARATOR}{_ITEM}{_NO_COUNT}){{0,60}}"  # 1,7-8, 9
-_SPACED_LIST = rf"{_LOOSE_ITEM}(?:{_SEPARATOR}{_LOOSE_ITEM}{_NO_COUNT}){{0,60}}"  # 1 to 7 and 9
+_JOINED_LIST = rf"{_ITEM}(?:[,/]{_ITEM}|{_SEPARATOR}{_HTTP}{_ITEM}{_NO_COUNT}){{0,60}}"  # 1,7-8, 9
+_SPACED_LIST = (
+    rf"{_LOOSE_ITEM}(?:{_SEPARATOR}{_HTTP}{_LOOSE_ITEM}{_NO_COUNT}){{0,60}}"  # 1 to 7 and 9
+)
 _NUMBER = rf"\d{{1,6}}(?:{_DASH}\d{{1,6}})?"  # 42, 42-60
 
-DIRECT = re.compile(rf"(?:{_TICKS}[:：]|\#(?=L))(?P<list>{_JOINED_LIST})")
+DIRECT = re.compile(
+    rf"""
+    (?: {_TICKS}@?[:：]                                          # a.py:42, `a.py`:42, a.py@:42
+      | {_TICKS}@(?=[Ll]?\d)                                    # a.py@42
+      | \#(?:[Ll]ines?-)?(?=L|\d{{1,7}}(?:-\d{{1,7}})?(?![\w-]))  # a.py#L42, #lines-42-60, #42
+    )
+    [\[({{]?(?P<list>{_JOINED_LIST})
+    """,
+    re.X,
+)
 """Right behind a path: `:42`, `` `:42 ``, `#L42`."""
-CALLED = re.compile(rf"\((?P<list>{_LINE}(?:{_DASH}{_LINE})?)\)")
-"""Right behind a path, as compilers write: `(42)`."""
+SPACED = re.compile(
+    rf"""
+    {_TICKS}
+    (?: :\s{_TICKS}                                            # `a.py`: 42, 51
+      | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}})                        # `a.py` 42-60
+      | ,\s(?=\d{{2,6}}[`,)])                                  # (`a.py`, 42)
+    )
+    (?P<list>{_JOINED_LIST})
+    {_TICKS} (?= [,;)\]|—–] | \.?(?:\s*\Z|\n) | \s[—–(\[|-] )
+    """,
+    re.X,
+)
+"""Behind a path and a blank, where nothing that could be counted follows: `a.py: 42`."""
+CALLED = re.compile(
+    rf"""
+    \((?P<list>{_LINE}(?:{_DASH}{_LINE})?) (?:[,:]\d{{1,4}})? \)  # a.cpp(42), a.cpp(42,8)
+    """,
+    re.X,
+)
+"""Right behind a path, as compilers write: `(42)`, `(42,8)` with a column."""
+IN_BRACKET = re.compile(
+    rf"""
+    {_TICKS}\s\([`:~]?
+    (?P<list>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?{_NUMBER}){{0,40}})`?\)
+    """,
+    re.X,
+)
+"""Behind a path and a blank: `a.cpp (42)`, `` `a.cpp` (42, 51) ``."""
+MEMBER = re.compile(
+    rf"""
+    (?: ::? | \# | \s>\s ) (?P<name>[A-Za-z_]\w{{0,80}}+(?:(?:::|[.\#])\w{{1,80}}+){{0,4}}+[?!]?)
+    (?:\(\))? @?: (?P<list>{_JOINED_LIST})
+    """,
+    re.X,
+)
+"""Right behind a path, a name and its line: `a.py:Shop.open:42`, `a.py::test_it:42`."""
 NEXT = re.compile(
     rf"""
     [`*_]{{0,3}} \s \([^()\n]{{1,60}}\) ,  # `a.py:1` (first),
@@ -134,6 +184,19 @@ _BARE_NAME = (
     r"|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"  # tool:3
 )
 
+# --- a name and its line --------------------------------------------------------------------
+
+_NAME = (
+    r"[A-Za-z_$][\w$]{0,80}+(?:(?:::|->|[.\#])[A-Za-z_$][\w$]{0,80}+){0,8}+[?!]?"
+    r"(?P<call>\([^()\n]{0,80}\))?"  # run(), run(x)
+)
+_NAMED = (
+    rf"(?P<name>{_NAME})(?P<mark>`?(?:\s?@\s?:?\s?|:)`?)(?=[Ll~≈]?\d)"
+    rf"(?P<named>{_JOINED_LIST})(?!/[a-z])"
+)
+NAMED = re.compile(_NAMED)
+"""A name with its line: `run:42`, `run@:42`, `` `run`:42 ``, `Shop.open()@42`."""
+
 # --- everything that may cite ---------------------------------------------------------------
 
 _LINES_WORD = (
@@ -153,11 +216,18 @@ EVENT = re.compile(
     (?<!\w)(?:
         (?P<lines>{_LINES})                                    # lines 42 to 60
       | (?P<path>{_PATH}|{_BARE_NAME})                         # src/app.py
+      | {_NAMED}                                               # run@:42
     )
-  | :(?<=[\s(`,/]:)(?P<bare>{_JOINED_LIST})                    # `a.py:42` and `:51`
+  | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
-  | \((?<=[`\w)]\s\()                                          # `open_shop` (42, 51)
-    (?P<parens>\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?{_NUMBER}){{0,40}})\)
+  | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
+    (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
+    (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
+  | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
+    (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
+  | (?<=[\s(])~?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
+    (?= \s*\Z | [,.;:)\]](?!\d) | \s(?:(?:and|or|if|when|while|then|where|by|so)\b|[`(—–→]|[-=]+>)
+      | \s?\n | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w )
     """,
     re.X,
 )
@@ -166,8 +236,11 @@ EVENT = re.compile(
 
 SENTENCE_END = re.compile(
     r"""
+    (?=[.!?;\n])                                            # turns most characters away at once
     (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
-    (?: [.!?][)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])         # it returns.) Then
+    (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
+    | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
+    | (?: \.[)\"'`*_\]]{0,3} | [!?][)\"'*_\]]{0,3} )\n       # it returns.
     | ;\s                                                   # it returns; then
     | \n\s*\n                                               # a blank line
     )
@@ -199,3 +272,86 @@ NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\))[ ]\Z", 
 """Code before a bracket: `` `f` (42) ``, `open_shop (42)`, `openShop (42)`, `run() (42)`."""
 ASIDE = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)")
 """A bracket right behind a citation: `a.py:1 (foo)`."""
+
+# --- what is no line ------------------------------------------------------------------------
+
+COUNTED = re.compile(
+    r"""
+    \b(?:lines|files?|tests?|times|call(?:s|ers|\ssites?)?|references?|refs|match(?:es)?|hits?
+      |results?|occurrences?|usages?|uses|counts?|bytes|chars|characters|[KMG]i?B|[mnu]s|secs?
+      |seconds?|minutes|hours|days|items|entries|rows|commits?|LOC|percent|more|of|others?|total
+    )\b
+    """,
+    re.I | re.X,
+)
+"""What is counted: `12 tests`, `340 lines`, "matches: a.cpp (12)"."""
+PORT_BEFORE = re.compile(
+    r"""
+    (?<![\w.`])(?:ports?|hosts?|localhost|listen(?:s|ing)?|addr(?:ess)?|bind(?:s|ing)?|serv(?:e|es|ing))
+    (?:\s(?:on|at|to|is|of|the|a|port|address|addr|host|http|tcp))*
+    [\s`*_\"'(=:]{0,4}\Z
+    """,
+    re.I | re.X,
+)
+"""Before a port: "listens on ", "addr=`"."""
+PORT_AFTER = re.compile(
+    r"[`*_\"')]{0,3}\s(?:as\s)?(?:(?:the|its|a)\s)?(?:default\s)?(?:ports?|address)\b"
+)
+"""Behind one: " as the port"."""
+HOST = re.compile(
+    r"(?:host|localhost|port|addr|address|server|url|redis|db|mongo|postgres|mysql)\Z", re.I
+)
+LONG_NAME = re.compile(r"(?<!\w)\w+_\w+_\w+`?[ ]\Z")
+"""A name of three words or more, as no HTTP code has: `test_it_works (204)`."""
+ESCAPED = re.compile(
+    r"(?P<code>`[^`\n]{1,400}`)|(?<![^\s`])(?P<word>[^\s`\\]{0,120}(?:\\[_*~#\[\]().+!-][^\s`\\]{0,120}){1,60}+(?!\\\w))"
+)
+"""Words in which Markdown's own characters are escaped; code spans are left as they are."""
+SETTING = re.compile(
+    r"(?:timeout|width|height|size|depth|max|min|limit|counts?|retries|version|step|phase|level"
+    r"|priority|status|code|page|weight|total|score|exit|ratio|note|part|item|node|python|ruby"
+    r"|golang|figure|table|chapter|section|issue|rfc|http|utf|sha|md)\Z",
+    re.I,
+)
+"""A word that numbers follow which are no lines: `timeout:30`."""
+COUNTED_BEFORE = re.compile(COUNTED.pattern + r"[`*_]{0,2}\s\(?\Z", re.I | re.X)
+NUMBERED = re.compile(
+    r"""
+    (?: (?<![\w.])(?:issues?|prs?|pulls?|rfcs?|bugs?|tickets?|ports?|error|status|codes?|https?
+      |version|v|step|steps|phase|part|page|chapter|section|rule|item|case|test|limit|size|width
+      |height|depth|length|max|min|maximum|minimum|timeout|default|value|number|count|total|level
+      |priority|returns?|returned|exits?|exit|of|by|than|to|over|under|up|most|least|about|every
+      |within|after|before|is|are|was|be|equals?|only|all|another|other|with
+      |has|have|had|gets?|sends?|takes?|wants?|needs?|java|python|node|ruby|go|rust|php|jdk|es|deno
+      |bun|windows|android|ios|macos|utf|sha|md|crc|base|iso|ansi|posix|c|c\+\+|react|vue|rails
+      |year|since|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|a|an|the|some|roughly|nearly)
+      | [<>=×+*/$€£%±^&|≈\d] | i\.e\.,? | e\.g\.,?
+    )
+    [\s#"'`*_]{1,3}[~≈]?\Z
+    """,
+    re.I | re.X,
+)
+"""Before a number that is no line: "issue ", "up to ", "Java "."""
+ALIAS = re.compile(
+    r"(?<![\w./-])(?:[A-Z][A-Z0-9]{1,9}(?![\w/])(?!\.\w)|[A-Za-z][\w-]{1,30}+(?=@?:\d|\#L?\d))"
+)
+ALIAS_BEFORE = re.compile(
+    r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?[`*_(\"']{0,3}\Z"
+)
+"""`RTAF = ` before a path."""
+ALIAS_AFTER = re.compile(
+    r"""
+    [`*_]{0,3}\s\((?P<said>(?:aka|hereafter|abbreviated|abbr\.?|short|called|below)\s|=\s?)?
+    [`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\)
+    """,
+    re.X,
+)
+"""` (RTAF)` behind one."""
+AT = re.compile(r"(?<![\w.])(?P<verb>[\w?!]{1,20})[`)*]{0,3}\sat[ ]~?\Z")
+"""Before a line: "dispatches at "."""
+LIMITING = re.compile(
+    r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
+    r"(?:ed|s|ing|out|es)?\Z",
+    re.I,
+)
+"""Before `at`, a verb that sets a number: "capped at 500"."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from runner.grounding.mentions import MOST_SAID
 from runner.grounding.nearness import gap, is_wide
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE
-from runner.records import Citation, GroundingSummary, MustCite
+from runner.records import Citation, GroundingSummary, MustCite, ShiftedRates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +19,8 @@ class Verified:
     citation: Citation
     chance: float
     """0 to 1: of being grounded, were its lines random."""
+    said: str = ""
+    """What the answer says of it."""
 
 
 def is_resolved(citation: Citation) -> bool:
@@ -24,15 +28,34 @@ def is_resolved(citation: Citation) -> bool:
     return citation.resolution in ("exact", "suffix")
 
 
+def fails(citation: Citation) -> bool:
+    """True if it does not hold in the file that was read for it."""
+    return citation.status == "hallucinated" or citation.resolution == "binding"
+
+
+def is_read(citation: Citation) -> bool:
+    """True if a file was read for it, be it one that is only guessed."""
+    return is_resolved(citation) or citation.resolution == "binding"
+
+
 def distinct(verified: Iterable[Verified]) -> list[Verified]:
     """Each citation once, by file and lines; a symbol that fails there is one of its own."""
     merged: dict[tuple[object, ...], Verified] = {}
     for one in verified:
         key = _identity(one.citation)
-        if key not in merged or _says_more(one.citation, merged[key].citation):
-            merged[key] = one
+        merged[key] = _merged(merged.get(key, one), one)
     redundant = _Redundant(one.citation for one in merged.values())
     return [one for one in merged.values() if not redundant.has(one.citation)]
+
+
+def _merged(first: Verified, second: Verified) -> Verified:
+    """One for both; what is said in either place is said of it."""
+    kept = first
+    if _says_more(second.citation, first.citation):
+        kept = second
+    if second.said in first.said or len(first.said) >= MOST_SAID:
+        return replace(kept, said=first.said)
+    return replace(kept, said=f"{first.said} {second.said}")
 
 
 def _says_more(citation: Citation, than: Citation) -> bool:
@@ -42,9 +65,9 @@ def _says_more(citation: Citation, than: Citation) -> bool:
 
 def _identity(citation: Citation) -> tuple[object, ...]:
     # `shop.py:3` and `src/shop.py:3` are one place, whatever the spelling of the path.
-    resolution = "resolved" if is_resolved(citation) else citation.resolution
+    resolution = "resolved" if is_read(citation) else citation.resolution
     failed = None
-    if citation.status == "hallucinated" and citation.held_by is None:
+    if fails(citation) and citation.held_by is None:
         # A valid symbol cannot hide an invalid one.
         failed = citation.symbol
     return citation.path, resolution, citation.start, citation.end, failed
@@ -59,13 +82,13 @@ class _Redundant:
         for citation in citations:
             if citation.start is not None:
                 self._cited_files.add(citation.path)
-            if citation.symbol and citation.status == "hallucinated":
+            if citation.symbol and fails(citation):
                 self._failing_places.add(_place(citation))
 
     def has(self, citation: Citation) -> bool:
         if citation.start is None:  # the file is cited with a line too
             return citation.path in self._cited_files
-        if citation.symbol is not None or citation.status == "unresolved":
+        if citation.symbol is not None or not is_read(citation):
             return False
         # Bare lines would be a second citation of a place that a failing symbol is claimed for.
         return _place(citation) in self._failing_places
@@ -78,7 +101,12 @@ def _place(citation: Citation) -> tuple[object, ...]:
 # --- rates ----------------------------------------------------------------------------------
 
 
-def summarise(verified: Sequence[Verified]) -> GroundingSummary:
+def summarise(
+    verified: Sequence[Verified],
+    shifted: tuple[ShiftedRates, ...] = (),
+    *,
+    cut_at: int | None = None,
+) -> GroundingSummary:
     """The parts of the rates, over citations with a line."""
     counted = [one for one in verified if one.citation.start is not None]
     citations = [one.citation for one in counted]
@@ -89,7 +117,9 @@ def summarise(verified: Sequence[Verified]) -> GroundingSummary:
     exact = sum(citation.resolution == "exact" for citation in grounded)
     resolved = sum(is_resolved(citation) for citation in grounded)
     defined = sum(citation.held_by == "definition" for citation in grounded)
-    named = sum(citation.symbol is not None and is_resolved(citation) for citation in citations)
+    weight = _weight(citations)
+    symbols = sum(citation.symbol is not None for citation in citations)
+    named = sum(citation.symbol is not None and is_read(citation) for citation in citations)
     return GroundingSummary(
         total=total,
         grounded=statuses["grounded"],
@@ -100,17 +130,28 @@ def summarise(verified: Sequence[Verified]) -> GroundingSummary:
         ambiguous=resolutions["ambiguous"],
         missing=resolutions["missing"],
         other_commit=resolutions["other_commit"],
+        binding=resolutions["binding"],
         definition_only=defined,
         with_symbol=named,
-        strict_rate=_rate(exact, total),
-        headline_rate=_rate(resolved, total),
-        definition_rate=_rate(defined, named),
-        chance_rate=_rate(sum(one.chance for one in counted), total),
+        weak=sum(citation.weak for citation in grounded),
+        total_weight=weight,
+        weighted_rate=rate(_weight(grounded), weight),
+        named_rate=rate(symbols, total),
+        strict_rate=rate(exact, total),
+        headline_rate=rate(resolved, total),
+        definition_rate=rate(defined, named),
+        chance_rate=rate(sum(one.chance for one in counted), total),
+        cut_at=cut_at,
+        shifted=shifted,
     )
 
 
-def _rate(part: float, whole: int) -> float | None:
-    """None for no citations at all: 0 would read as all of them wrong."""
+def _weight(citations: Iterable[Citation]) -> float:
+    return math.fsum(citation.weight for citation in citations)
+
+
+def rate(part: float, whole: float) -> float | None:
+    """None for nothing at all: 0 would read as all of it wrong."""
     if not whole:
         return None
     return part / whole
@@ -137,10 +178,10 @@ def must_cite_recall(
 
 def _lines_shown(citation: Citation) -> Interval | None:
     """The lines of a citation; None if it shows none, or so many that it would find everything."""
-    if citation.start is None or citation.end is None or not is_resolved(citation):
+    if citation.start is None or citation.end is None or not is_read(citation):
         return None
     lines = citation.start, citation.end
-    # A hallucinated citation with a distance has lines that exist: only its symbol is elsewhere.
+    # A failed citation with a distance has lines that exist: only its symbol is elsewhere.
     exists = citation.status == "grounded" or citation.distance is not None
     if not exists or is_wide(lines):
         return None

@@ -7,24 +7,51 @@ so that an outline need not list every word of a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
-from runner.grounding.naming import SEPARATOR
+from runner.grounding.intervals import Intervals
+from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
+from runner.grounding.spelling import MARK, parts_of
 
-_WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
+_WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
+_GIVEN = _SELVES | {"crate", "std", "core", "alloc", "java", "javax", "kotlin", "base", "window"}
+"""Known in every file of their languages."""
+_MADE_UP = re.compile(
+    r"(?:my|your|some|this|a|an|the)(?:[A-Z_]|$)|(?:obj|object|inst|instance|foo|bar|baz|example)$"
+)
+"""Instances that an answer makes up: `myApp.run`."""
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
+_NAMELESS = (".java", ".kt", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cs", ".scala", ".php")
+"""Where a type may be made without a name, inside of a function."""
+_MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
+"""Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 
-class Places(NamedTuple):
-    """Where a symbol is in one file, in lines."""
 
+class _Places(NamedTuple):
     definitions: tuple[Definition, ...]
     uses: tuple[int, ...]
     words: tuple[int, ...]
     """Every line that has the name as a word, comments and strings included."""
+    unheard: str = ""
+    """A qualifier that names nothing in the tree: whatever else the symbol says, it is invented."""
+
+
+class Places(_Places):
+    """Where a symbol is in one file, in lines."""
+
+    @cached_property
+    def headers(self) -> Intervals:
+        """From each definition's header to its name."""
+        return Intervals((d.header, d.line) for d in self.definitions)
+
+    @cached_property
+    def bodies(self) -> Intervals:
+        return Intervals((d.start, d.end) for d in self.definitions)
 
 
 class _Word(NamedTuple):
@@ -37,12 +64,23 @@ class SourceFile:
     """One file at the commit, and what its outline says."""
 
     def __init__(
-        self, path: str, source: bytes, make_outline: Callable[[], Outline | TextOnly]
+        self,
+        path: str,
+        source: bytes,
+        make_outline: Callable[[], Outline | TextOnly],
+        heard_of: Callable[[str], bool] = lambda name: name[:1].islower(),
     ) -> None:
+        """`heard_of` tells whether anything in the tree has a name; without a tree to ask, any
+        small word may be an instance.
+        """
         self.path = path
         self.source = source
         self._make_outline = make_outline
+        self._heard_of = heard_of
         self._places: dict[str, Places] = {}
+        self._unqualified: dict[tuple[str, str], Places] = {}
+        """By the name as written, and as its definition has it."""
+        self._heads: dict[str, frozenset[str]] = {}
         self.line_count = source.count(b"\n")
         if source and not source.endswith(b"\n"):
             self.line_count += 1
@@ -57,71 +95,126 @@ class SourceFile:
             self._places[symbol] = self._find(symbol)
         return self._places[symbol]
 
+    def has_word(self, symbol: str) -> bool:
+        """False if not even the name of a symbol stands anywhere in the file."""
+        name = parts_of(symbol)[-1].strip("[]")
+        return not name or bool(self.occurrences.of(MARK.sub("", name)))
+
     def broken_near(self, start: int, end: int, reach: int) -> bool:
         """True if a parse error touches the lines, or `reach` lines around them."""
         if isinstance(self.outline, TextOnly):
             return False
-        for first, last in self.outline.broken:
-            if first - reach <= end and start <= last + reach:
-                return True
-        return False
+        return self.outline.is_broken(start - reach, end + reach)
+
+    @cached_property
+    def occurrences(self) -> Occurrences:
+        return Occurrences(self.source)
 
     def _find(self, symbol: str) -> Places:
-        *qualifiers, name = SEPARATOR.split(symbol)
-        words = list(self._words(name))
+        *qualifiers, name = parts_of(symbol)
+        for qualifier in qualifiers:
+            if not self._knows(qualifier):
+                return Places((), (), (), unheard=qualifier)
+        outline = self.outline
+        spelled = name
+        if isinstance(outline, Outline):
+            spelled = _spelled(outline, symbol, name)
+        # Shared by every qualifier: `A.f`, `B.f`, … of an answer would each count all of f's uses.
+        if (name, spelled) not in self._unqualified:
+            self._unqualified[name, spelled] = self._find_unqualified(name, spelled)
+        places = self._unqualified[name, spelled]
+        if not qualifiers or isinstance(outline, TextOnly):
+            return places
+        if name in _CONSTRUCTORS:
+            places = self._constructed(places, outline, qualifiers[-1])
+        return self._qualified(places, outline, qualifiers[-1], spelled)
+
+    def _constructed(self, places: Places, outline: Outline, owner: str) -> Places:
+        """Whoever makes a Shop calls `Shop.__init__`."""
+        made = _lines_of_uses(list(self._words(owner)), outline.named(owner), outline)
+        return places._replace(uses=tuple(sorted({*places.uses, *made})))
+
+    def _find_unqualified(self, name: str, spelled: str) -> Places:
+        words = self._written(name)
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
-        named = outline.named(name)
+        named = outline.named(spelled)
         uses = dict.fromkeys(_lines_of_uses(words, named, outline))
-        if qualifiers:
-            named = self._qualified(named, outline, qualifiers[-1])
         return Places(tuple(named), tuple(uses), lines)
 
+    def _written(self, name: str) -> list[_Word]:
+        """Where the name stands as it is written or, where no file spells it so, without a mark."""
+        words = list(self._words(name.strip("[]") or name))
+        if words and self.path.endswith(_MARKING):
+            return words
+        unmarked = MARK.sub("", name)
+        return words if unmarked == name else list(self._words(unmarked))
+
     def _words(self, name: str) -> Iterator[_Word]:
-        line, counted_to = 1, 0
-        for hit in _word(name).finditer(self.source):
-            # Counted from the top for each hit, a large file would take quadratic time.
-            line += self.source.count(b"\n", counted_to, hit.start())
-            counted_to = hit.start()
-            yield _Word(hit.start(), line)
+        for at in self.occurrences.of(name):
+            yield _Word(at, self.occurrences.line(at))
 
     # qualifiers
 
-    def _qualified(
-        self, named: list[Definition], outline: Outline, qualifier: str
-    ) -> list[Definition]:
+    def _qualified(self, places: Places, outline: Outline, qualifier: str, name: str) -> Places:
         """Definitions that the qualifier owns.
 
         One that names nothing here (an instance, a module, a subclass elsewhere) filters nothing;
-        one that is a type of this file, or that no word of this file and its path bears out, does.
+        one that is a type of this file does.
         """
         if not qualifier or qualifier in _SELVES:
-            return named
-        owned = [definition for definition in named if qualifier in definition.owners]
-        if owned:
-            return owned
-        types = [kind for kind in outline.named(qualifier) if kind.end > kind.start]
-        if types or outline.has_owner(qualifier):
-            return self._inherited(named, types)
-        if self._knows(qualifier):
-            return named
-        return []
+            return places
+        definitions = list(outline.owned(name, qualifier))
+        # `session.get` may be of any session, whatever function of the file is called so.
+        if not definitions and qualifier[:1].islower():
+            return places
+        if not definitions:
+            types = [kind for kind in outline.named(qualifier) if kind.end > kind.start]
+            if not types and not outline.has_owner(qualifier):
+                return places
+            definitions = self._inherited(outline, qualifier, name)
+        definitions += filter(self._is_of_nameless_type, places.definitions)
+        distinct = {definition.at: definition for definition in definitions}
+        return places._replace(definitions=tuple(distinct[at] for at in sorted(distinct)))
+
+    def _is_of_nameless_type(self, definition: Definition) -> bool:
+        """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""
+        owner = definition.owners[-1:]
+        return self.path.endswith(_NAMELESS) and bool(owner) and owner[0][:1].islower()
 
     def _knows(self, qualifier: str) -> bool:
-        """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`."""
-        if qualifier[:1].islower() or _word(qualifier).search(self.source):
-            return True
-        return qualifier.lower() in re.split(r"[/.]", self.path.lower())
+        """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`.
 
-    def _inherited(self, named: list[Definition], types: list[Definition]) -> list[Definition]:
+        A word of the file, of its path or, in some spelling, of the tree. `c.Next` and `myApp.run`
+        are instances of the answer's own.
+        """
+        if len(qualifier) < 3 or qualifier in _GIVEN or _MADE_UP.match(qualifier):
+            return True
+        if self.occurrences.of(qualifier) or _plain_name(qualifier) in self._path_names:
+            return True
+        return self._heard_of(qualifier)
+
+    @cached_property
+    def _path_names(self) -> frozenset[str]:
+        """`shop/base-server.ts` is known as `shop` and `baseserver`."""
+        return frozenset(map(_plain_name, re.split(r"[/.]", self.path)))
+
+    def _inherited(self, outline: Outline, qualifier: str, name: str) -> list[Definition]:
         """Members whose owner the head of a type names: `class B(A)`."""
-        members: list[Definition] = []
-        for member in named:
-            if any(_names_owner(self._head(kind), member, kind.name) for kind in types):
-                members.append(member)
-        return members
+        if qualifier not in self._heads:
+            self._heads[qualifier] = frozenset(self._words_of_heads(outline, qualifier))
+        members: dict[int, Definition] = {}
+        for owner in self._heads[qualifier] - {qualifier}:
+            members |= {member.at: member for member in outline.owned(name, owner)}
+        return [members[at] for at in sorted(members)]
+
+    def _words_of_heads(self, outline: Outline, qualifier: str) -> Iterator[str]:
+        for kind in outline.named(qualifier):
+            if kind.end > kind.start:
+                words = _WORD.findall(self._head(kind))
+                yield from (word.decode("utf-8", "replace") for word in words)
 
     def _head(self, kind: Definition) -> bytes:
         head = self.source[kind.at : kind.at + 400]
@@ -130,22 +223,32 @@ class SourceFile:
         return head.partition(b"{")[0].split(b"\n    ")[0]
 
 
-def _names_owner(head: bytes, member: Definition, kind: str) -> bool:
-    owners = [owner for owner in member.owners if owner != kind]
-    return any(_word(owner).search(head) for owner in owners)
+def _spelled(outline: Outline, symbol: str, name: str) -> str:
+    """A name as its definition has it.
+
+    JavaScript's `#count` is not its `count`, `Shop#count` may be either; Rust's `order!` is defined
+    as `order`, Ruby's as `order!`, Swift's `init?` as `init`, the `total=` of an attribute as
+    `total`.
+    """
+    private = f"#{name}"
+    if re.search(r"(?:^|\.)#", symbol) and outline.named(private):
+        return private
+    for spelled in (name, private, MARK.sub("", name)):
+        if outline.named(spelled):
+            return spelled
+    return name
 
 
-def _lines_of_uses(words: list[_Word], named: list[Definition], outline: Outline) -> Iterator[int]:
+def _plain_name(name: str) -> str:
+    """Without case and what joins words: `BaseServer`, `base_server` and `base-server` alike."""
+    return re.sub(r"[-_]", "", name).lower()
+
+
+def _lines_of_uses(
+    words: list[_Word], named: Iterable[Definition], outline: Outline
+) -> Iterator[int]:
     """Lines where the word is code, and no definition's name."""
     names = {definition.at for definition in named}
     for word in words:
         if word.at not in names and not outline.is_mute(word.at):
             yield word.line
-
-
-@lru_cache(maxsize=4096)
-def _word(name: str) -> re.Pattern[bytes]:
-    before = b""
-    if name[:1].isalnum() or name[:1] == "_":  # `&name` may follow a letter
-        before = rb"(?<![" + _WORD_BYTE + rb"])"
-    return re.compile(before + re.escape(name.encode()) + rb"(?![" + _WORD_BYTE + rb"])")

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import first_path_in, read_chunk
-from runner.grounding.mentions import Mention
+from runner.grounding.inline import first_path_in, read_below
+from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
+from runner.grounding.owners import Above
 from runner.grounding.patterns import Interval, intervals
 
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -20,8 +21,10 @@ _FILE_COLUMN = re.compile(r"\b(?:file|path|location|module|source|where)s?\b", r
 _LINE_COLUMN = re.compile(
     r"""
     \A\W*
-    (?: lines?(?:\s?(?:\(s\)|no\.?|nos\.?|numbers?|ranges?|\#))?  # Line(s), line no., Lines
-      | loc | ln | range | at | l
+    (?: (?:def(?:ined|inition)?\s|approx\.?\s|start\s|end\s|\~)?
+        lines?(?:\s?(?:\(s\)|no\.?|nos\.?|numbers?|ranges?|spans?|\#))?  # Line(s), line no., Lines
+      | loc(?:ation)? | ln | range | at | l | span | where | pos(?:ition)?
+      | defined(?:\s(?:at|in|on))? | definition | start | end
     )\W*\Z
     """,
     re.I | re.X,
@@ -82,42 +85,64 @@ def cells_of(row: str) -> list[str]:
     return cells[begin:end]
 
 
-def read_table(rows: Sequence[str], index: PathIndex, inherited: str | None) -> list[Mention]:
+def read_table(rows: Sequence[str], index: PathIndex, above: Above) -> list[Mention]:
     """The citations of a table: rows[0] is its header.
 
     A cell is a sentence; its file comes from its row, its column's title or above.
     """
-    header = cells_of(rows[0])
-    columns = [_Column(title, first_path_in(title, index)) for title in header]
-    mentions: list[Mention] = []
-    for title in header:
-        cited = read_chunk(title, index, inherited).mentions
-        # A file in a title heads its column, and is cited in the cells.
-        mentions += [mention for mention in cited if mention.start is not None]
-    for row in rows[1:]:
-        mentions += _read_row(_cells(row, columns), index, inherited)
-    return mentions
+    return _Table(index, above).read(rows)
+
+
+class _Table:
+    def __init__(self, index: PathIndex, above: Above) -> None:
+        self.index = index
+        self.above = above
+
+    def read(self, rows: Sequence[str]) -> list[Mention]:
+        header = cells_of(rows[0])
+        columns = [_Column(title, first_path_in(title, self.index)) for title in header]
+        mentions: list[Mention] = []
+        for title in header:
+            # A file in a title heads its column, and is cited in the cells.
+            cited = read_below(title, self.index, self.above).mentions
+            mentions += [mention for mention in cited if mention.start is not None]
+        for row in rows[1:]:
+            if len(mentions) >= MOST_MENTIONS:
+                break
+            mentions += self._read_row(_cells(row, columns))
+        return mentions
+
+    def _read_row(self, cells: list[_Cell]) -> Iterator[Mention]:
+        row_file = _row_file(cells, self.index)
+        symbol = _row_symbol(cells)
+        cited: list[Mention] = []
+        silent: list[str] = []
+        for cell in cells:
+            above, file = self.above, cell.column.file or row_file
+            if file:
+                above = above._replace(file=file, sure=True)
+            own = list(self._read_cell(cell, above, symbol))
+            cited += own
+            # A cell that cites speaks of its own place, any other of the whole row.
+            if not own:
+                silent.append(cell.text)
+        return saying(" ".join(silent)[:MOST_SAID], cited)
+
+    def _read_cell(self, cell: _Cell, above: Above, symbol: str | None) -> Iterator[Mention]:
+        lines = _numeric_lines(cell)
+        if lines and above.file:
+            written = cell.text.strip("`*_ ")
+            for start, end in lines:
+                yield Mention(written=written, path=above.file, start=start, end=end, symbol=symbol)
+            return
+        for mention in read_below(cell.text, self.index, above).mentions:
+            yield _with_row_symbol(mention, cell.text, symbol)
 
 
 def _cells(row: str, columns: Iterable[_Column]) -> list[_Cell]:
     """A row may be longer than the header, or shorter."""
     padded = itertools.chain(columns, itertools.repeat(_UNTITLED))
     return [_Cell(*cell) for cell in zip(cells_of(row), padded, strict=False)]
-
-
-def _read_row(cells: list[_Cell], index: PathIndex, inherited: str | None) -> Iterator[Mention]:
-    row_file = _row_file(cells, index) or inherited
-    symbol = _row_symbol(cells)
-    for cell in cells:
-        file = cell.column.file or row_file
-        lines = _numeric_lines(cell)
-        if lines and file:
-            written = cell.text.strip("`*_ ")
-            for start, end in lines:
-                yield Mention(written=written, path=file, start=start, end=end, symbol=symbol)
-        else:
-            for mention in read_chunk(cell.text, index, file).mentions:
-                yield _with_row_symbol(mention, cell.text, symbol)
 
 
 def _numeric_lines(cell: _Cell) -> list[Interval]:

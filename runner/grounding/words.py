@@ -98,6 +98,32 @@ HTTP_CODES = frozenset(
 )
 """`not found (404)` gives no line."""
 
+COMMON_CODES = frozenset(
+    {200, 201, 204, 301, 302, 304, 307, 308, 400, 401, 403, 404, 405, 409, 422, 429, 500, 502, 503}
+)
+"""Those that are seldom anything else."""
+
+PORTS = frozenset(
+    map(
+        int,
+        """
+        80 443 1433 1521 2181 2379 3000 3001 3306 4000 4200 4222 5000 5001 5173 5432 5601 5672 6379
+        6443 7000 8000 8001 8008 8080 8081 8086 8088 8443 8888 9000 9042 9090 9092 9200 9229 9300
+        11211 15672 26257 27017 27018 50051
+        """.split(),
+    )
+)
+"""Ports that services are known by: behind what looks like a host, no line."""
+
+PRODUCTS = frozenset(
+    """
+    vue.js node.js next.js nuxt.js express.js react.js angular.js ember.js d3.js three.js chart.js
+    backbone.js moment.js alpine.js knockout.js svelte.js nest.js require.js p5.js socket.io
+    discord.js hapi.js koa.js solid.js
+    """.split()
+)
+"""Lower case: behind them stands a version, unless the tree has a file of that name."""
+
 _PYTHON_BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
 _OTHER_BUILTINS = frozenset(
     """
@@ -110,13 +136,23 @@ BUILTINS = _PYTHON_BUILTINS | _OTHER_BUILTINS
 """Names that languages define. If the cited file defines none of its own, a sentence that names one
 speaks of the language."""
 
-LITERALS = frozenset(
+KEYWORDS = frozenset(
     """
-    none true false null nil undefined nan self this cls super void int str bool float string
-    bytes dict list tuple set object any get post put delete patch head options trace connect
-    if else for while return def class func fn function import from raise try except finally
-    yield await async const let var pub impl use mod struct enum trait type interface static
-    public private protected in is not and or
+    true false null nil undefined NaN self this cls void int bool float double char if else elif
+    elsif for while do return def class func fn function import try except finally catch throw
+    throws yield await async const let var pub impl mod struct enum trait interface static public
+    private protected in is not and or as break continue switch case goto pass lambda del global
+    nonlocal typeof instanceof extends implements foreach unless end rescue mut dyn where elseif
     """.split()
 )
-"""Lower case: never the symbol that a citation names (`` `True` (a.py:3) ``, `` `GET` ``)."""
+"""Never the symbol that a citation names: no language lets a definition have such a name."""
+
+LITERALS = frozenset(
+    """
+    None True False NULL Self super str string bytes dict list tuple set object any get post put
+    delete patch head options trace connect from raise use type new default match with when GET
+    POST PUT PATCH DELETE HEAD OPTIONS TRACE CONNECT
+    """.split()
+)
+"""As they are written: literals, types and HTTP verbs, unless the cited file defines one itself
+(`` `True` (a.py:3) ``, `` `GET` ``)."""

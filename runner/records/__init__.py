@@ -61,7 +61,13 @@ from runner.records.cells import (
     Timings,
     ToolListing,
 )
-from runner.records.citations import Citation, GroundingSummary, Resolution, Status
+from runner.records.citations import (
+    Citation,
+    GroundingSummary,
+    Resolution,
+    ShiftedRates,
+    Status,
+)
 from runner.records.reading import load_json, parse_json, parse_yaml, read_text
 from runner.records.repositories import GitSource, NpmSource, PypiSource, RepoPin, Source
 from runner.records.scenarios import (
@@ -197,6 +203,7 @@ __all__ = [
     "ServerCard",
     "ServerSpec",
     "Sha256",
+    "ShiftedRates",
     "Since",
     "Source",
     "Standing",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from runner.records.base import Count, Record, Unit
+from runner.records.base import Count, NonNegative, Record, Unit, unless_none
 
-Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit"]
+Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit", "binding"]
+"""How a path resolved; `binding` if it fails where a guess of ours ties it to."""
 Status = Literal["grounded", "unresolved", "hallucinated"]
 
 
@@ -36,6 +37,23 @@ class Citation(Record):
     """Lines to the nearest use in code."""
     span_distance: int | None = None
     """Lines to the nearest definition's span; 0 inside it."""
+    weight: Unit
+    """1 − the chance that a random place of the file would have held as well; 0 without a line."""
+    weak: bool
+    """Grounded, and the lines hold next to nothing of what is said of them."""
+    weak_share: Unit | None
+    """Of the places of the file, those that would be weak too; None if too little is said."""
+
+
+class ShiftedRates(Record):
+    """The rates of an answer whose every line is moved; its paths and symbols stay."""
+
+    lines: Count
+    """How far."""
+    total_weight: NonNegative
+    """Not that of the answer as it is: what holds a symbol elsewhere may be of another kind."""
+    weighted_rate: Unit | None
+    headline_rate: Unit | None
 
 
 class GroundingSummary(Record):
@@ -51,9 +69,17 @@ class GroundingSummary(Record):
     ambiguous: Count
     missing: Count
     other_commit: Count
+    binding: Count = 0
+    """Unresolved for a guess of ours: which file, or which word, is meant."""
     definition_only: Count
     """Grounded ones with a symbol that a definition held."""
     with_symbol: Count
+    weak: Count
+    """Grounded ones whose lines hold next to nothing of what is said of them."""
+    total_weight: NonNegative
+    """The sum of the citations' weights."""
+    weighted_rate: Unit | None
+    """Weight of the grounded ones / weight; None if no citation carries any."""
     strict_rate: Unit | None
     """Grounded and exact / total."""
     headline_rate: Unit | None
@@ -62,3 +88,9 @@ class GroundingSummary(Record):
     """Symbols held by a definition / citations with a symbol."""
     chance_rate: Unit | None
     """What random lines of the same files would have scored."""
+    named_rate: Unit | None
+    """Citations that name a symbol / total."""
+    cut_at: Count | None = unless_none()
+    """Mentions that are read of one text, if one has as many or more; None if none has."""
+    shifted: tuple[ShiftedRates, ...]
+    """What the same answer would score with wrong lines, by the size of the shift."""

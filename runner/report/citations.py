@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from runner.records import Citation, GroundingSummary
 
 MARKS = {"grounded": "ok  ", "unresolved": "????", "hallucinated": "FAIL"}
+WEAK = "weak"
+"""Grounded, and no more than that."""
 DEFINITIONS_SHOWN = 5
 
 
@@ -19,8 +21,20 @@ def citations_text(
 
 
 def _line(citation: Citation) -> str:
-    mark = "file" if citation.start is None else MARKS[citation.status]
-    return f"  {mark} {citation.written}{_meant(citation)}: {citation.reason}{_really(citation)}"
+    said = citation.reason + _weakness(citation) + _really(citation)
+    return f"  {_mark(citation)} {citation.written}{_meant(citation)}: {said}"
+
+
+def _mark(citation: Citation) -> str:
+    if citation.start is None:
+        return "file"
+    if citation.weak:
+        return WEAK
+    return MARKS[citation.status]
+
+
+def _weakness(citation: Citation) -> str:
+    return "; what is said of them is not there" if citation.weak else ""
 
 
 def _meant(citation: Citation) -> str:
@@ -51,21 +65,41 @@ def _summary(summary: GroundingSummary) -> Iterator[str]:
     if not summary.total:
         yield "  no citations with a line: nothing to verify"
         return
+    if summary.cut_at is not None:
+        yield f"  a text has too many: only its first {summary.cut_at:,} mentions are read"
     noun = "citation" if summary.total == 1 else "citations"
     yield (
-        f"  {summary.total} {noun}: {summary.grounded} grounded, "
+        f"  {summary.total} {noun}: {summary.grounded} grounded{_weak_ones(summary)}, "
         f"{summary.unresolved} unresolved, {summary.hallucinated} hallucinated"
     )
     yield (
         f"  paths: {summary.exact} exact, {summary.suffix} shortened, "
         f"{summary.ambiguous} ambiguous, {summary.missing} missing, "
-        f"{summary.other_commit} of another commit"
+        f"{summary.other_commit} of another commit, {summary.binding} unsure"
     )
     yield f"  rates: {', '.join(_rates(summary))}"
+    yield f"  worth: {', '.join(_worth(summary))}"
+
+
+def _weak_ones(summary: GroundingSummary) -> str:
+    return f" ({summary.weak} weak)" if summary.weak else ""
+
+
+def _worth(summary: GroundingSummary) -> Iterator[str]:
+    """What of the rates would be left if the lines were wrong."""
+    yield f"{summary.named_rate or 0:.1%} name a symbol"
+    for shifted in summary.shifted:
+        by = f"{shifted.lines} lines off"
+        yield f"{by} {_percent(shifted.weighted_rate)} (headline {_percent(shifted.headline_rate)})"
+
+
+def _percent(rate: float | None) -> str:
+    return "—" if rate is None else f"{rate:.1%}"
 
 
 def _rates(summary: GroundingSummary) -> Iterator[str]:
     for name, rate in (
+        ("weighted", summary.weighted_rate),
         ("strict", summary.strict_rate),
         ("headline", summary.headline_rate),
         ("by definition", summary.definition_rate),

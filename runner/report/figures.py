@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from runner import stats
-from runner.records import Adoption, Fairness, GroundingSummary, Record, Score, Scored, Unscored
-from runner.report.records import AdoptionFigures, FairnessFigures, Figure, GroundingParts
+from runner.records import (
+    Adoption,
+    Fairness,
+    GroundingSummary,
+    Record,
+    Score,
+    Scored,
+    ShiftedRates,
+    Unscored,
+)
+from runner.report.records import (
+    AdoptionFigures,
+    FairnessFigures,
+    Figure,
+    GroundingParts,
+    ShiftedParts,
+)
 from runner.report.view import ArmView, fairness_halves, fairness_of, trial_of
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.store import LoadedCell
@@ -180,8 +197,10 @@ _COUNTS = (
     "ambiguous",
     "missing",
     "other_commit",
+    "binding",
     "with_symbol",
     "definition_only",
+    "weak",
 )
 
 
@@ -190,21 +209,47 @@ def grounding_parts(arm: ArmView) -> GroundingParts:
     summaries = [fairness.grounding for fairness in fairness_halves(arm.usable)]
     return GroundingParts(
         **_summed(summaries, _COUNTS),
+        weighted_rate=_pooled(summaries, "weighted_rate", "total_weight"),
         strict_rate=_pooled(summaries, "strict_rate", "total"),
         headline_rate=_pooled(summaries, "headline_rate", "total"),
         definition_rate=_pooled(summaries, "definition_rate", "with_symbol"),
         chance_rate=_pooled(summaries, "chance_rate", "total"),
+        named_rate=_pooled(summaries, "named_rate", "total"),
+        shifted=tuple(_shifted(summaries)),
     )
+
+
+def _shifted(summaries: Sequence[GroundingSummary]) -> Iterator[ShiftedParts]:
+    """Of each shift, over the answers."""
+    by_shift: defaultdict[int, list[_Shifted]] = defaultdict(list)
+    for summary in summaries:
+        for rates in summary.shifted:
+            by_shift[rates.lines].append(_Shifted(summary.total, rates))
+    for lines, shifted in sorted(by_shift.items()):
+        yield ShiftedParts(
+            lines=lines,
+            weighted_rate=_mean(
+                (one.rates.weighted_rate, one.rates.total_weight) for one in shifted
+            ),
+            headline_rate=_mean((one.rates.headline_rate, one.total) for one in shifted),
+        )
+
+
+class _Shifted(NamedTuple):
+    total: int
+    """The answer's citations."""
+    rates: ShiftedRates
 
 
 def _pooled(summaries: Iterable[GroundingSummary], rate: str, count: str) -> float | None:
     """The mean of the answers' rates, weighted by the citations that each rate is of."""
-    weighted, total = [], 0
-    for summary in summaries:
-        share, citations = getattr(summary, rate), getattr(summary, count)
-        if share is not None:
-            weighted.append(share * citations)
-            total += citations
+    return _mean((getattr(summary, rate), getattr(summary, count)) for summary in summaries)
+
+
+def _mean(rates: Iterable[tuple[float | None, float]]) -> float | None:
+    """Weighted; a rate that is None has no part in it."""
+    known = [(rate, weight) for rate, weight in rates if rate is not None]
+    total = math.fsum(weight for _, weight in known)
     if not total:
         return None
-    return rounded(sum(weighted) / total)
+    return rounded(math.fsum(rate * weight for rate, weight in known) / total)

@@ -98,6 +98,15 @@ class AdoptionFigures(HalfFigures):
     shell_searches: Count
 
 
+class ShiftedParts(Record):
+    """What an arm's answers would score with every line moved."""
+
+    lines: Count
+    """How far."""
+    weighted_rate: Number | None
+    headline_rate: Number | None
+
+
 class GroundingParts(Record):
     """An arm's citations, pooled over its cells: the parts of every rate."""
 
@@ -110,13 +119,21 @@ class GroundingParts(Record):
     ambiguous: Count
     missing: Count
     other_commit: Count
+    binding: Count
     with_symbol: Count
     definition_only: Count
+    weak: Count
+    """Grounded, and their lines hold next to nothing of what is said of them."""
+    weighted_rate: Number | None
+    """Each citation counts by what it says, of all cells; None if none says anything."""
     strict_rate: Number | None
     headline_rate: Number | None
     definition_rate: Number | None
     chance_rate: Number | None
     """Weighted by each answer's citations."""
+    named_rate: Number | None
+    """Citations that name a symbol / total."""
+    shifted: tuple[ShiftedParts, ...]
 
 
 class Costs(Record):
@@ -385,7 +402,7 @@ class Repeat(Record):
 
 
 class Report(Record):
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     notices: tuple[str, ...]
     """What a reader must know first, in order."""
     ungated: bool

@@ -44,6 +44,7 @@ from runner.report.records import (
     Report,
     ScenarioArm,
     ScenarioReport,
+    ShiftedParts,
 )
 from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
@@ -68,6 +69,7 @@ def of_run(report: Report) -> tuple[Table, ...]:
         adoption(report),
         grounding(report),
         rates(report),
+        worth(report),
         agent_costs(report),
         tokens(report),
         phases(report),
@@ -511,6 +513,7 @@ GROUNDING: tuple[Column[Arm], ...] = (
     number("ambig.", lambda arm: count(arm.grounding.ambiguous), full="ambiguous path"),
     number("missing", lambda arm: count(arm.grounding.missing), full="missing path"),
     number("other commit", lambda arm: count(arm.grounding.other_commit)),
+    number("binding", lambda arm: count(arm.grounding.binding), full="unsure binding"),
     number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
 )
 
@@ -518,7 +521,8 @@ GROUNDING: tuple[Column[Arm], ...] = (
 def grounding(report: Report) -> Table:
     note = (
         "Pooled over the arm's cells. Paths are exact, shortened, ambiguous, missing or of another "
-        "commit; what holds is grounded, what does not is hallucinated."
+        "commit. What holds is grounded, what does not is hallucinated or, where the file or word "
+        "that is meant is a guess of ours, a binding that is unsure."
     )
     return table("Citations: the parts", GROUNDING, report.arms, notes=[note])
 
@@ -536,6 +540,7 @@ def _rate_columns(notes: Notes) -> Iterator[Column[Arm]]:
         return notes.figure(_arm(arm), "must-cite recall", arm.fairness.must_cite_recall)
 
     yield ARM
+    yield number("weighted", lambda arm: score(arm.grounding.weighted_rate), full="weighted rate")
     yield number("strict", lambda arm: score(arm.grounding.strict_rate), full="strict rate")
     yield number("headline", lambda arm: score(arm.grounding.headline_rate), full="headline rate")
     yield number("chance", lambda arm: score(arm.grounding.chance_rate), full="chance rate")
@@ -544,9 +549,37 @@ def _rate_columns(notes: Notes) -> Iterator[Column[Arm]]:
     yield number("recall", recall, full="must-cite recall")
 
 
+WORTH: tuple[Column[Arm], ...] = (
+    ARM,
+    number("named", lambda arm: score(arm.grounding.named_rate), full="names a symbol"),
+    number("weak", lambda arm: count(arm.grounding.weak), full="grounded, and weak"),
+    number("weighted", lambda arm: score(arm.grounding.weighted_rate), full="weighted rate"),
+    number("20 off", lambda arm: score(_shifted(arm, 20).weighted_rate), full="20 lines off"),
+    number("200 off", lambda arm: score(_shifted(arm, 200).weighted_rate), full="200 lines off"),
+    number("headline", lambda arm: score(arm.grounding.headline_rate), full="headline rate"),
+    number("20 off", lambda arm: score(_shifted(arm, 20).headline_rate), full="20 lines off"),
+    number("200 off", lambda arm: score(_shifted(arm, 200).headline_rate), full="200 lines off"),
+)
+_NOT_SHIFTED = ShiftedParts(lines=0, weighted_rate=None, headline_rate=None)
+
+
+def _shifted(arm: Arm, lines: int) -> ShiftedParts:
+    return next((one for one in arm.grounding.shifted if one.lines == lines), _NOT_SHIFTED)
+
+
+def worth(report: Report) -> Table:
+    note = (
+        "The same answers with every line moved by 20 and by 200: what a rate keeps then says that "
+        "lines exist, not that they are the right ones. Named: the share that names a symbol. "
+        "Weak: grounded, and the lines hold next to nothing of what is said of them."
+    )
+    return table("Citations: what those rates are worth", WORTH, report.arms, notes=[note])
+
+
 def rates(report: Report) -> Table:
     notes = Notes()
     note = (
+        "Weighted: a citation counts by the share of its file's places that would not have held. "
         "Strict: grounded by an exact path. Headline: by an exact or shortened one. "
         "Chance: random lines of the same files. "
         "Definition only: held by a definition, of those that name a symbol."

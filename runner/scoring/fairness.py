@@ -5,8 +5,11 @@ line there. Its scorers see the answer and what it cost. They see no tool call, 
 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
-- precision: the headline rate. In a step that cites more than 80 places, or six times as many as it
-  asks for, it falls with the square: one can cite every line of a file, and each of them exists;
+- precision: how much of what the citations say holds, each weighed by how many other places would
+  not have held (`trust`: the weighted rate, with the words that speak of a citation as a second
+  test beside its symbol). In a step that cites more than
+  80 places, or six times as many as it asks for, it falls with the square: one can cite every line
+  of a file, and each of them exists;
 - recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
   points at. Without it, one safe citation would score 1.0.
 
@@ -16,13 +19,14 @@ If nothing is listed, it is the precision. No citations score 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import NoVerdict
 from runner.grounding.pointing import spray_share
-from runner.grounding.verify import cited_files, ground
+from runner.grounding.rates import rate
+from runner.grounding.verify import cited_files, ground, step_citations
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.judges.sources import CommitLines
 from runner.protocols import Files, Judge
@@ -31,7 +35,6 @@ from runner.records import (
     Citation,
     Effort,
     Fairness,
-    GroundingSummary,
     Rubric,
     RubricStep,
     Scenario,
@@ -43,6 +46,10 @@ from runner.records import (
 from runner.scoring.efficiency import efficiency
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.weights import Part, weighted
+
+UNTOLD_WEIGHT = 0.2
+"""Of lines that exist, with neither a symbol nor words to tell whether they are the right ones. At
+none, 79 of them beside one true symbol would be a score of 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +63,7 @@ class Evidence:
     """Of each step alone, as verified at the commit."""
     files_cited: tuple[int, ...]
     """Per step: distinct files of the commit, with a line or without."""
-    grounding: GroundingSummary
+    cited: tuple[Citation, ...]
     """Of the whole answer, each citation once."""
     verdict: Verdict | Unscored
 
@@ -114,15 +121,42 @@ FAIRNESS: dict[str, Part[FairnessScorer]] = {
 
 
 def precision_of(evidence: Evidence) -> float | None:
-    """The headline rate, times what is left of it in steps that spray. None without citations."""
-    rate = evidence.grounding.headline_rate
+    """What holds, times what is left of it in steps that spray. None without citations."""
     counts = list(map(_places, evidence.citations))
-    if rate is None or not any(counts):
+    held = trust(evidence.cited)
+    if held is None or not any(counts):
         return None
     kept = []
     for count, step in zip(counts, evidence.scenario.steps, strict=True):
         kept.append(count * spray_share(count, len(step.must_cite)))
-    return rate * math.fsum(kept) / sum(counts)
+    return held * math.fsum(kept) / sum(counts)
+
+
+def trust(citations: Iterable[Citation]) -> float | None:
+    """0 to 1: how much of what the citations say holds, by weight; None without a line.
+
+    Each goes by the test that says more of it: is its symbol there, or are the words that speak of
+    it? Their weights are the shares of the file's places that fail them. So a bare line is no free
+    line: it holds if it is not weak. What neither test can tell counts little, and half.
+    """
+    judged = [_judge(citation) for citation in citations if citation.start is not None]
+    return rate(
+        math.fsum(weight * credit for weight, credit in judged),
+        math.fsum(weight for weight, _ in judged),
+    )
+
+
+def _judge(citation: Citation) -> tuple[float, float]:
+    """Its weight, and what part of it is earned."""
+    words = citation.weak_share or 0.0
+    weight = max(citation.weight, words, UNTOLD_WEIGHT)
+    if citation.status != "grounded":
+        return weight, 0.0
+    if weight == UNTOLD_WEIGHT:
+        return weight, 0.5
+    if words > citation.weight:
+        return weight, float(not citation.weak)
+    return weight, 1.0
 
 
 def _places(citations: tuple[Citation, ...]) -> int:
@@ -170,8 +204,8 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         scenario=scenario,
         answer=answer,
         effort=effort,
-        citations=tuple(_citations(text, files, cache_dir) for text in texts),
-        grounding=whole.summary,
+        citations=step_citations(whole),
+        cited=whole.citations,
         files_cited=cited_files(whole),
         verdict=_judged(judge, scenario, rubric, answer, files),
     )
@@ -185,13 +219,6 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         verdict=evidence.verdict if isinstance(evidence.verdict, Verdict) else None,
         effort=effort,
     )
-
-
-def _citations(text: str, files: Files, cache_dir: Path | None) -> tuple[Citation, ...]:
-    """Of one step alone: a place counts in the step that asks for it, and in no other."""
-    if not text:
-        return ()
-    return ground(text, files, cache_dir=cache_dir).citations
 
 
 def _has_facts(step: RubricStep) -> bool:

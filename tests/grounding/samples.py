@@ -172,7 +172,10 @@ type Alias = u8;
             ("Layer", "", 6),
             ("Service", "Layer", 6),
             ("layer", "Layer", 6),
+            ("Router", "", 7),
             ("new", "Router", 7),
+            ("Layer", "", 8),
+            ("Router", "", 8),
             ("Service", "Router", 8),
             ("layer", "Router", 8),
             ("go", "", 9),
@@ -269,7 +272,7 @@ int Shop::limit = 3;
             ("Alias", "shop", 9),
             ("Color", "shop", 10),
             ("Red", "Color", 10),
-            ("count", "Stock<T>", 13),
+            ("count", "Stock", 13),
             ("open", "Shop", 14),
             ("limit", "Shop", 15),
             ("LIMIT", "", 16),
@@ -354,7 +357,7 @@ public class Stock : Base
 }
 """,
         (
-            ("Shop.Core", "", 1),
+            ("Core", "Shop", 1),
             ("IShape", "", 2),
             ("Area", "IShape", 2),
             ("Color", "", 3),
@@ -410,7 +413,7 @@ fun String.shout() = uppercase()
             ("Maker", "Stock", 13),
             ("open", "Maker", 14),
             ("total", "Stock", 16),
-            ("shout", "", 18),
+            ("shout", "String", 18),
         ),
     ),
     "scala": (
@@ -426,6 +429,7 @@ case class Point(x: Int, y: Int) extends Shape {
 enum Color { case Red, Green }
 """,
         (
+            ("m", "", 1),
             ("Shape", "", 2),
             ("area", "Shape", 2),
             ("Single", "", 3),
@@ -486,6 +490,7 @@ export PATH_TO=1
         "module M where\n\ndata Shape = Circle Double | Square\nnewtype Id = Id Int\ntype Alias = Int\nclass Loud a where\n  shout :: a -> String\n\n"
         "total :: Int -> Int\ntotal x = x\n",
         (
+            ("M", "", 1),
             ("Shape", "", 3),
             ("Circle", "Shape", 3),
             ("Square", "Shape", 3),
@@ -506,7 +511,7 @@ export PATH_TO=1
             ("open", "", 2),
             ("close", "Shop", 3),
             ("total", "Shop", 4),
-            ("size", "", 5),
+            ("size", "M", 5),
         ),
     ),
     "elixir": (

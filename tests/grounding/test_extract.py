@@ -10,6 +10,7 @@ import pytest
 
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
+from runner.grounding.mentions import MOST_MENTIONS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TREE = (
@@ -308,7 +309,7 @@ def test_json_may_hold_whole_markdown_documents() -> None:
         ("`foo` calls something in `src/app.py:42`", None),
         ("The dispatch lives at src/app.py:42", None),
         ("The `True` branch (src/app.py:42)", None),
-        ("`GET` src/app.py:42", None),
+        ("`break` src/app.py:42", None),
         ("`foo` is elsewhere. See src/app.py:42", None),
         ("| `foo` | src/app.py:42 |", None),
         ("`not found` (src/app.py:42)", None),
@@ -421,3 +422,11 @@ def test_a_quadratic_pattern_would_show() -> None:
     quadratic = re.compile("a*b")
     # Several tries: beside another test a short text can take as long as a longer one.
     assert any(growth(quadratic.search, "", "a", "") > MOST_GROWTH for _ in range(3))
+
+
+SIXTY = "src/app.py:" + ",".join(map(str, range(1, 61)))
+FLOOD = MOST_MENTIONS // 60 + 9
+
+
+def test_a_flood_is_read_up_to_the_limit() -> None:
+    assert len(extract(f"{SIXTY} " * FLOOD, INDEX)) == MOST_MENTIONS

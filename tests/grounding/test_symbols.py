@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 import warnings
 from pathlib import Path
 
@@ -194,3 +195,20 @@ def test_a_line_count_is_newlines_and_an_unterminated_last_line() -> None:
     assert opened("m.txt", "a").line_count == 1
     assert opened("m.txt", "a\n").line_count == 1
     assert opened("m.txt", "a\n\x0cb\r\nc").line_count == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("m.rb", "attr_reader " + ", ".join(f":a{n}" for n in range(5_000))),
+        ("m.rb", "a" + ".foo(:b)" * 5_000),
+        ("m.swift", "let x = a" + ".foo(b)" * 5_000),
+        ("m.sh", "read " + " ".join(f"a{n}" for n in range(5_000))),
+        ("m.ex", "defstruct [" + ", ".join(f":a{n}" for n in range(5_000)) + "]"),
+        ("m.php", "<?php return [" + ", ".join(f"'a{n}' => 1" for n in range(5_000)) + "];"),
+    ],
+)
+def test_thousands_of_names_or_calls_in_one_expression_take_seconds(path: str, text: str) -> None:
+    began = time.monotonic()
+    outline(path, text)
+    assert time.monotonic() - began < 10

@@ -14,8 +14,15 @@ import pytest
 from runner.errors import SourceError
 from runner.grounding.command import ground_file
 from runner.grounding.files import GitFiles
+from runner.grounding.mentions import MOST_MENTIONS
 from runner.grounding.pointing import WIDE_LINES
-from runner.grounding.verify import Grounding, cited_files, ground, must_cite_recall
+from runner.grounding.verify import (
+    Grounding,
+    cited_files,
+    ground,
+    must_cite_recall,
+    step_citations,
+)
 from runner.records import Citation, MustCite
 from tests.grounding.fakes import MemoryFiles
 
@@ -84,7 +91,11 @@ def test_a_citation_of_a_use_is_grounded() -> None:
 
 def test_a_comment_and_a_string_are_no_uses() -> None:
     text = "x = 1\n" * 30 + "# wanted\n'wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
-    assert only("`wanted` (a.py:31)", MemoryFiles({"a.py": text})).status == "hallucinated"
+    citation = only("`wanted` (a.py:31)", MemoryFiles({"a.py": text}))
+    # It is not grounded, and no invention: the word stands there.
+    assert (citation.status, citation.resolution) == ("unresolved", "binding")
+    assert "a comment or a string" in citation.reason
+    assert only("`wanted` (a.py:15)", MemoryFiles({"a.py": text})).status == "hallucinated"
 
 
 @pytest.mark.parametrize("line", [0, LAST + 1, 9_999_999])
@@ -301,6 +312,20 @@ def test_several_steps_are_one_answer_and_files_count_per_step() -> None:
     assert cited_files(grounding) == (2, 2)
 
 
+def test_an_answer_that_is_not_read_to_its_end_says_so() -> None:
+    flood = json.dumps({"src/shop.py": [1] * (MOST_MENTIONS + 1)})
+    assert ground(flood, FILES).summary.cut_at == MOST_MENTIONS
+    assert ground("src/shop.py:1", FILES).summary.cut_at is None
+
+
+def test_each_step_has_the_citations_that_it_makes_by_itself() -> None:
+    bare = f"It is at src/shop.py:{OPEN}, and src/shop.py:{LAST + 1} is past the end."
+    texts = [bare, f"`open_shop` (src/shop.py:{OPEN}) and `Zork` (shop.py:{OPEN}).", ""]
+    alone = tuple(ground(text, FILES).citations for text in texts)
+    assert step_citations(ground(texts, FILES)) == alone
+    assert step_citations(ground(bare, FILES)) == step_citations(ground([bare], FILES)) == alone[:1]
+
+
 def test_a_second_run_is_answered_from_the_cache_without_reading_a_file(tmp_path: Path) -> None:
     files = MemoryFiles({"src/shop.py": SHOP})
     text = f"`open_shop` (src/shop.py:{OPEN})"
@@ -385,9 +410,26 @@ def test_the_json_object_has_exactly_the_promised_keys(
             "grounded": 1,
             "unresolved": 0,
             "hallucinated": 0,
+            "weighted_rate": 1.0,
             "strict_rate": 1.0,
             "headline_rate": 1.0,
             "chance_rate": pytest.approx(53 / LAST, abs=0.2),
+            "named_rate": 1.0,
+            "weak": 0,
+            "shifted": [
+                {  # in the body still
+                    "lines": 20,
+                    "total_weight": pytest.approx(1 - 53 / LAST),
+                    "weighted_rate": 1.0,
+                    "headline_rate": 1.0,
+                },
+                {  # the file's end, which uses it
+                    "lines": 200,
+                    "total_weight": pytest.approx(1 - 17 / LAST),
+                    "weighted_rate": 1.0,
+                    "headline_rate": 1.0,
+                },
+            ],
         },
         "citations": [
             {
@@ -402,6 +444,8 @@ def test_the_json_object_has_exactly_the_promised_keys(
                 "held_by": "definition",
                 "definition_lines": [OPEN],
                 "distance": 0,
+                "weight": 1 - 11 / LAST,
+                "weak": False,
             },
             {
                 "written": "link.py",
@@ -415,6 +459,8 @@ def test_the_json_object_has_exactly_the_promised_keys(
                 "held_by": None,
                 "definition_lines": [],
                 "distance": None,
+                "weight": 0.0,
+                "weak": False,
             },
         ],
     }
@@ -441,3 +487,28 @@ def test_mutated_citations_are_caught() -> None:
     assert rate([(name, line + 9000) for name, line in honest]) == 0.0
     assert rate(honest, path="src/bug.py") == 0.0
     assert rate([(name, seed.randint(1, 1200)) for name, _ in honest]) < 0.1
+
+
+# --- what an unresolved path weighs -------------------------------------------------------------
+
+TWINS = MemoryFiles({f"src/{name}.py": SHOP for name in ("a/shop", "b/shop", "till")})
+
+
+def test_shortened_paths_of_bare_lines_move_the_weighted_rate_no_more_than_whole_ones() -> None:
+    named = f"`open_shop` (src/till.py:{OPEN}). "  # src/a/shop.py would say which shop.py is meant
+    bare = " ".join(f"See shop.py:{line}." for line in range(20, 30))
+    summary = ground(named + bare, TWINS).summary
+    assert summary.ambiguous == 10
+    assert summary.weighted_rate == 1.0
+
+
+def test_a_name_at_an_ambiguous_path_weighs_what_it_would_in_the_files_it_may_mean() -> None:
+    citation = only(f"`open_shop` (shop.py:{OPEN})", TWINS)
+    whole = only(f"`open_shop` (src/a/shop.py:{OPEN + 30})", TWINS)
+    assert citation.resolution == "ambiguous"
+    assert 0 < citation.weight <= whole.weight
+
+
+@pytest.mark.parametrize("place", ["nowhere.py:3", "shop.py:9999"])
+def test_an_invented_path_or_line_weighs_in_full(place: str) -> None:
+    assert only(f"see {place}", TWINS).weight == 1.0

@@ -174,12 +174,21 @@ def grounding(**changes: Any) -> GroundingSummary:
         "ambiguous": 0,
         "missing": 1,
         "other_commit": 0,
+        "binding": 0,
         "definition_only": 3,
         "with_symbol": 6,
         "strict_rate": 0.6,
         "headline_rate": 0.8,
         "definition_rate": 0.5,
         "chance_rate": 0.2,
+        "named_rate": 0.6,
+        "weak": 1,
+        "total_weight": 4.0,
+        "weighted_rate": 0.75,
+        "shifted": (
+            {"lines": 20, "total_weight": 4.0, "weighted_rate": 0.25, "headline_rate": 0.5},
+            {"lines": 200, "total_weight": 4.0, "weighted_rate": 0.0, "headline_rate": 0.4},
+        ),
     }
     return GroundingSummary(**given | changes)
 
@@ -201,6 +210,9 @@ def citation(
         "held_by": None,
         "definition_lines": (),
         "distance": None,
+        "weight": 1.0,
+        "weak": False,
+        "weak_share": None,
     }
     return Citation(**given | changes)
 

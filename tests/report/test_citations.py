@@ -40,8 +40,11 @@ def test_each_citation_has_its_verdict_its_reason_and_the_file_it_means() -> Non
         "  ???? src/gone.py:1: no such file at the commit\n"
         "  ok   line 3 = src/app.py:3: the lines exist; no symbol is named\n"
         "  5 citations: 2 grounded, 1 unresolved, 2 hallucinated\n"
-        "  paths: 3 exact, 1 shortened, 0 ambiguous, 1 missing, 0 of another commit\n"
-        "  rates: strict 40.0%, headline 40.0%, by definition 50.0%, by chance 60.0%\n"
+        "  paths: 3 exact, 1 shortened, 0 ambiguous, 1 missing, 0 of another commit, 0 unsure\n"
+        "  rates: weighted 0.0%, strict 40.0%, headline 40.0%, by definition 50.0%, "
+        "by chance 60.0%\n"
+        "  worth: 40.0% name a symbol, 20 lines off 0.0% (headline 40.0%), "
+        "200 lines off 0.0% (headline 40.0%)\n"
     )
 
 

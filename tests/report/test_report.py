@@ -440,7 +440,7 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
         for line in forms["report.html"].splitlines()
         if re.match(r"<h[12]", line)
     )
-    assert forms["terminal"].count("UNGATED · ") == 16
+    assert forms["terminal"].count("UNGATED · ") == 17
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
 
 

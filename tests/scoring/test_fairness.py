@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import pytest
 
 from runner.errors import NoVerdict
-from runner.grounding.verify import ground
 from runner.judges.checklist import Checklist
 from runner.protocols import Source
 from runner.records import (
@@ -23,6 +23,7 @@ from runner.records import (
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
 from runner.scoring.weights import weighted
+from tests.grounding.fakes import MemoryFiles
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
 
 
@@ -46,27 +47,21 @@ def cited(
             "held_by": None,
             "definition_lines": (),
             "distance": None,
+            "weight": 1.0,
+            "weak": False,
+            "weak_share": None,
         }
     )
 
 
 def evidence(*citations: Sequence[Citation], scenario: Scenario = SCENARIO) -> Evidence:
-    counted = [citation for step in citations for citation in step if citation.start is not None]
-    rate = (
-        sum(citation.status == "grounded" for citation in counted) / len(counted)
-        if counted
-        else None
-    )
-    summary = ground("", TREE).summary.model_copy(
-        update={"total": len(counted), "headline_rate": rate}
-    )
     return Evidence(
         scenario=scenario,
         answer=answer(*GOOD),
         effort=effort(),
         citations=tuple(tuple(step) for step in citations),
         files_cited=(0, 0),
-        grounding=summary,
+        cited=tuple(chain.from_iterable(citations)),
         verdict=Unscored(reason="not judged yet"),
     )
 
@@ -134,6 +129,13 @@ def test_without_must_cite_places_precision_stands_alone() -> None:
     bare = evidence(citations, [], scenario=SCENARIO.model_copy(update={"steps": steps}))
     assert citation_grounding(bare) == Scored(value=0.5, detail="precision 0.50")
     assert must_cite_recall(bare) == Unscored(reason="the scenario lists no must_cite places")
+
+
+def test_scoring_reads_each_cited_file_once() -> None:
+    tree = MemoryFiles({path: TREE.read(path) for path in TREE.paths()})
+    both = "`deliver` (shop/queue.py:11), and shop/store.py:2."
+    score_fairness(SCENARIO, RUBRIC, answer(both, both), effort(), files=tree, judge=None)
+    assert tree.reads == 2
 
 
 def test_files_are_counted_once_and_only_where_they_exist() -> None:

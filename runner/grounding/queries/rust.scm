@@ -11,9 +11,46 @@
  (macro_definition name: (identifier) @name)
  (mod_item name: (identifier) @name)
  (field_declaration name: (field_identifier) @name)
- (enum_variant name: (identifier) @name)] @definition
-(impl_item type: [(type_identifier) @scope.name (generic_type type: (type_identifier) @scope.name) (scoped_type_identifier name: (type_identifier) @scope.name)]) @scope
-(impl_item trait: [(type_identifier) @scope.name (generic_type type: (type_identifier) @scope.name) (scoped_type_identifier name: (type_identifier) @scope.name) (generic_type type: (scoped_type_identifier name: (type_identifier) @scope.name))]) @scope
+ (enum_variant name: (identifier) @name)
+ (use_as_clause alias: (identifier) @name)
+ (extern_crate_declaration name: (identifier) @name !alias)
+ (extern_crate_declaration alias: (identifier) @name)
+ (let_declaration pattern: (identifier) @name value: (closure_expression))
+ (loop_expression (label (identifier) @name))
+ (while_expression (label (identifier) @name))
+ (for_expression (label (identifier) @name))
+ (block (label (identifier) @name))] @definition
+(impl_item type: [
+  (type_identifier) @name
+  (generic_type type: (type_identifier) @name)
+  (scoped_type_identifier name: (type_identifier) @name)
+  (generic_type type: (scoped_type_identifier name: (type_identifier) @name))
+  (primitive_type) @name
+  (reference_type type: [(type_identifier) (primitive_type)] @name)
+  (reference_type type: (generic_type type: (type_identifier) @name))
+  (dynamic_type trait: (type_identifier) @name)]) @definition
+(impl_item trait: [
+  (type_identifier) @name
+  (generic_type type: (type_identifier) @name)
+  (scoped_type_identifier name: (type_identifier) @name)
+  (generic_type type: (scoped_type_identifier name: (type_identifier) @name))]) @definition
+; Items that the macro's own tokens are: `lazy_static! { static ref NAME … }`, `bitflags!`.
+; A list of keywords would match but the first of several in one tree.
+(token_tree "enum" . (identifier) @name @definition)
+(token_tree "fn" . (identifier) @name @definition)
+(token_tree "mod" . (identifier) @name @definition)
+(token_tree "struct" . (identifier) @name @definition)
+(token_tree "trait" . (identifier) @name @definition)
+(token_tree "type" . (identifier) @name @definition)
+(token_tree "union" . (identifier) @name @definition)
+(token_tree "const" . (identifier) @name @definition . ":")
+(token_tree "const" . (identifier) @name @definition . "=")
+(token_tree "static" . (identifier) @name @definition . ":")
+(token_tree "static" . (identifier) @name @definition . "=")
+(token_tree "struct" . (identifier) @name . ":" . (_) . (token_tree) @definition)
+(token_tree "static" . (identifier) @_ref . (identifier) @name @definition (#eq? @_ref "ref"))
+(source_file (macro_invocation (token_tree . "{") @items))
+(declaration_list (macro_invocation (token_tree . "{") @items))
 [(line_comment) (block_comment)] @comment
 [(string_literal) (raw_string_literal) (char_literal)] @string
 (attribute_item) @header

@@ -1,0 +1,330 @@
+"""Which file do lines belong to that are written without one?
+
+That of the heading, list item or object above them, unless their own sentence leads into another.
+A path in brackets, or with lines of its own, is mostly an aside: "`f` (line 347, `g` in b.rs:101),
+`h` (line 353)" leaves its reader in the file that it began in. Where two files have an equal claim,
+both are kept: the nearer lines decide which goes first, and nobody is accused by that choice.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from runner.grounding.files import PathIndex
+from runner.grounding.patterns import SENTENCE_END, Interval
+
+FAR = 600
+"""Characters: what lies further apart is not said in one breath. It bounds every look back, so that
+no text takes quadratic time."""
+MOST_CANDIDATES = 12
+"""Files remembered for lines that are written without a path."""
+_REMEMBERED = 8
+"""Lines of a file that later ones are compared with, the latest."""
+_NEAR, _APART = 80, 200
+"""Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
+_FIRM = 6
+"""Times as far may a number be from other lines of the file that the text is about."""
+_LATEST = 4
+"""Files of a document that a line may belong to where nothing says which."""
+_BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
+_LEAD = re.compile(
+    r"""
+    (?!(?:That|This|It|There|Calls|Uses|Invokes|Imports|Wraps|Mirrors|Follows|Reads|Then)\b)
+    (?: [^a-z\s]*[A-Z_`][^\s]{0,80} | [^\w\s]{1,8} | \d{1,3}[.)]?          # `Shop`, **, 1.
+      | (?:in|at|the|file|see|from|is|of|inside|within|and|method|function|class|struct|module
+        |defined|lives|located|found|path|line|lines)[,:]?
+      | [\w.]{0,60}_[\w.()]{0,60} | [a-z]+[A-Z][\w.()]{0,60} | [\w.]{1,60}\(\)
+    ) \s*+
+    """,
+    re.X,
+)
+_LONGEST_LEAD = 160
+
+
+class Seen:
+    """The files that a document has named so far, the lines cited of each, and short names."""
+
+    def __init__(self, index: PathIndex, whole: Seen | None = None) -> None:
+        self.index = index
+        self.aliases: dict[str, str] = dict(whole.aliases) if whole else {}
+        """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
+        self.unsure = False
+        """Lines to come may tell what a number is, or whose."""
+        self._lines: dict[str, list[int]] = {}
+        self._whole: dict[str, list[int]] = {}
+        """Of the whole document, in order; empty if it is read for the first time."""
+        self._paths: dict[str, None] = {}
+        if whole:
+            self._whole = {path: sorted(lines) for path, lines in whole._lines.items()}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """As written, the latest first."""
+        return tuple(reversed(self._paths))
+
+    def files(self) -> Iterable[str]:
+        """The same, each file as it was written last."""
+        return {self._key(path): path for path in self._paths}.values()
+
+    def name(self, path: str) -> None:
+        self._paths.pop(path, None)
+        self._paths[path] = None
+        # Unbounded, a text of nothing but paths would take quadratic time.
+        if len(self._paths) > MOST_CANDIDATES:
+            del self._paths[next(iter(self._paths))]
+
+    def note(self, path: str, lines: Iterable[Interval]) -> None:
+        cited = self._lines.setdefault(self._key(path), [])
+        for interval in lines:
+            cited += interval
+
+    def distance(self, path: str, line: int) -> int | None:
+        """To the nearest line cited of this file, before or behind; None if there is none."""
+        key = self._key(path)
+        near = self._lines.get(key, [])[-_REMEMBERED:]
+        whole = self._whole.get(key)
+        if whole:
+            place = bisect.bisect_left(whole, line)
+            near += whole[max(0, place - 1) : place + 1]
+        if not near:
+            return None
+        return min(abs(line - cited) for cited in near)
+
+    def is_near(self, path: str, line: int, limit: int) -> bool:
+        distance = self.distance(path, line)
+        return distance is not None and distance <= limit
+
+    def _key(self, path: str) -> str:
+        return self.index.resolve(path).path
+
+
+class Above(NamedTuple):
+    """What stands above a chunk."""
+
+    file: str | None
+    """To which its lines without one belong."""
+    sure: bool
+    """A heading, an item or an object is about that file; it was not only named last."""
+    seen: Seen
+
+
+class Owner(NamedTuple):
+    """The file of lines that are written without one."""
+
+    path: str
+    rivals: tuple[str, ...]
+    """Files with an equal claim."""
+    in_sentence: bool
+    """The path stands in the same sentence, before the lines."""
+    firm: bool = False
+    """What the text is about just here: the subject above, or where the sentence says we are."""
+
+
+class _Claim(NamedTuple):
+    """A path of the chunk that lines behind it may belong to."""
+
+    path: str
+    end: int
+    leads: bool
+    """Nothing is said before it: what follows is about it."""
+    bare: bool
+    """It has no lines of its own: it says where we are, not what is elsewhere."""
+    outside: bool
+    """It stands in no bracket."""
+
+
+class Owners:
+    """Follows a chunk from its beginning to its end: every call's position is behind the last."""
+
+    def __init__(self, text: str, above: Above) -> None:
+        self.text = text
+        self.inherited, self.sure, self.seen = above
+        self.claims: list[_Claim] = []
+        self.current: _Claim | None = None
+        self._unplaced: list[tuple[str, int, int, bool]] = []
+        """Paths named since the last lines without one: most chunks have no such lines at all."""
+        self._local: dict[int, _Claim] = {}
+        """The path named last within a bracket, by where that begins."""
+        self._begun: set[int] = set()
+        """Brackets that begin with lines: their paths are asides."""
+
+    @cached_property
+    def _brackets(self) -> _Brackets:
+        return _Brackets(self.text)
+
+    def name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
+        """A path stands here."""
+        self._unplaced.append((path, begin, end, bare))
+
+    def _place_named(self) -> None:
+        for path, begin, end, bare in self._unplaced:
+            self._place(path, begin, end, bare=bare)
+        self._unplaced.clear()
+
+    def _place(self, path: str, begin: int, end: int, *, bare: bool) -> None:
+        around = self._brackets.around(begin)
+        leads = not self.claims and self._is_lead(begin)
+        claim = _Claim(path, end, leads, bare, not around)
+        self.claims.append(claim)
+        if not around:
+            if bare or leads or not self.sure:
+                self.current = claim
+        elif around[-1] not in self._begun:
+            self._local[around[-1]] = claim
+            if leads or not (self.sure or self._is_set()):
+                self.current = claim
+
+    def _is_set(self) -> bool:
+        return self.current is not None and self.current.bare
+
+    def _is_lead(self, begin: int) -> bool:
+        """Nothing before the path is a sentence's verb: "**The shop** (", "In `"."""
+        if begin > _LONGEST_LEAD:
+            return False
+        at = 0
+        while at < begin and (word := _LEAD.match(self.text, at, begin)):
+            at = word.end()
+        return at >= begin
+
+    def of(self, begin: int, line: int, *, listed: bool = False) -> Owner | None:
+        """The file of lines that begin here.
+
+        `listed`: they are written as `:42`, which goes on from a `path:lines` of its sentence.
+        """
+        self._place_named()
+        local = self._within(self._brackets.around(begin))
+        claim = local or self._current_at(begin, listed=listed)
+        if claim is None:
+            return self._inherited_owner(begin, line)
+        in_sentence = self.is_one_sentence(claim.end, begin)
+        found = claim.path, self._rivals(claim.path, begin)
+        is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
+        if local is None and not is_said:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
+
+    def _inherited_owner(self, begin: int, line: int) -> Owner | None:
+        if self.inherited is None:
+            return self._near_alone(line, _NEAR)
+        found = self.inherited, self._rivals(self.inherited, begin)
+        # The file named last, with no lines of its own so far: these are its first.
+        if self.sure or self.seen.distance(self.inherited, line) is not None:
+            found = self._by_distance(*found, line)
+        return Owner(*found, in_sentence=False, firm=self.sure and found[0] == self.inherited)
+
+    def near(self, begin: int, line: int, limit: int) -> Owner | None:
+        """The file of a number that is a line only if it is near others of its file."""
+        owner = self.of(begin, line)
+        if owner is None:
+            return self._near_alone(line, limit)
+        if owner.firm and self.seen.is_near(owner.path, line, _limit(line, limit * _FIRM)):
+            return owner
+        paths = (owner.path, *owner.rivals)
+        limit = _limit(line, limit)
+        near = [path for path in paths if self.seen.is_near(path, line, limit)]
+        if not near:
+            self.seen.unsure = True
+            return None
+        others = tuple(path for path in paths if path != near[0])
+        return owner._replace(path=near[0], rivals=others)
+
+    def _near_alone(self, line: int, limit: int) -> Owner | None:
+        """The only file cited so far that has lines near this one."""
+        limit = _limit(line, limit)
+        near = [path for path in self.seen.files() if self.seen.is_near(path, line, limit)]
+        if len(near) == 1:
+            return Owner(near[0], (), in_sentence=False)
+        self.seen.unsure = True
+        return None
+
+    def _within(self, around: list[int]) -> _Claim | None:
+        """The path named last in the innermost bracket that names one."""
+        for bracket in reversed(around):
+            if bracket in self._local:
+                return self._local[bracket]
+            self._begun.add(bracket)
+        return None
+
+    def _current_at(self, begin: int, *, listed: bool) -> _Claim | None:
+        last = next(reversed(self.claims), None)
+        goes_on = listed and last is not None and (last.outside or last.bare)
+        if last and goes_on and self.is_one_sentence(last.end, begin):
+            return last
+        current = self.current
+        if current is None or not self.sure or current.leads:
+            return current
+        if self.is_one_sentence(current.end, begin):
+            return current
+        return None
+
+    def _rivals(self, path: str, begin: int) -> tuple[str, ...]:
+        """Files named in the same sentence, and the one it is about."""
+        rivals: dict[str, None] = {}
+        for claim in reversed(self.claims[-4:]):
+            if self.is_one_sentence(claim.end, begin):
+                rivals[claim.path] = None
+        if self.sure and self.inherited:
+            rivals[self.inherited] = None
+        elif not self.claims:  # the file named last, of those above
+            rivals.update(dict.fromkeys(self.seen.paths[:_LATEST]))
+        rivals.pop(path, None)
+        return tuple(rivals)
+
+    def _by_distance(
+        self, path: str, rivals: tuple[str, ...], line: int
+    ) -> tuple[str, tuple[str, ...]]:
+        """The rival goes first whose other lines are near, if the file's own are not."""
+        own = self.seen.distance(path, line)
+        if not rivals or (own is not None and own <= _APART):
+            return path, rivals
+        self.seen.unsure = True
+        for rival in rivals:
+            distance = self.seen.distance(rival, line)
+            if distance is not None and distance <= _NEAR:
+                others = (path, *rivals)
+                return rival, tuple(other for other in others if other != rival)
+        return path, rivals
+
+    def is_one_sentence(self, begin: int, end: int) -> bool:
+        return end - begin < FAR and not SENTENCE_END.search(self.text, begin, end)
+
+
+class _Brackets:
+    """The brackets of a text; `around` is asked from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._pairs = _pairs(text)
+        self._next = 0
+        self._open: list[tuple[int, int]] = []
+
+    def around(self, at: int) -> list[int]:
+        """Where the brackets around `at` begin, the outermost first."""
+        while self._next < len(self._pairs) and self._pairs[self._next][0] < at:
+            self._open.append(self._pairs[self._next])
+            self._next += 1
+        self._open = [pair for pair in self._open if pair[1] >= at]
+        return [begin for begin, _ in self._open]
+
+
+def _limit(line: int, limit: int) -> int:
+    """Small numbers are counts more often than lines."""
+    return min(limit, line // 2)
+
+
+def _pairs(text: str) -> list[tuple[int, int]]:
+    """Where brackets open and close, by where they open; long ones are none."""
+    opened: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    for token in _BRACKET.finditer(text):
+        at = token.start()
+        if text[at] in "([":
+            opened.append(at)
+        elif text[at] in ")]" and opened:
+            begin = opened.pop()
+            if at - begin < FAR:
+                pairs.append((begin, at))
+    return sorted(pairs)

@@ -1,0 +1,92 @@
+"""The same answer with every line moved: what its rates are worth (DESIGN.md, Citations).
+
+A rate that survives the move says that lines exist, not that they are the right ones. Nothing is
+drawn at random. The path and the symbol of a citation stay, and so does the width of its lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from runner.grounding.nearness import measure
+from runner.grounding.patterns import Interval
+from runner.grounding.rates import Verified, is_resolved, rate
+from runner.grounding.specificity import Chances
+from runner.grounding.symbols import SourceFile
+from runner.records import Citation, ShiftedRates
+
+SHIFTS = (20, 200)
+"""Lines: past the next definition; into another part of the file."""
+
+
+class Weighed(NamedTuple):
+    """What a rate needs to know of a citation."""
+
+    weight: float
+    is_grounded: bool
+
+
+class Shifts:
+    """Moves the citations of one answer. `source` gives the file of a path that resolved."""
+
+    def __init__(self, source: Callable[[str], SourceFile], chances: Chances) -> None:
+        self._source = source
+        self._chances = chances
+
+    def rates(self, verified: Iterable[Verified]) -> tuple[ShiftedRates, ...]:
+        """The rates at each shift, over citations with a line."""
+        citations = [one.citation for one in verified if one.citation.start is not None]
+        return tuple(self._rates(citations, by) for by in SHIFTS)
+
+    def _rates(self, citations: Iterable[Citation], by: int) -> ShiftedRates:
+        weighed = list(self._weighed(citations, by))
+        grounded = [one.weight for one in weighed if one.is_grounded]
+        weight = math.fsum(one.weight for one in weighed)
+        return ShiftedRates(
+            lines=by,
+            total_weight=weight,
+            weighted_rate=rate(math.fsum(grounded), weight),
+            headline_rate=rate(len(grounded), len(weighed)),
+        )
+
+    def _weighed(self, citations: Iterable[Citation], by: int) -> Iterator[Weighed]:
+        for citation in citations:
+            yield self._after(citation, by)
+
+    def _after(self, citation: Citation, by: int) -> Weighed:
+        lines = _lines_that_exist(citation)
+        if lines is None:
+            return Weighed(citation.weight, is_grounded=False)
+        if citation.symbol is None:
+            return Weighed(citation.weight, is_grounded=True)
+        file = self._source(citation.path)
+        moved = shifted(lines, by, file.line_count)
+        match = measure(file, citation.symbol, moved).match()
+        kind = match.kind if match else None
+        chance = self._chances.of(file, citation.symbol, moved, kind)
+        return Weighed(1 - chance, is_grounded=match is not None)
+
+
+def _lines_that_exist(citation: Citation) -> Interval | None:
+    """None if there are none: no shift makes a line past the end, or of no file, a better one."""
+    if citation.start is None or citation.end is None or not is_resolved(citation):
+        return None
+    if citation.status == "unresolved":
+        return None
+    if citation.status == "hallucinated" and citation.distance is None:
+        return None
+    return citation.start, citation.end
+
+
+def shifted(lines: Interval, by: int, line_count: int) -> Interval:
+    """The lines moved down, or up where the file ends; as far as a short file goes."""
+    start, end = lines
+    below, above = line_count - end, start - 1
+    move = by
+    if below < by:
+        move = -by
+    if below < by and above < by:
+        move = max(below, -above, key=abs)
+    return start + move, end + move

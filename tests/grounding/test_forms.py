@@ -1,0 +1,300 @@
+"""How agents write places, form by form, beside what looks the same and is no place."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.grounding.extract import extract
+from runner.grounding.files import PathIndex
+
+TREE = (
+    "axum/src/extract/matched_path.rs",
+    "axum/src/routing/path_router.rs",
+    "axum/src/routing/mod.rs",
+    "packages/next/src/server/base-server.ts",
+    "packages/next/src/server/next-server.ts",
+    "packages/next/src/server/render.tsx",
+    "app/controllers/groups_controller.rb",
+    "lib/new_post_manager.rb",
+    "src/index.ts",
+    "src/foo.cpp",
+    "src/Net.java",
+    "pkg/__init__.py",
+    "src/app.py",
+    "lib/text.py",
+)
+INDEX = PathIndex(TREE)
+
+
+def places(text: str) -> list[str]:
+    """`app.py:3` or `app.py:3-5` for every citation with lines: the file's name is enough here."""
+    found = []
+    for mention in extract(text, INDEX):
+        if mention.start is None:
+            continue
+        name = INDEX.resolve(mention.path).path.rpartition("/")[2]
+        lines = f"{mention.start}-{mention.end}"
+        if mention.start == mention.end:
+            lines = f"{mention.start}"
+        found.append(f"{name}:{lines}")
+    return found
+
+
+def symbols(text: str) -> list[str | None]:
+    return [mention.symbol for mention in extract(text, INDEX) if mention.start is not None]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a name and its line, below the file's heading or in its sentence
+        ("## src/app.py\n\nhandle@:41", "app.py:41"),
+        ("## src/app.py\n\n`handle@:41`, `run@:53-60`", "app.py:41 app.py:53-60"),
+        ("## src/app.py\n\n- `handle`@:41 and `run`@:53", "app.py:41 app.py:53"),
+        ("## src/app.py\n\nhandleRequest:877", "app.py:877"),
+        ("## src/app.py\n\n`handleRequest:877` → `run_all:901`", "app.py:877 app.py:901"),
+        ("## src/app.py\n\n- handleRequest@877", "app.py:877"),
+        ("## src/app.py\n\n- handleRequest @ 877", "app.py:877"),
+        ("## src/app.py\n\n- handleRequest@L877", "app.py:877"),
+        ("## src/app.py\n\n- Server.handle():877", "app.py:877"),
+        ("## src/app.py\n\n- `Server::handle`:877", "app.py:877"),
+        ("## src/app.py\n\n- `Server#handle:877`", "app.py:877"),
+        ("In `src/app.py`: handleRequest:877, renderToResponse :901", "app.py:877 app.py:901"),
+        ("**src/app.py**\n- handleRequest:877", "app.py:877"),
+        ('{"src/app.py": ["handleRequest:877", "run@:41"]}', "app.py:877 app.py:41"),
+        ('{"src/app.py": {"entry": "handleRequest:877"}}', "app.py:877"),
+        ("`src/app.py:Shop.open:42`", "app.py:42"),
+        ("src/app.py::test_it:42", "app.py:42"),
+        # the file stands in another key
+        (
+            '{"file": "base-server.ts", "calls": ["renderToResponse :2556", "run :2570"]}',
+            "base-server.ts:2556 base-server.ts:2570",
+        ),
+        (
+            '{"calls": ["renderToResponse :2556"], "server": "src/server/base-server.ts"}',
+            "base-server.ts:2556",
+        ),
+        (
+            '{"base-server.ts (the chain)": ["renderToResponse :2556", ":2570 run"]}',
+            "base-server.ts:2556 base-server.ts:2570",
+        ),
+        (
+            '{"a": {"path": "base-server.ts", "b": {"c": [["handleRequest:877"]]}}}',
+            "base-server.ts:877",
+        ),
+        # numbers first, then words
+        (
+            "`NewPostManager` (lib/new_post_manager.rb:237 perform, 244 handlers, 250 PM bypass)",
+            "new_post_manager.rb:237 new_post_manager.rb:244 new_post_manager.rb:250",
+        ),
+        (
+            "lib/new_post_manager.rb:237 (244 handlers, 250 PM bypass)",
+            "new_post_manager.rb:237 new_post_manager.rb:244 new_post_manager.rb:250",
+        ),
+        ("routing/mod.rs:244 and 252 the macro", "mod.rs:244 mod.rs:252"),
+        ("routing/mod.rs:244, 252 impl_trait", "mod.rs:244 mod.rs:252"),
+        # a tilde or an L before the number, or the path
+        ("(~base-server.ts:2787)", "base-server.ts:2787"),
+        ("base-server.ts:~2787", "base-server.ts:2787"),
+        ("base-server.ts (~2787)", "base-server.ts:2787"),
+        ("base-server.ts (line ~2787)", "base-server.ts:2787"),
+        ("base-server.ts ≈L2787", "base-server.ts:2787"),
+        # anchors and URLs
+        ("index.ts#123", "index.ts:123"),
+        ("index.ts#10-20", "index.ts:10-20"),
+        ("index.ts#lines-10-20", "index.ts:10-20"),
+        ("index.ts#line-10", "index.ts:10"),
+        ("index.ts#L10-20", "index.ts:10-20"),
+        ("[it](src/index.ts#123)", "index.ts:123"),
+        ("[it](src/index.ts#lines-10-20)", "index.ts:10-20"),
+        ("## src/index.ts\n\nSee #L10-L20.", "index.ts:10-20"),
+        ("file:///workspace/src/index.ts:10", "index.ts:10"),
+        ("file:///workspace/src/index.ts#L10", "index.ts:10"),
+        ("<file:///workspace/src/index.ts#L10-L20>", "index.ts:10-20"),
+        ("[it](file:///workspace/src/index.ts:10)", "index.ts:10"),
+        ("[it](file:///workspace/src/index.ts#L10)", "index.ts:10"),
+        ("file://src/index.ts:10", "index.ts:10"),
+        # compilers
+        ("src/foo.cpp(133,5): error C2065", "foo.cpp:133"),
+        ("src/foo.cpp(133): error", "foo.cpp:133"),
+        ("src/foo.cpp (133)", "foo.cpp:133"),
+        ("`src/foo.cpp` (133, 150-152)", "foo.cpp:133 foo.cpp:150-152"),
+        ("src/foo.cpp:133:5: error: x", "foo.cpp:133"),
+        ("at Net.run(Net.java:133)", "Net.java:133"),
+        ("at run (file:///workspace/src/index.ts:10:5)", "index.ts:10"),
+        ('File "src/app.py", line 42, in run', "app.py:42"),
+        ("in /workspace/src/app.py:line 42", "app.py:42"),
+        ("src/app.py on line 42", "app.py:42"),
+        # Markdown's escapes
+        (r"pkg/\_\_init\_\_.py:3", "__init__.py:3"),
+        (r"**pkg/\_\_init\_\_.py:3-5**", "__init__.py:3-5"),
+        (r"new\_post\_manager.rb:3", "new_post_manager.rb:3"),
+        (r"src\app.py:3", "app.py:3"),
+        # words that hold `port`, `listen`, `addr`, `host`
+        ("**Imports** of src/app.py: the first is :9, the last :31", "app.py:9 app.py:31"),
+        (
+            "src/app.py: Listeners :96, `remote_addr` (:41), ghosts :50",
+            "app.py:96 app.py:41 app.py:50",
+        ),
+        ("src/app.py:3 exports `port` (:41)", "app.py:3 app.py:41"),
+        # more
+        ("src/app.py: 42, 51", "app.py:42 app.py:51"),
+        ("`src/app.py` 42-60", "app.py:42-60"),
+        ("src/app.py:42ff.", "app.py:42"),
+        ("src/app.py:42−60", "app.py:42-60"),
+        ("src/app.py@42", "app.py:42"),
+        ("src/app.py@:42", "app.py:42"),
+        ("src/app.py:[42-60]", "app.py:42-60"),
+        ("src/app.py:42 → :51", "app.py:42 app.py:51"),
+        ("src/app.py:42 and **:51**", "app.py:42 app.py:51"),
+        ("```\nsrc/app.py\n  42: open_shop\n  60-70: close\n```", "app.py:42 app.py:60-70"),
+        ("src/app.py\n  42: open_shop\n  60  close_shop()", "app.py:42 app.py:60"),
+        ("## src/app.py\n\n### The loop\n\nIt begins at line 42.", "app.py:42"),
+        ("## src/app.py\n\n### The loop (line 42)", "app.py:42"),
+        ("### src/app.py\n\n| name | at |\n|--|--|\n| run | :42 |", "app.py:42"),
+        ("`src/app.py`: `test_it_works` (204)", "app.py:204"),
+    ],
+)
+def test_a_place_is_read_in_every_form(text: str, expected: str) -> None:
+    assert places(text) == expected.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Vue.js:3 and Node.js:18, on Next.js:15",
+        "Node.js 18 (`Node.js:18`)",
+        "the database at db.prod.rs:27017",
+        "src/app.py connects to db.internal.rs:5432",
+        "src/app.py listens on :8080",
+        "src/app.py: the port is :8080",
+        "Use `:8080` as the port of src/app.py",
+        "src/app.py binds to `:3000`",
+        "## src/app.py\n\nlocalhost:8080, redis:6379, dbHost:5432",
+        "## src/app.py\n\nreact@18, lodash@4.17.21, node@20",
+        "## src/app.py\n\n`{maxDepth:10, tabSize:4}`",
+        "## src/app.py\n\nretries: 12, timeout:30, a ratio of 3:1, 16:9",
+        "## src/app.py\n\nAt 12:30 it was 2024-01-02T12:30:45.",
+        "## src/app.py\n\n3 of 5 pass; 12 tests, 340 lines, 20 ms",
+        "## src/app.py\n\nIt answers 404 (Not Found) or 500.",
+        "## src/app.py\n\nnot found (404), the loop (12)",
+        "Matches: src/app.py (12), lib/text.py (30)",
+        "src/app.py: 3 functions, 12 tests",
+        "src/app.py (12 tests, 340 lines)",
+        "index.ts#2-install, index.ts#usage, index.ts#1st",
+        "src/app.py v1.2.3, 42%, 42px",
+        "std::io::Read, Router::layer",
+        "me@example.com:42",
+        "src/app.py is in 12 places",
+        "https://example.com:8080/src/app.py",
+        "file:///etc/hosts",
+    ],
+)
+def test_what_only_looks_like_a_place_is_none(text: str) -> None:
+    assert places(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/app.py:42, 12 tests cover it",
+        "src/app.py:42 (3 of 5, 120 lines, 250 ms)",
+        "src/app.py:42 and 60 lines further on",
+        "src/app.py:42 listens on :8080",
+        "src/app.py:42 (HTTP 404)",
+        "src/app.py:42, 404 Not Found",
+        "src/app.py:42 at 12:30",
+    ],
+)
+def test_a_place_is_not_followed_by_what_is_counted(text: str) -> None:
+    assert places(text) == ["app.py:42"]
+
+
+def test_a_name_with_its_line_is_its_symbol() -> None:
+    text = "## src/app.py\n\n`handle@:41`, handleRequest:877, `Shop.open`:42, run()@53"
+    assert symbols(text) == ["handle", "handleRequest", "Shop.open", "run"]
+    assert symbols("`src/app.py:Shop.open:42`") == ["Shop.open"]
+
+
+# --- which file ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # an aside in brackets captures nothing behind it
+        (
+            "## path_router.rs\n\nstamps MatchedPath (line 347, "
+            "set_matched_path_for_request in matched_path.rs:101), then "
+            "`insert_url_params` (line 353).",
+            "path_router.rs:347 matched_path.rs:101 path_router.rs:353",
+        ),
+        (
+            "- `path_router.rs`\n  - stamps MatchedPath (line 347, see matched_path.rs:101) and "
+            "`insert_url_params` (line 353)",
+            "path_router.rs:347 matched_path.rs:101 path_router.rs:353",
+        ),
+        (
+            '{"file": "path_router.rs", "does": "stamps it (line 347, in matched_path.rs:101), '
+            'insert_url_params (line 353)"}',
+            "path_router.rs:347 matched_path.rs:101 path_router.rs:353",
+        ),
+        (
+            "In `path_router.rs`, `call` stamps MatchedPath (set in matched_path.rs:101) and then "
+            "`insert_url_params` (line 353) runs.",
+            "matched_path.rs:101 path_router.rs:353",
+        ),
+        # within the bracket it does
+        (
+            "The loop (in matched_path.rs, line 101, and line 110)",
+            "matched_path.rs:101 matched_path.rs:110",
+        ),
+        (
+            "## mod.rs of axum\n\n`f` (matched_path.rs: g (line 3), h (line 4))",
+            "matched_path.rs:3 matched_path.rs:4",
+        ),
+        # what a sentence leads into
+        ("## src/app.py\n\nIn `lib/text.py`, `trim` (line 3) is called.", "text.py:3"),
+        ("## src/app.py\n\n- lib/text.py:3 trims, and (line 9) pads", "text.py:3 text.py:9"),
+        ("## src/app.py\n\nThat is in lib/text.py. The loop is at line 42.", "app.py:42"),
+        ("`run` (src/app.py:3) calls `open_shop` (line 42).", "app.py:3 app.py:42"),
+        # `:42` goes on from the place before it
+        (
+            "## src/app.py\n\nSee render.tsx:457 renderToHTMLImpl, :1622 renderToHTML.",
+            "render.tsx:457 render.tsx:1622",
+        ),
+        (
+            "base-server.ts:877, next-server.ts:100, :120",
+            "base-server.ts:877 next-server.ts:100 next-server.ts:120",
+        ),
+        # alternating files: the nearer lines decide
+        (
+            "`run` (src/app.py:1340) calls `trim` (lib/text.py:12), then `stop` (line 1350).",
+            "app.py:1340 text.py:12 app.py:1350",
+        ),
+        (
+            "`run` (src/app.py:1340) calls `trim` (lib/text.py:12), then `pad` (line 19).",
+            "app.py:1340 text.py:12 text.py:19",
+        ),
+        # headings
+        (
+            "## src/app.py\n\n### lib/text.py\n\n(line 3)\n\n### Rest\n\n(line 4)",
+            "text.py:3 app.py:4",
+        ),
+        (
+            "## src/app.py\n\n(line 3)\n\n## Elsewhere, lib/text.py\n\n(line 4)",
+            "app.py:3 text.py:4",
+        ),
+    ],
+)
+def test_lines_without_a_path_belong_to_what_the_text_is_about(text: str, expected: str) -> None:
+    assert places(text) == expected.split()
+
+
+def test_where_two_files_have_an_equal_claim_both_are_kept() -> None:
+    *_, mention = extract(
+        "## src/app.py\n\n- calls `trim` in lib/text.py:3, `pad` (line 60)", INDEX
+    )
+    assert {mention.path, *mention.rivals} == {"src/app.py", "lib/text.py"}
+    *_, mention = extract("## src/app.py\n\n- `trim` (line 60)", INDEX)
+    assert mention.rivals == ()
