@@ -612,7 +612,7 @@ def ground(request: GroundRequest) -> int:
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
-    if request.responses is None and not request.list and len(request.chosen.data) == 1:
+    if request.responses is None and request.chosen.is_one_source and not request.list:
         name = request.chosen.data[0]
         if _store(request, name).has_plan():
             return _report_tasks(request, name, compat=request.compat, as_json=request.json)
@@ -696,11 +696,15 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
 
     from runner.benchmarks.toolbench import runs
     from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
     from runner.executors import EXECUTORS
     from runner.models.weights import served
     from runner.plan import check_name
     from runner.store import RunStore
 
+    if request.agent or request.pass_at is not None:
+        hint = "`--mode` says how they are asked, and what resolves is the benchmark's own rule"
+        raise FairtrialError("tasks know neither --agent nor --pass-at", hint=hint)
     setup = runs.Setup(
         data=tuple(map(runs.located, request.chosen.data)),
         difficulties=request.chosen.difficulties,
@@ -1795,11 +1799,12 @@ def _start_toolbench_run(arguments: argparse.Namespace) -> int:
         scenarios=(),
         servers=(),
         models=tuple(arguments.model) or ("offline",),
-        agent="",
+        agent=arguments.agent,
         threads=arguments.threads,
         context_tokens=arguments.context_tokens,
         thinking_tokens=arguments.thinking_tokens,
         output_tokens=arguments.output_tokens,
+        pass_at=arguments.pass_at,
         prices=_optional_path(arguments.prices),
         cell_usd=arguments.cell_dollars,
         run_usd=arguments.max_dollars,

@@ -195,6 +195,12 @@ class TaskChoice:
     limit: int | None
     """Tasks, the first of those that the filters leave."""
 
+    @property
+    def is_one_source(self) -> bool:
+        """All of it: a run's own choice of tasks is made, and takes no filter."""
+        chosen = (*self.difficulties, *self.categories)
+        return len(self.data) == 1 and not chosen and self.limit is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class ToolbenchRequest(Request):

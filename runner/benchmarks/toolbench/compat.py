@@ -47,8 +47,8 @@ def _calls(answer: Any) -> Any:
 
 def _compared(label: Any, calls: Any) -> TaskScore:
     # That tool asks each call for its name before anything else: what has none ends it there.
-    named = [_name(call) for call in label]
-    selected = sum(any(name == _name(call) for call in calls) for name in named)
+    named = list(map(_name, label))
+    selected = sum(_is_called(name, calls) for name in named)
     right, total = _parameters(label, calls)
     selection = selected / len(label)
     parameters = right / total if total else 0.0
@@ -66,6 +66,10 @@ def _compared(label: Any, calls: Any) -> TaskScore:
 
 def _name(call: Any) -> Any:
     return call.get("name", "")
+
+
+def _is_called(name: Any, calls: Any) -> bool:
+    return any(name == _name(call) for call in calls)
 
 
 def _same_name(call: Any, expected: Any) -> bool:

@@ -140,13 +140,15 @@ def _by_task(results: Iterable[TaskResult]) -> dict[str, list[TaskResult]]:
 def _change(pairs: Sequence[tuple[float, float]]) -> Change:
     differences = [after - before for before, after in pairs]
     low = high = None
+    if not pairs:
+        return Change(before=None, after=None, mean=None, low=None, high=None, better=0, worse=0)
     if len(differences) > 1:
         interval = bootstrap_interval(differences)
         low, high = interval.low, interval.high
     return Change(
-        before=mean(before for before, _ in pairs) if pairs else None,
-        after=mean(after for _, after in pairs) if pairs else None,
-        mean=mean(differences) if pairs else None,
+        before=mean(before for before, _ in pairs),
+        after=mean(after for _, after in pairs),
+        mean=mean(differences),
         low=low,
         high=high,
         better=sum(one > 0 for one in differences),
@@ -156,5 +158,7 @@ def _change(pairs: Sequence[tuple[float, float]]) -> Change:
 
 def lines_of(rows: Iterable[ToolRow]) -> Iterator[tuple[ToolRow, Taken]]:
     """One for each tool and what was taken for it, most often first."""
-    found = [(row, taken) for row in rows for taken in row.taken]
+    found: list[tuple[ToolRow, Taken]] = []
+    for row in rows:
+        found += [(row, taken) for taken in row.taken]
     yield from sorted(found, key=lambda pair: -pair[1].times)

@@ -32,12 +32,10 @@ def estimated(
     tasks: PreparedTasks, models: Sequence[str], trials: int, prices: Mapping[str, Price]
 ) -> Estimate:
     """What is written is not known before; it is left out, and `at least` says so."""
-    shown = [
-        _tokens(tasks, name, arm)
-        for name, task in tasks.tasks.items()
-        for arm in tasks.arms(name)
-        if task.tools
-    ]
+    shown: list[int] = []
+    for name, task in tasks.tasks.items():
+        if task.tools:
+            shown += [_tokens(tasks, name, arm) for arm in tasks.arms(name)]
     cells, tokens = len(shown) * trials, sum(shown) * trials
     return Estimate(
         models=tuple(_of_model(model, cells, tokens, prices.get(model)) for model in models)

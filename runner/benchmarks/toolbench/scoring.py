@@ -220,9 +220,11 @@ def _pass_at(by_task: Mapping[str, Sequence[TaskResult]]) -> dict[int, float]:
     fewest = min(map(len, by_task.values()), default=0)
     if fewest < 2:
         return {}
-    return {
-        k: mean(_passes_of(trials, k) for trials in by_task.values()) for k in range(1, fewest + 1)
-    }
+    return {k: _passes(by_task, k) for k in range(1, fewest + 1)}
+
+
+def _passes(by_task: Mapping[str, Sequence[TaskResult]], k: int) -> float:
+    return mean(_passes_of(trials, k) for trials in by_task.values())
 
 
 def _passes_of(trials: Sequence[TaskResult], k: int) -> float:

@@ -84,11 +84,11 @@ class Task:
     @cached_property
     def owners(self) -> frozenset[tuple[str, str]]:
         """(name, folded server) of the same; the server is empty where the record has none."""
-        offered = {(tool.name, fold_server(tool.server)) for tool in self.tools}
-        asked = {
-            (name, fold_server(call.server)) for call in self.expected for name in call.accepted
-        }
-        return frozenset(offered | asked)
+        found = {(tool.name, fold_server(tool.server)) for tool in self.tools}
+        for call in self.expected:
+            server = fold_server(call.server)
+            found |= {(name, server) for name in call.accepted}
+        return frozenset(found)
 
     @property
     def difficulty(self) -> str:

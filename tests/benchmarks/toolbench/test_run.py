@@ -209,6 +209,14 @@ def test_a_task_that_offers_no_tool_is_left_out_and_told(
     assert report()["arms"][0]["planned"] == 3
 
 
+@pytest.mark.parametrize("option", [("--agent", "react"), ("--pass-at", "0.5")])
+def test_what_means_nothing_for_tasks_is_refused_and_not_ignored(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*option) == 1
+    assert "--mode" in capsys.readouterr().err
+
+
 # --- evidence -----------------------------------------------------------------------------------
 
 
