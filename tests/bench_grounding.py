@@ -1,6 +1,8 @@
 """What verifying citations costs: 10,000 of them, cold and warm; and extraction in MB/s.
 
-The tree is one of about 3,000 Python files.
+The tree is one of about 3,000 Python files. Then 100,000 citations of a made-up tree, and the worst
+of the hostile inputs of tests/grounding/zoo.py: its seconds at full size, and by how much they grow
+when the input doubles.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from runner.grounding.files import GitFiles, PathIndex
 from runner.grounding.verify import ground
 from runner.records import Scenario, Source, parse_yaml
 from runner.repository import fetch_source
+from tests.grounding import zoo
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "core" / "django-queryset-delete" / "scenario.yaml"
@@ -83,7 +87,15 @@ def figures(repository: Path | None = None, commit: str = "") -> list[dict[str, 
     with GitFiles(repository, commit) as files:
         text = _answer(files)
         index = PathIndex(files.paths())
-    return [*_verifying(repository, commit, text), _extracting(text, index)]
+    return [
+        *_verifying(repository, commit, text),
+        _extracting(text, index),
+        _hundred_thousand(),
+        *_worst("an answer of 5 MB", zoo.ANSWERS, _ground_answer, 5_000_000),
+        *_worst("a cited file of 5 MB", zoo.SOURCES, _ground_source, 5_000_000),
+        # The largest that is parsed.
+        *_worst("a cited file of 1.9 MB", zoo.SOURCES, _ground_source, 1_900_000),
+    ]
 
 
 def _fetch() -> tuple[Path, str]:
@@ -133,3 +145,45 @@ def _extracting(text: str, index: PathIndex) -> dict[str, Any]:
         "detail": f"{len(prose) / 1e6:.1f} MB of prose",
         "at_least": True,
     }
+
+
+# --- hostile and merely large -------------------------------------------------------------------
+
+
+def _hundred_thousand() -> dict[str, Any]:
+    text = "\n".join(zoo.ANSWERS["dense"](3_600_000).splitlines()[:100_000])
+    return {
+        "name": "100,000 citations, CPU s",
+        "value": _cpu(lambda: ground(text, zoo.TREE)),
+        "bound": 8.0,
+        "detail": f"{len(text) / 1e6:.1f} MB, one file for each 1,000",
+    }
+
+
+def _ground_answer(name: str, chars: int) -> None:
+    ground(zoo.ANSWERS[name](chars), zoo.TREE)
+
+
+def _ground_source(name: str, chars: int) -> None:
+    zoo.ground_source(zoo.SOURCES[name], chars, 200)
+
+
+def _worst(
+    what: str, names: Iterable[str], work: Callable[[str, int], None], chars: int
+) -> list[dict[str, Any]]:
+    """Of all inputs, the seconds of the slowest and the growth of that which grows most."""
+    taken = {name: _cpu(partial(work, name, chars)) for name in names}
+    halves = {name: _cpu(partial(work, name, chars // 2)) for name in names}
+    # What takes less tells no growth from noise.
+    grown = {name: taken[name] / halves[name] for name in names if taken[name] > 1}
+    slowest = max(taken, key=lambda name: taken[name])
+    steepest = max(grown, key=lambda name: grown[name], default="none")
+    return [
+        {"name": f"{what}, CPU s", "value": taken[slowest], "bound": 10.0, "detail": slowest},
+        {
+            "name": f"{what} / one of half the size",
+            "value": grown.get(steepest, 0.0),
+            "bound": 2.6,
+            "detail": steepest,
+        },
+    ]

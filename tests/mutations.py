@@ -292,6 +292,44 @@ def _that_hold(claims: Iterable[Claim], files: Files) -> Iterator[Claim]:
             yield claim
 
 
+# --- the bench ------------------------------------------------------------------------------
+
+
+def figures() -> list[dict[str, Any]]:
+    """Name, value, bound and detail of each figure, for tests/bench.py."""
+    table = {outcome.change: outcome for outcome in outcomes(shipped())}
+    return [
+        _bound("honest citations called weak", _weak(table["none"]), 0.08),
+        *(_rate_bound(table[change], bound) for change, bound in _BOUNDS.items()),
+        _bound("symbols swapped in a file, missed", 1 - table["symbol swapped"].caught_named, 0.15),
+        _bound("qualifiers invented, missed", 1 - table["qualifier invented"].caught_named, 0.1),
+    ]
+
+
+_BOUNDS = {
+    "path": 0.0,
+    "past the end": 0.0,
+    "8 lines off": 0.8,
+    "20 lines off": 0.5,
+    "50 lines off": 0.2,
+    "200 lines off": 0.08,
+}
+
+
+def _weak(honest: Outcome) -> float:
+    marked = honest.named * honest.marked_named + honest.bare * honest.marked_bare
+    return marked / (honest.named + honest.bare)
+
+
+def _bound(name: str, value: float, bound: float, detail: str = "") -> dict[str, Any]:
+    return {"name": name, "value": value, "bound": bound, "detail": detail}
+
+
+def _rate_bound(outcome: Outcome, bound: float) -> dict[str, Any]:
+    weighted = 1.0 if outcome.weighted is None else outcome.weighted
+    return _bound(f"weighted rate, {outcome.change}", weighted, bound, f"plain {outcome.plain:.2f}")
+
+
 # --- the table ------------------------------------------------------------------------------
 
 _HEAD = ("named", "caught", "marked", "bare", "caught", "marked", "plain", "weighted", "trust")

@@ -64,7 +64,7 @@ _STRICT_GLUE = re.compile(
         | ,[ ](?=line)
         | (?:,?[ ]?(?:is|are|was)\s)?
           (?:,?[ ]?(?:defined|declared|implemented|located|found|introduced|called|used)\s)?
-          (?:at|in)
+          (?:at|in|on)
         | lives\s(?:at|in)
       )?
     )
@@ -73,6 +73,8 @@ _STRICT_GLUE = re.compile(
     re.I | re.X,
 )
 """The part of the glue that leaves no doubt about what stands at the lines."""
+_LIGHT_GLUE = re.compile(r"[\s`*_'()\[\],:]{1,8}")
+"""No word at all: what else the sentence speaks of does not come between."""
 _JOINER = r"(?:\s?[,/&+|]|,?\s(?:and|or|vs\.?|versus)\b)\s?(?:(?:the|then|and)\s)?"
 _JOINED = re.compile(
     rf"""
@@ -162,7 +164,8 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
         return None
     before = text[max(first, named.begin - 48) : named.begin]
     strict = bool(_STRICT_GLUE.match(between))
-    if _DENIED.search(before) or (_INDIRECT.search(before) and not strict):
+    light = strict or bool(_LIGHT_GLUE.fullmatch(between))
+    if _DENIED.search(before) or (_INDIRECT.search(before) and not light):
         return None
     opens = bool(_OPENS.match(before))
     if _is_lead_in(between) and not opens:

@@ -9,6 +9,7 @@ item, lead-in or heading above it, else to the file named last in the section.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
@@ -45,6 +46,7 @@ _ROW = re.compile(
     """,
     re.X,
 )
+_LONGEST_TITLE = 400
 _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
@@ -90,6 +92,8 @@ class _Scope(NamedTuple):
     """Of the paragraph that ends in a colon, or is a path, until the next paragraph."""
     items: tuple[_ListItem, ...] = ()
     """The enclosing list items, outermost first."""
+    main: str | None = None
+    """Which a paragraph or an item of the section begins with, the latest."""
     last: str | None = None
 
     def subject(self, indent: int) -> str | None:
@@ -250,8 +254,8 @@ class _Document:
         lead = None
         if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
             lead = reading.last_path or self.scope.subject(indent)
-        elif len(reading.paths) == 1 and is_title(text, reading.paths[0]):
-            lead = reading.paths[0]
+        elif reading.paths and is_title(text, reading.paths):
+            lead = reading.paths[-1]
         self.scope = self.scope._replace(lead=lead)
 
     # fences
@@ -328,8 +332,10 @@ class _Document:
 
     def _above(self, indent: int) -> Above:
         """What stands above a chunk at this indent."""
-        subject = self.scope.subject(indent)
-        return Above(subject or self.scope.last, sure=subject is not None, seen=self.seen)
+        subject, main = self.scope.subject(indent), self.scope.main
+        file = subject or main or self.scope.last
+        is_main = main is not None and file == main
+        return Above(file, sure=subject is not None, seen=self.seen, main=is_main)
 
     def _read(self, text: str, above: Above) -> Reading:
         return self._keep(read_below(text, self.index, above))
@@ -337,7 +343,8 @@ class _Document:
     def _keep(self, reading: Reading) -> Reading:
         self.mentions += reading.mentions
         if reading.paths:
-            self.scope = self.scope._replace(last=reading.paths[-1])
+            main = reading.lead or self.scope.main
+            self.scope = self.scope._replace(last=reading.paths[-1], main=main)
         return reading
 
 
@@ -351,15 +358,19 @@ def _closes(line: str, mark: str) -> bool:
     return len(stripped) >= len(mark) and not stripped.strip(mark[0])
 
 
-def is_title(text: str, path: str) -> bool:
-    """A paragraph that is a path, and no sentence about it: `**src/app.py**`."""
-    return len(text.strip("*_`# \n()[]:.")) <= len(path) + 2
+def is_title(text: str, paths: Sequence[str]) -> bool:
+    """A paragraph that is a path, and no sentence about it: `**app.py** (src/app.py)`."""
+    if len(text) > _LONGEST_TITLE:
+        return False
+    for path in sorted(set(paths), key=len, reverse=True):
+        text = text.replace(path, "")
+    return re.search(r"\w", text) is None
 
 
 def _rows_as_lines(text: str, index: PathIndex) -> str:
     """A path alone on its line, and numbered rows below it."""
     first, newline, rest = text.partition("\n")
-    if not newline or not is_title(first, next(iter(paths_in(first, index)), "")):
+    if not newline or not is_title(first, paths_in(first, index)):
         return text
     return newline.join((first, *map(_row_as_line, rest.split("\n"))))
 

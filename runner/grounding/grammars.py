@@ -17,7 +17,7 @@ import tree_sitter
 from runner.grounding.components import is_component, language_of_scripts
 
 _QUERIES = Path(__file__).with_name("queries")
-_FORMAT = "3"
+_FORMAT = "4"
 """Raised when an outline's meaning changes, so that no cache of the old meaning is read."""
 
 _WHEELS: dict[str, tuple[str, str]] = {

@@ -23,9 +23,12 @@ from runner.grounding.patterns import (
     CHAIN,
     COUNTED,
     COUNTED_BEFORE,
+    DEFAULT_AFTER,
+    DEFAULT_BEFORE,
     DIRECT,
     ESCAPED,
     EVENT,
+    FUNCTION_WORD,
     HOST,
     IN_BRACKET,
     LIMITING,
@@ -39,6 +42,8 @@ from runner.grounding.patterns import (
     OF,
     PORT_AFTER,
     PORT_BEFORE,
+    ROUND,
+    SAME_FILE,
     SETTING,
     SPACED,
     Interval,
@@ -46,6 +51,8 @@ from runner.grounding.patterns import (
 )
 from runner.grounding.words import COMMON_CODES, HTTP_CODES, NAMES, PORTS
 
+DOUBTFUL = ("parens", "worded", "loose", "pointed")
+"""Kinds of events whose numbers may as well count something."""
 NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
 """Lines: as near to others of its file as this, a bare number is likely to be one, or a range."""
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
@@ -57,6 +64,8 @@ class Reading:
 
     mentions: list[Mention] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    lead: str | None = None
+    """The path that it begins with."""
 
     @property
     def first_path(self) -> str | None:
@@ -108,7 +117,7 @@ class _Reader:
         self.text = masked.text
         self.spans = masked.spans
         self.cites: list[Cite] = []
-        self.landmarks = [*masked.cites, *self._aliases()]
+        self.landmarks = [*masked.cites, *self._aliases(), *self._same_files()]
         """What is found by other means than events: links, and short names of files."""
         self.owners = Owners(masked.text, above)
         self.listed: Cite | None = None
@@ -121,7 +130,8 @@ class _Reader:
         # Lines that waited for their file come late.
         in_order = sorted(self.cites, key=lambda cite: cite.begin)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
-        return Reading(mentions=list(mentions), paths=self.paths)
+        lead = self.owners.lead() if self.paths else None
+        return Reading(mentions=list(mentions), paths=self.paths, lead=lead)
 
     def _aliases(self) -> list[Cite]:
         """`RTAF` and `RTAF:42`, after "RTAF = internal/ReflectiveTypeAdapterFactory.java"."""
@@ -132,6 +142,15 @@ class _Reader:
         return [
             Cite(begin=word.start(), close=word.end(), path=aliases[word[0]], lines=[])
             for word in words
+        ]
+
+    def _same_files(self) -> list[Cite]:
+        """`same file`: whichever is named last by then."""
+        if self.strict or "ame" not in self.text:
+            return []
+        return [
+            Cite(begin=same.start(), close=same.end(), path="", lines=[])
+            for same in SAME_FILE.finditer(self.text)
         ]
 
     def _find_cites(self) -> None:
@@ -154,8 +173,11 @@ class _Reader:
         return at
 
     def _pass(self, landmark: Cite) -> int:
-        if not landmark.named:  # a short name
-            return self._cite_path(landmark.path, landmark.begin, landmark.close, short=True)
+        if not landmark.named:  # a short name, or "same file"
+            path = landmark.path or next(iter(self.seen.paths), "")
+            if not path:
+                return landmark.close
+            return self._cite_path(path, landmark.begin, landmark.close, short=True)
         self._name(landmark.path, landmark.begin, landmark.close, bare=not landmark.lines)
         self._cite(landmark)
         return landmark.close
@@ -174,6 +196,8 @@ class _Reader:
             return self._take_path(event)
         if self.strict:
             return event.end()
+        if event.lastgroup in DOUBTFUL and not self.seen.may_doubt():
+            return event.end()
         # Each alternative of the pattern ends in the group that gives it its name.
         return self._takers[event.lastgroup or "lines"](event) or event.end()
 
@@ -187,6 +211,7 @@ class _Reader:
             "parens": self._take_parens,
             "worded": self._take_worded,
             "loose": self._take_loose,
+            "pointed": self._take_pointed,
         }
 
     # paths
@@ -280,6 +305,9 @@ class _Reader:
         if before:
             self.seen.aliases[before["alias"]] = path
         after = ALIAS_AFTER.match(self.text, close)
+        around = self.text[max(0, begin - 120) : begin]
+        if DEFAULT_AFTER.match(self.text, close) or DEFAULT_BEFORE.search(around):
+            self.seen.default = path
         if after and (after["said"] or _are_initials(after["alias"], path)):
             self.seen.aliases[after["alias"]] = path
 
@@ -329,6 +357,7 @@ class _Reader:
     def _take_lines(self, event: re.Match[str]) -> int | None:
         between = _BETWEEN.search(self._before(event, 16))
         lines = intervals(event["list"], between=bool(between))
+        lines = self._without_codes(lines, event.end())
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         if self._completes_last(cite):
             self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
@@ -347,6 +376,15 @@ class _Reader:
         self._name(with_path.path, with_path.begin, with_path.close, bare=False)
         self._cite(with_path)
         return with_path.close
+
+    def _without_codes(self, lines: list[Interval], close: int) -> list[Interval]:
+        """`:308-310, 405 :311`, `line 155, and 500 for the rest` end in a status."""
+        first, last = lines[-1]
+        if len(lines) < 2 or first != last or first not in COMMON_CODES:
+            return lines
+        apart = abs(first - lines[-2][1]) > NEAR_RANGE
+        begins_other = re.match(r"\s:\d", self.text[close : close + 3])
+        return lines[:-1] if apart or begins_other else lines
 
     def _before(self, event: re.Match[str], characters: int) -> str:
         return self.text[max(0, event.start() - characters) : event.start()]
@@ -400,6 +438,9 @@ class _Reader:
             return None
         if lines[0][0] in PORTS and PORT_AFTER.match(self.text, close):
             return None
+        if lines[0][0] in PORTS and not self.owners.near(begin, lines[0][0], NEAR_RANGE):
+            return None
+        lines = self._without_codes(lines, close)
         span = span_before(self.spans, begin)
         if span and _is_longer(span, begin, close):
             return None
@@ -494,6 +535,8 @@ class _Reader:
         owner = self._owner_of_worded(cite, coded=bool(NAME_AHEAD.match(following)))
         if owner:
             self._cite(self._owned(cite, owner))
+        elif FUNCTION_WORD.match(following):
+            self._cite_if_near(cite)
 
     def _owner_of_worded(self, cite: Cite, *, coded: bool) -> Owner | None:
         """The file of the lines before it, if it goes on from them."""
@@ -511,8 +554,9 @@ class _Reader:
 
     def _take_loose(self, event: re.Match[str]) -> int | None:
         """`the loop head 332`, `called at 396`: a line, if it is near other lines of its file."""
-        begin, close = event.span("loose")
-        cite = Cite(begin=begin, close=close, path="", lines=intervals(event["loose"]))
+        kind = event.lastgroup or "loose"
+        begin, close = event.span(kind)
+        cite = Cite(begin=begin, close=close, path="", lines=intervals(event[kind]))
         if NUMBERED.search(self.text[max(0, begin - 32) : begin]):
             return None
         after = self._cite_with_path_after(cite)
@@ -520,18 +564,30 @@ class _Reader:
             self._cite_if_near(cite)
         return after
 
+    def _take_pointed(self, event: re.Match[str]) -> int | None:
+        """`on 145 for the rest`; but "on 12 machines" counts them."""
+        following = self.text[event.end() : event.end() + 40].lstrip()
+        if COUNTED.match(following) or not FUNCTION_WORD.match(following):
+            return None
+        return self._take_loose(event)
+
     def _cite_if_near(self, cite: Cite) -> None:
-        first, last = cite.lines[0]
-        owner = self._owner_of_loose(cite.begin, first, last)
+        owner = self._owner_of_loose(cite.begin, *cite.lines[0])
         if owner:
-            self._cite(self._owned(cite, owner))
+            self._cite(self._owned(_going_on(cite), owner))
 
     def _owner_of_loose(self, begin: int, first: int, last: int) -> Owner | None:
         before = self.text[max(0, begin - 90) : begin]
+        pointed = self._is_pointed_at(before)
         if first == last and first in HTTP_CODES:
-            limit = VERY_NEAR if first not in COMMON_CODES and NAMED_BEFORE.search(before) else 0
-            return self.owners.near(begin, first, limit) if limit else None
-        if first > 99 and (first != last or self._is_pointed_at(before)):
+            known = pointed or NAMED_BEFORE.search(before)
+            limit = NEAR if known and first not in COMMON_CODES else VERY_NEAR
+            if known and pointed and first not in COMMON_CODES:
+                owner = self.owners.of(begin, first)
+                if owner and owner.firm:
+                    return owner
+            return self.owners.near(begin, first, limit) if known else None
+        if _is_line_where_firm(first, last, pointed=pointed):
             owner = self.owners.of(begin, first)
             if owner and owner.firm:
                 return owner
@@ -540,7 +596,7 @@ class _Reader:
     def _is_pointed_at(self, before: str) -> bool:
         """`dispatches at 365`; but "capped at 500" sets a limit."""
         at = AT.search(before)
-        return at is not None and not LIMITING.search(at["verb"])
+        return at is not None and not LIMITING.search(at["verb"] or "")
 
     def _take_parens(self, event: re.Match[str]) -> None:
         """A number in brackets may be the line of what it follows: "`f` (line 7), `g` (92)"."""
@@ -553,6 +609,9 @@ class _Reader:
         if self._is_http(event, before):
             return
         owner = self.owners.near(cite.begin, lines[0][0], NEAR_RANGE)
+        if owner is None and lines[0][0] > 99 and not ROUND.fullmatch(str(lines[0][0])):
+            known = self._owner(cite)
+            owner = known if known and known.firm else None
         if owner and not COUNTED_BEFORE.search(before):
             self._cite(replace(self._owned(cite, owner), tied="context"))
         elif "," in event["parens"] or NAMED_BEFORE.search(before):
@@ -593,9 +652,28 @@ def _are_initials(alias: str, path: str) -> bool:
     return alias.lower() in (initials.lower(), words.lower())
 
 
+def _is_line_where_firm(first: int, last: int, *, pointed: bool) -> bool:
+    """A range, or a number that `at` or `on` points to, if no value is written so."""
+    if first in PORTS or ROUND.fullmatch(str(first)):
+        return False
+    if first != last:
+        return first > 99
+    return pointed and first > 32 and first != 64
+
+
+def _going_on(cite: Cite) -> Cite:
+    """Of a list, the lines up to the first that does not go on from the one before it."""
+    lines = cite.lines[:1]
+    for interval in cite.lines[1:]:
+        if not _goes_on(lines[-1][0], interval[0]):
+            break
+        lines.append(interval)
+    return replace(cite, lines=lines)
+
+
 def _goes_on(line: int, following: int) -> bool:
     """Is it a line that a text comes to next, in the same part of a file?"""
-    return line <= following <= line + 400
+    return line <= following <= line + 600
 
 
 def _is_longer(span: Span, begin: int, close: int) -> bool:

@@ -76,6 +76,7 @@ _NUMBERS = re.compile(
 )
 _CITES = re.compile(r":\d|\A\S+/\S+\Z")
 """A path, or a text of another place: it says nothing of this one."""
+_BEGINS_WITH_LINE = re.compile(r"\d{1,6}(?:[-–]\d{1,6})?(?::\s|\s[—–-]\s|\s(?=[\w`(]))")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """`\\ud83d` with no second half is JSON, and is no text that a result could be written with."""
 _DEEPEST = 60
@@ -144,10 +145,18 @@ def _walk(value: Any, here: _Here) -> Iterator[Mention]:
         yield from _walk_object(value, here)
     elif isinstance(value, list):
         inner = here._replace(named=None, depth=here.depth + 1)
-        for item in value:
+        for item in _with_line_words(value, here):
             yield from _walk(item, inner)
     elif isinstance(value, str):
         yield from _read_string(value, here)
+
+
+def _with_line_words(items: list[Any], here: _Here) -> list[Any]:
+    """`["21: match() is tried", "46 then it is kept"]` below a file: the numbers are lines."""
+    numbered = sum(1 for item in items if isinstance(item, str) and _BEGINS_WITH_LINE.match(item))
+    if not here.above.sure or numbered * 3 < len(items) * 2 or numbered < 2:
+        return items
+    return [f"L{item}" if _BEGINS_WITH_LINE.match(str(item)) else item for item in items]
 
 
 def _read_string(value: str, here: _Here) -> list[Mention]:

@@ -20,12 +20,15 @@ _MODIFIER = r"""
     async | pub(?:\(\w+\))?  # pub(crate) fn
     | export | default | static | abstract | final | override | public | private | protected
     | internal | inline | virtual | unsafe | extern | open | suspend | data | sealed | readonly
-    | declare
+    | declare | local | case(?=\s+(?:class|object)\b)
 """
 _KIND = r"""
     def[pm]? | defmacrop? | class | func | fn | fun | function\*? | struct | enum | trait
     | interface | type | const | let | var | val | static | macro | module | namespace | object
     | protocol | extension | record | union | impl | \#define | macro_rules!
+    | defmodule | defprotocol | defimpl | defguardp? | defdelegate | newtype | instance | typealias
+    | associatedtype | actor | given | sub | @(?:callback | macrocallback | spec | typep? | opaque)
+    | data(?=\s+[A-Z])
 """
 _DECLARED = re.compile(
     rf"""
@@ -50,7 +53,7 @@ _NAME = re.compile(
     [&*@\#.$]{{0,2}}                                            # &self, @decorator, .method
     (?: \(\*?{RECEIVER}\)\. )?                                  # (*Engine).
     (?P<name>
-        ~?{IDENT}(?:(?:::|->|[.\#$\\])~?{IDENT})*               # Flask.wsgi_app, A::~A
+        ~?{IDENT}(?:(?:::\$?|->|[.\#$\\])~?{IDENT})*            # Flask.wsgi_app, A::~A, A::$b
         (?:[?!]|=$)?                                            # empty?, save!, total=
     )
     (?:/\d{{1,2}})?                                             # put/2
@@ -132,7 +135,7 @@ def checked(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a keyword, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")
     last = _last_part(name)
-    if name.isdigit() or (len(last) < 2 and not receiver):
+    if name.isdigit() or (len(last) < 2 and not (receiver or (plain and len(name) > 3))):
         return None
     if name in KEYWORDS or _is_file_name(name, last):
         return None

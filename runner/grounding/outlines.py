@@ -590,7 +590,7 @@ _PATTERNS = frozenset(
 )
 
 
-_SIGIL = re.compile(r"""(?:[$@:]++|r\#)(?=[\w"'])""")
+_SIGIL = re.compile(r"""(?:[$@%:]++|r\#)(?=[\w"'])""")
 _QUOTED = re.compile(r"""(["'`])(?P<name>.+)\1""", re.S)
 
 

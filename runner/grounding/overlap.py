@@ -59,13 +59,17 @@ _STOP = frozenset(
 class Judged(NamedTuple):
     """What the words say of a place."""
 
-    is_weak: bool
+    percentile: float | None
+    """0 to 1, among the places of the file; None if the words are too few to judge by."""
     weak_share: float | None
-    """0 to 1: of the places of the file, those that would be weak as well; None if the words are
-    too few to judge by."""
+    """0 to 1: of the places of the file, those that would be weak as well."""
+
+    @property
+    def is_weak(self) -> bool:
+        return self.percentile is not None and self.percentile < WEAK_BELOW
 
 
-_NOT_JUDGED = Judged(is_weak=False, weak_share=None)
+_NOT_JUDGED = Judged(percentile=None, weak_share=None)
 
 
 class Overlap:
@@ -117,7 +121,7 @@ class Overlap:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """`FullDispatch` gives full, dispatch, fulldispatch; `the` gives nothing."""
+    """`FullDispatch` gives full, dispatch, fulldispatch; `md5` md, md5; `the` nothing."""
     for name in _NAME.findall(text):
         yield from _parts(name)
 
@@ -125,7 +129,7 @@ def words_of(text: str) -> Iterator[str]:
 @lru_cache(maxsize=65536)
 def _parts(name: str) -> tuple[str, ...]:
     parts = [_ENDING.sub("", part.lower()) for part in _PART.findall(name)]
-    if len(parts) > 1:
+    if len(parts) > 1 or not (name.isalpha() or name.isdigit()):
         parts.append(name.lower())
     return tuple(part for part in parts if len(part) > 1 and part not in _STOP)
 
@@ -162,11 +166,11 @@ class _Places:
         self._starts = [1]
         self._scores = [0]
         self._sweep(found, width, line_count)
-        self._weak_to, self.weak_share = self._weakest()
+        self._percentiles, self._weak_share = self._ranked()
 
     def judge(self, start: int) -> Judged:
         score = self._scores[bisect.bisect_right(self._starts, start) - 1]
-        return Judged(is_weak=score <= self._weak_to, weak_share=self.weak_share)
+        return Judged(self._percentiles[score], self._weak_share)
 
     def _sweep(self, found: Sequence[list[int]], width: int, line_count: int) -> None:
         """Score the runs of places between which nothing changes."""
@@ -182,17 +186,18 @@ class _Places:
             self._starts.append(start)
             self._scores.append(score)
 
-    def _weakest(self) -> tuple[int, float]:
-        """The highest score that is weak, and the share of the places that are."""
+    def _ranked(self) -> tuple[dict[int, float], float]:
+        """The percentile of each score, and the share of the places that are weak."""
         if len(self._starts) == 1:  # the file has none of the words
-            return 0, 1.0
-        weak_to, below = -1, 0
+            return {0: 0.0}, 1.0
+        percentiles: dict[int, float] = {}
+        below = weak = 0
         for score, places in sorted(self._places_by_score().items()):
-            if (below + places / 2) / self._count >= WEAK_BELOW:
-                break
-            weak_to = score
+            percentiles[score] = (below + places / 2) / self._count
             below += places
-        return weak_to, below / self._count
+            if percentiles[score] < WEAK_BELOW:
+                weak = below
+        return percentiles, weak / self._count
 
     def _places_by_score(self) -> Counter[int]:
         places: Counter[int] = Counter()

@@ -20,14 +20,20 @@ from runner.grounding.patterns import SENTENCE_END, Interval
 FAR = 600
 """Characters: what lies further apart is not said in one breath. It bounds every look back, so that
 no text takes quadratic time."""
+MOST_DOUBTS = 20_000
+"""Bare numbers of a document that are looked at. An answer has hundreds; a text of millions would
+take minutes."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 _REMEMBERED = 8
 """Lines of a file that later ones are compared with, the latest."""
 _NEAR, _APART = 80, 200
 """Lines: so near to others of its file, a line is likely to be one of them; so far away, not."""
+_VERY_NEAR = 12
 _FIRM = 6
 """Times as far may a number be from other lines of the file that the text is about."""
+_SOON = 250
+"""Characters behind a path that says where we are."""
 _LATEST = 4
 """Files of a document that a line may belong to where nothing says which."""
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
@@ -52,8 +58,11 @@ class Seen:
         self.index = index
         self.aliases: dict[str, str] = dict(whole.aliases) if whole else {}
         """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
+        self.default: str | None = whole.default if whole else None
+        """The file of all lines without one, where the text says so."""
         self.unsure = False
         """Lines to come may tell what a number is, or whose."""
+        self._doubts = 0
         self._lines: dict[str, list[int]] = {}
         self._whole: dict[str, list[int]] = {}
         """Of the whole document, in order; empty if it is read for the first time."""
@@ -76,6 +85,11 @@ class Seen:
         # Unbounded, a text of nothing but paths would take quadratic time.
         if len(self._paths) > MOST_CANDIDATES:
             del self._paths[next(iter(self._paths))]
+
+    def may_doubt(self) -> bool:
+        """Is this one more number that may be a line still to be looked at?"""
+        self._doubts += 1
+        return self._doubts <= MOST_DOUBTS
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
@@ -110,6 +124,8 @@ class Above(NamedTuple):
     sure: bool
     """A heading, an item or an object is about that file; it was not only named last."""
     seen: Seen
+    main: bool = False
+    """What stands above began with it: less than being about it, more than naming it last."""
 
 
 class Owner(NamedTuple):
@@ -142,7 +158,7 @@ class Owners:
 
     def __init__(self, text: str, above: Above) -> None:
         self.text = text
-        self.inherited, self.sure, self.seen = above
+        self.inherited, self.sure, self.seen, self.main = above
         self.claims: list[_Claim] = []
         self.current: _Claim | None = None
         self._unplaced: list[tuple[str, int, int, bool]] = []
@@ -159,6 +175,12 @@ class Owners:
     def name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         """A path stands here."""
         self._unplaced.append((path, begin, end, bare))
+
+    def lead(self) -> str | None:
+        """The path that the chunk begins with, and is about."""
+        self._place_named()
+        first = next(iter(self.claims), None)
+        return first.path if first and first.leads else None
 
     def _place_named(self) -> None:
         for path, begin, end, bare in self._unplaced:
@@ -198,14 +220,25 @@ class Owners:
         self._place_named()
         local = self._within(self._brackets.around(begin))
         claim = local or self._current_at(begin, listed=listed)
+        default = self.seen.default
+        if local is None and default and not (claim and self._is_of_same_file(claim, begin)):
+            found = self._by_distance(default, self._named_with(default, begin), line)
+            return Owner(*found, in_sentence=False, firm=found[0] == default)
         if claim is None:
             return self._inherited_owner(begin, line)
         in_sentence = self.is_one_sentence(claim.end, begin)
         found = claim.path, self._rivals(claim.path, begin)
-        is_said = claim.leads or (in_sentence and (claim.bare or (listed and claim.outside)))
+        alone = not self.sure and all(one.path == claim.path for one in self.claims[-8:])
+        soon = not self.sure and begin - claim.end < _SOON
+        near_bare = claim.bare and (in_sentence or alone or soon)
+        is_said = claim.leads or near_bare or (in_sentence and listed and claim.outside)
         if local is None and not is_said:
             found = self._by_distance(*found, line)
         return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
+
+    def _is_of_same_file(self, claim: _Claim, begin: int) -> bool:
+        """`same file :115`, or a file named for what follows it."""
+        return claim.bare and (begin - claim.end < 4 or self.is_one_sentence(claim.end, begin))
 
     def _inherited_owner(self, begin: int, line: int) -> Owner | None:
         if self.inherited is None:
@@ -234,12 +267,21 @@ class Owners:
 
     def _near_alone(self, line: int, limit: int) -> Owner | None:
         """The only file cited so far that has lines near this one."""
-        limit = _limit(line, limit)
-        near = [path for path in self.seen.files() if self.seen.is_near(path, line, limit)]
-        if len(near) == 1:
-            return Owner(near[0], (), in_sentence=False)
-        self.seen.unsure = True
-        return None
+        found = self._nearest(line, _limit(line, limit))
+        if found is None:
+            self.seen.unsure = True
+            return None
+        return Owner(found, (), in_sentence=False)
+
+    def _nearest(self, line: int, limit: int) -> str | None:
+        """The file with the nearest lines, if no other has some about as near."""
+        distances = ((self.seen.distance(path, line), path) for path in self.seen.files())
+        near = sorted((distance, path) for distance, path in distances if distance is not None)
+        if not near or near[0][0] > limit:
+            return None
+        if len(near) > 1 and near[1][0] <= 3 * near[0][0] + _VERY_NEAR:
+            return None
+        return near[0][1]
 
     def _within(self, around: list[int]) -> _Claim | None:
         """The path named last in the innermost bracket that names one."""
@@ -255,7 +297,8 @@ class Owners:
         if last and goes_on and self.is_one_sentence(last.end, begin):
             return last
         current = self.current
-        if current is None or not self.sure or current.leads:
+        about = self.sure or (self.main and current is not None and not current.bare)
+        if current is None or not about or current.leads:
             return current
         if self.is_one_sentence(current.end, begin):
             return current
@@ -263,10 +306,7 @@ class Owners:
 
     def _rivals(self, path: str, begin: int) -> tuple[str, ...]:
         """Files named in the same sentence, and the one it is about."""
-        rivals: dict[str, None] = {}
-        for claim in reversed(self.claims[-4:]):
-            if self.is_one_sentence(claim.end, begin):
-                rivals[claim.path] = None
+        rivals = dict.fromkeys(self._named_with(path, begin))
         if self.sure and self.inherited:
             rivals[self.inherited] = None
         elif not self.claims:  # the file named last, of those above
@@ -274,23 +314,38 @@ class Owners:
         rivals.pop(path, None)
         return tuple(rivals)
 
+    def _named_with(self, path: str, begin: int) -> tuple[str, ...]:
+        """Other files named in the sentence, the latest first."""
+        claims = [one for one in self.claims[-4:] if self.is_one_sentence(one.end, begin)]
+        named = dict.fromkeys(one.path for one in reversed(claims))
+        named.pop(path, None)
+        return tuple(named)
+
     def _by_distance(
         self, path: str, rivals: tuple[str, ...], line: int
     ) -> tuple[str, tuple[str, ...]]:
         """The rival goes first whose other lines are near, if the file's own are not."""
         own = self.seen.distance(path, line)
-        if not rivals or (own is not None and own <= _APART):
+        if own is not None and own <= _APART:
             return path, rivals
         self.seen.unsure = True
         for rival in rivals:
             distance = self.seen.distance(rival, line)
-            if distance is not None and distance <= _NEAR:
-                others = (path, *rivals)
-                return rival, tuple(other for other in others if other != rival)
+            if distance is None:
+                continue
+            if distance <= _NEAR or (own is not None and distance * 3 < own):
+                return _first(rival, (path, *rivals))
+        elsewhere = self._nearest(line, _VERY_NEAR) if own is not None else None
+        if elsewhere:
+            return _first(elsewhere, (path, *rivals))
         return path, rivals
 
     def is_one_sentence(self, begin: int, end: int) -> bool:
         return end - begin < FAR and not SENTENCE_END.search(self.text, begin, end)
+
+
+def _first(path: str, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    return path, tuple(other for other in others if other != path)
 
 
 class _Brackets:

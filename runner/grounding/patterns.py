@@ -121,12 +121,14 @@ DIRECT = re.compile(
 SPACED = re.compile(
     rf"""
     {_TICKS}
-    (?: :\s{_TICKS}                                            # `a.py`: 42, 51
-      | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}})                        # `a.py` 42-60
-      | ,\s(?=\d{{2,6}}[`,)])                                  # (`a.py`, 42)
+    (?: :\s{_TICKS} | \s[—–]\s | \s-\s(?=\d) | \sat\s | \s   # `a.py`: 42, 51  `a.py` — 42  a.py 42
+      | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}})                       # `a.py` 42-60
+      | ,\s(?=\d{{2,6}}[`,)])                                 # (`a.py`, 42)
     )
     (?P<list>{_JOINED_LIST})
-    {_TICKS} (?= [,;)\]|—–] | \.?(?:\s*\Z|\n) | \s[—–(\[|-] )
+    {_TICKS}
+    (?= [,;)\]|—–] | \.?(?:\s*\Z|\n) | \.\s | \s[—–(\[|→-] | \sper-
+      | (?<=\d[-–]\d)\s | (?<=\d[-–]\d\d)\s | (?<=\d[-–]\d\d\d)\s | (?<=\d[-–]\d\d\d\d)\s )
     """,
     re.X,
 )
@@ -199,6 +201,7 @@ NAMED = re.compile(_NAMED)
 
 # --- everything that may cite ---------------------------------------------------------------
 
+_SHORT = rf"(?<!\d)\d{{2,5}}(?:{_DASH}\d{{2,6}})?(?!\d|,\d{{3}})"
 _LINES_WORD = (
     r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?"  # line, Lines, ln., ll., line(s)
     r"(?:\s(?:numbers?|nos?\.?))?"  # line numbers, line no.
@@ -225,9 +228,12 @@ EVENT = re.compile(
     (?: \) | (?=,\s[`*_A-Za-z]) )                              # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
-  | (?<=[\s(])~?(?P<loose>\d{{2,5}}(?:{_DASH}\d{{2,6}})?)      # the loop head 332
-    (?= \s*\Z | [,.;:)\]](?!\d) | \s(?:(?:and|or|if|when|while|then|where|by|so)\b|[`(—–→]|[-=]+>)
-      | \s?\n | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w )
+  | (?<=[\s(])[*_`]{{0,2}}~?                                   # the loop head 332
+    (?P<loose>{_SHORT}(?:(?:,\s|\s?[+/]\s?|,?\sand\s){_SHORT}){{0,20}}+)
+    (?= [*_`]{{0,2}}(?:\s*\Z | [,.;:)\]](?!\d) | \s?\n | \s[`(—–→] | \s[-=]+>
+      | \s(?:and|or|if|when|while|then|where|by|so)\b | \sin\s[`*_]{{0,2}}[\w./-]{{1,80}}\.\w
+      | (?<=\d)\sof\s(?:the\s)?same\s ) )
+  | (?<=\s)(?:on|at|where)\s~?(?P<pointed>{_SHORT})(?=\s[a-z])   # on 145 for the rest
     """,
     re.X,
 )
@@ -347,11 +353,50 @@ ALIAS_AFTER = re.compile(
     re.X,
 )
 """` (RTAF)` behind one."""
-AT = re.compile(r"(?<![\w.])(?P<verb>[\w?!]{1,20})[`)*]{0,3}\sat[ ]~?\Z")
-"""Before a line: "dispatches at "."""
+SAME_FILE = re.compile(
+    r"(?<!\w)(?:[Tt]he\s)?[Ss]ame\sfile\b|\A\s*(?:[-*+•]|\d{1,3}[.)])\s[`*_]{0,2}[Ss]ame(?=[`*_]{0,2}\s[—–:-])"
+)
+"""The file named last: "same file :115", "- same — 33-53"."""
+_WITHOUT = (
+    r"(?:numbers|lines|refs|references|:N+)\s(?:without|with\sno)\s(?:an?\s)?(?:file|path|name)"
+)
+_SAID = r"(?:said|noted|stated|otherwise|given|named|marked|specified|I\ssay)"
+DEFAULT_AFTER = re.compile(
+    rf"""
+    [`*_)\"']{{0,4}}\s(?:unless|if\snot|except\swhere)\s{_SAID}
+    | [^\n]{{0,120}}?\b{_WITHOUT}
+    | [^\n]{{0,40}}\bis\sthe\sdefault\sfile
+    """,
+    re.X | re.I,
+)
+"""Behind a path that all lines without one belong to: " unless said otherwise"."""
+DEFAULT_BEFORE = re.compile(
+    rf"""
+    (?: \b(?:plain|bare|all|every)\b[^.\n]{{0,40}}
+        (?:=|\b(?:is|are|means?|refers?\sto|points?\s(?:in)?to|in|into|of|from)\b)
+      | \b{_WITHOUT}\b[^.\n]{{0,40}}
+      | \b(?:unless|if\sno)\b[^.\n]{{0,30}}\b{_SAID}\b[^.\n]{{0,40}}
+    ) [\s`*_("':]{{0,5}}(?:the\sfile\s)?[`*_]{{0,2}}\Z
+    """,
+    re.X | re.I,
+)
+"""Before such a path: "plain :NNN = ", "line numbers without a file are of "."""
+ROUND = re.compile(
+    r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
+)
+"""Numbers that are more often values, or years, than lines."""
+AT = re.compile(r"(?<![\w.])(?:(?P<verb>[\w?!]{1,20})[`)*,]{0,3}\s)?(?:at|on|where)[ ]~?\Z")
+"""Before a line: "dispatches at ", "on "."""
 LIMITING = re.compile(
     r"(?:capp|limit|max|set|fix|pegg|stopp?|peak|default|tim|listen|serv|bind|bound|run|answer|expir)"
     r"(?:ed|s|ing|out|es)?\Z",
     re.I,
 )
 """Before `at`, a verb that sets a number: "capped at 500"."""
+FUNCTION_WORD = re.compile(
+    r"(?:for|has|have|had|does|did|the|a|an|its|this|that|these|which|who|with|without|in|to"
+    r"|of|and|or|but|if|when|while|then|where|because|since|so|as|by|from|already|again|also|never"
+    r"|only|not|no|would|will|can|may|must|passes|calls|returns|sets|checks|does|comes|goes|starts"
+    r"|near|inside|below|above|after|before|instead)\b"
+)
+"""Behind a line that is no number of things."""

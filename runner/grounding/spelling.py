@@ -28,12 +28,24 @@ _OTHER = re.compile(
       | this\s?\[[^\]]{{0,200}}\]        # this[int at]
       | (?:[^\W\d]\w{{0,99}})?+\[Symbol\.\w{{1,99}}\]  # [Symbol.iterator]
       | \#[^\W\d]\w{{0,99}}             # #count
+      | [^\W\d]\w{{0,99}}'{{1,3}}        # foldl'
     )
     (?=\(|$)
     | '[^\W\d]\w{{0,99}}$              # 'label
+    | [^\W\d]\w{{0,99}}::\$[^\W\d]\w{{0,99}}$  # Shop::$stock
     """,
     re.X,
 )
+_SIGN = r"[^\w\s()\[\]{}\"'`,;#\\]"
+_SIGNED = re.compile(
+    rf"(?:[^\W\d]\w{{0,99}}(?:::|[.#]))?(?:\({_SIGN}{{1,6}}\)|{_SIGN}{{1,6}}|\[\]=?)"
+)
+_CHARACTERS = frozenset("= / | . : ? & @ $ % * - -- // -> => .. ... && ||".split())
+"""Far more often characters that a text speaks of than names that a file defines."""
+_MACRO = re.compile(
+    r"[a-z_]\w{0,60}!?(?:\(|\s):(?P<name>[^\W\d]\w{0,99}[?!=]?)\)?(?:,.{0,200})?", re.S
+)
+"""`has_many :letters, dependent: :destroy` is of `letters`."""
 _INDEXER = re.compile(r"(?:^|(?<=\.))this\s?\[[^\]]{0,200}\]?$")
 
 _WELL_KNOWN = re.compile(r"\.?\[(Symbol\.\w+)\]")
@@ -79,6 +91,11 @@ def special_of(text: str) -> str | None:
 
     `Shop& Shop::operator=(const Shop&)` is `Shop::operator=`.
     """
+    if is_sign(text):
+        return text
+    macro = _MACRO.fullmatch(text)
+    if macro:
+        return macro["name"]
     other = _OTHER.match(text)
     if other:
         return other[0]
@@ -86,6 +103,11 @@ def special_of(text: str) -> str | None:
     if operator is None:
         return None
     return operator["owners"] + _operator(operator["sign"])
+
+
+def is_sign(symbol: str) -> bool:
+    """`<=>`, `(<+>)`, `Shop#[]`: an operator of some languages, in most texts no name."""
+    return symbol not in _CHARACTERS and bool(_SIGNED.fullmatch(symbol))
 
 
 def _plain(part: str) -> str:

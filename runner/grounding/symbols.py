@@ -15,11 +15,18 @@ from runner.grounding.intervals import Intervals
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
+from runner.grounding.words import BUILTINS
 
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
-_GIVEN = _SELVES | {"crate", "std", "core", "alloc", "java", "javax", "kotlin", "base", "window"}
+_GIVEN = frozenset(
+    """
+    crate std core alloc java javax kotlin base window global globalThis exports module prototype
+    Companion Kernel Math JSON Int Integer Float Double Char Character Boolean Bool
+    """.split()
+)
+_GIVEN |= _SELVES | BUILTINS
 """Known in every file of their languages."""
 _MADE_UP = re.compile(
     r"(?:my|your|some|this|a|an|the)(?:[A-Z_]|$)|(?:obj|object|inst|instance|foo|bar|baz|example)$"
@@ -194,6 +201,8 @@ class SourceFile:
             return True
         if self.occurrences.of(qualifier) or _plain_name(qualifier) in self._path_names:
             return True
+        if isinstance(self.outline, Outline) and self.outline.has_owner(qualifier):
+            return True  # Kotlin's Companion is written nowhere
         return self._heard_of(qualifier)
 
     @cached_property

@@ -52,6 +52,12 @@ _NUMERIC = re.compile(
 )
 
 
+_COLUMN_NUMBER = re.compile(
+    r"(?<![\w.:~$-])(?<!L)(?=\d{2,5}(?:[-–]\d{2,6})?`?(?:\s*\Z|[,;)]|\s[`(→—–]))"
+)
+"""Before a number in a column that a file heads."""
+
+
 class _Column(NamedTuple):
     title: str
     file: str | None
@@ -135,7 +141,10 @@ class _Table:
             for start, end in lines:
                 yield Mention(written=written, path=above.file, start=start, end=end, symbol=symbol)
             return
-        for mention in read_below(cell.text, self.index, above).mentions:
+        text = cell.text
+        if cell.column.file:
+            text = _COLUMN_NUMBER.sub("L", text)
+        for mention in read_below(text, self.index, above).mentions:
             yield _with_row_symbol(mention, cell.text, symbol)
 
 

@@ -58,7 +58,7 @@ from runner.grounding.rates import (
 )
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
-from runner.grounding.spelling import parts_of
+from runner.grounding.spelling import is_sign, parts_of
 from runner.grounding.symbols import Places, SourceFile
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
@@ -397,7 +397,8 @@ class _Verifier:
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
         """
-        if "-" in symbol:  # `content-type` is a name in few languages: only if the file defines it
+        # `content-type` and `->` are names in few languages: only if the file defines them.
+        if "-" in symbol or is_sign(symbol):
             return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
             return _begins_with_a_word_of(file, symbol.rpartition(".")[2])

@@ -170,6 +170,9 @@ def test_each_line_has_the_name_that_the_sentence_gives_it(
         ("true", None),
         ("self", None),
         ("a + b", None),
+        ("Stock::$instance", "Stock::$instance"),
+        ("Point.x", "Point.x"),
+        ("<=>", "<=>"),
     ],
 )
 def test_every_spelling_of_a_name_is_read(span: str, symbol: str | None) -> None:
@@ -195,6 +198,7 @@ def test_a_literal_is_a_name_only_where_the_cited_file_defines_it() -> None:
         ("`None` (a.py:3)", None),
         ("`GET` (a.py:3)", None),
         ("`read-only` (a.py:3)", None),
+        ("`==` (a.py:3)", None),
         ("`GET` (b.ts:1)", "GET"),
         ("`Get` (c.go:3)", "Get"),
     ):
@@ -305,7 +309,21 @@ OWNED = MemoryFiles(
 
 @pytest.mark.parametrize(
     "owner",
-    ["Shop", "shop", "Base", "BaseTill", "baseTill", "base_till", "myShop", "s", "self", "src"],
+    [
+        "Companion",
+        "prototype",
+        "Object",
+        "Shop",
+        "shop",
+        "Base",
+        "BaseTill",
+        "baseTill",
+        "base_till",
+        "myShop",
+        "s",
+        "self",
+        "src",
+    ],
 )
 def test_an_owner_that_the_tree_knows_in_some_spelling_is_believed(owner: str) -> None:
     assert only(f"`{owner}.open_up` (src/shop.py:2)", OWNED).status == "grounded"

@@ -8,11 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from runner.grounding.extract import extract
+from runner.grounding.files import PathIndex
 from runner.grounding.rows import rows_in
+from runner.grounding.verify import ground
 from runner.judges import open_judge
 from runner.judges.settings import JudgeSettings
 from runner.scoring.adoption import runs_search
 from runner.scoring.keywords import variants
+from tests.grounding import zoo
 from tests.grounding.test_extract import INDEX
 from tests.scoring import material
 
@@ -91,3 +94,47 @@ def test_no_repeated_text_takes_more_than_linear_work(name: str) -> None:
 def test_quadratic_work_is_told_as_such() -> None:
     assert grows_too_fast(lambda text: [text.count("#", at) for at in range(len(text))], "x ")
     assert not grows_too_fast(lambda text: [text.count("#") for _ in range(100)], "x ")
+
+
+def _sec(work: Callable[[int], object], size: int) -> float:
+    return _cpu_sec(lambda _: work(size), "")
+
+
+def _grows(work: Callable[[int], object], size: int) -> bool:
+    """As above, for work that makes its own input."""
+    for _ in range(3):
+        spent = _sec(work, size * TIMES)
+        if spent < SLOWEST_SEC:
+            return False
+        if spent < MOST * min(_sec(work, size) for _ in range(3)):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", zoo.ANSWERS)
+def test_no_answer_takes_more_than_linear_work_to_verify(name: str) -> None:
+    assert not _grows(lambda size: ground(zoo.ANSWERS[name](size), zoo.TREE), 4_000)
+
+
+@pytest.mark.parametrize("name", zoo.SOURCES)
+def test_no_cited_file_takes_more_than_linear_work(name: str) -> None:
+    source = zoo.SOURCES[name]
+    assert not _grows(lambda size: zoo.ground_source(source, size, size // 200), 8_000)
+
+
+def test_equal_tails_of_a_large_tree_take_no_more_than_linear_work() -> None:
+    def resolve(count: int) -> None:
+        index = PathIndex(f"a/d{n}/x/mod.rs" for n in range(count))
+        for n in range(count):
+            assert index.resolve(f"d{n}/x/mod.rs").path == f"a/d{n}/x/mod.rs"
+            assert index.count_ending_in("x/mod.rs") == count
+
+    assert not _grows(resolve, 1_000)
+
+
+def test_equal_names_with_blanks_take_no_more_than_linear_work() -> None:
+    def read(count: int) -> None:
+        index = PathIndex(f"d{n}/my guide.md" for n in range(count))
+        extract("docs/my guide.md:3 " * count, index)
+
+    assert not _grows(read, 300)

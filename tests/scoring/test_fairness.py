@@ -278,3 +278,73 @@ def test_an_answer_that_hides_behind_the_other_arm_s_marks_earns_nothing_for_it(
     plain = score_fairness(SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Checklist())
     boasted = score_fairness(SCENARIO, RUBRIC, boast, effort(), files=TREE, judge=Checklist())
     assert plain.score == boasted.score
+
+
+# --- what citations say counts, not how many there are ----------------------------------------
+
+
+def bare(line: int, *, weak: bool | None = None) -> Citation:
+    """Lines that exist; `weak` if there are words to tell by."""
+    share = None if weak is None else 0.6
+    update = {"weight": 0.0, "weak": bool(weak), "weak_share": share}
+    return cited("shop/queue.py", line).model_copy(update=update)
+
+
+def named(line: int, weight: float = 0.9, status: str = "grounded") -> Citation:
+    update = {"symbol": "push", "weight": weight}
+    return cited("shop/queue.py", line, status=status).model_copy(update=update)
+
+
+NO_PLACES = SCENARIO.model_copy(
+    update={"steps": tuple(s.model_copy(update={"must_cite": ()}) for s in SCENARIO.steps)}
+)
+
+
+def precision(*citations: Citation) -> float:
+    score = citation_grounding(evidence(citations, (), scenario=NO_PLACES))
+    assert isinstance(score, Scored)
+    return score.value
+
+
+def test_what_is_named_and_there_is_a_precision_of_one() -> None:
+    assert precision(*(named(line) for line in range(1, 9))) == 1.0
+
+
+def test_bare_lines_that_hold_what_is_said_of_them_are_as_good() -> None:
+    assert precision(*(bare(line, weak=False) for line in range(1, 9))) == 1.0
+
+
+def test_one_true_name_among_79_bare_lines_buys_nothing() -> None:
+    padded = [named(1), *(bare(line) for line in range(2, 81))]
+    assert precision(*padded) < 0.6
+
+
+def test_bare_lines_beside_words_that_are_elsewhere_lose() -> None:
+    padded = [named(1), *(bare(line, weak=True) for line in range(2, 21))]
+    assert precision(*padded) < 0.1
+
+
+def test_bare_lines_alone_that_nothing_is_said_of_are_worth_half() -> None:
+    assert precision(*(bare(line) for line in range(1, 9))) == 0.5
+
+
+def test_a_name_that_is_everywhere_is_no_better_than_none() -> None:
+    everywhere = [named(line, weight=0.0) for line in range(1, 9)]
+    assert precision(*everywhere) == precision(*(bare(line) for line in range(1, 9)))
+
+
+def test_an_invention_costs_more_beside_bare_lines_than_beside_names() -> None:
+    invented = named(99, weight=1.0, status="hallucinated")
+    beside_names = precision(invented, *(named(line) for line in range(1, 9)))
+    assert precision(invented, *(bare(line) for line in range(1, 9))) < beside_names < 0.9
+
+
+def test_repeating_a_truth_or_citing_files_alone_changes_nothing() -> None:
+    truths = [named(1), named(2, status="hallucinated")]
+    assert precision(*truths) == precision(*truths, cited("shop/queue.py", None))
+
+
+def test_a_word_that_is_there_where_its_symbol_says_little_is_judged_by_what_is_said() -> None:
+    weak_use = named(5, weight=0.3).model_copy(update={"weak": True, "weak_share": 0.7})
+    sure = named(5, weight=0.9).model_copy(update={"weak": True, "weak_share": 0.7})
+    assert (precision(weak_use), precision(sure)) == (0.0, 1.0)
