@@ -254,7 +254,15 @@ class Checkout:
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
 
     def audit(self, store: RunStore) -> Audit:
-        """The run's files, to be held against each other and scored."""
+        """The run's files, to be held against each other and scored.
+
+        Raises FairtrialError for a run of tasks, which have no scorecards.
+        """
+        if store.has_plan() and store.plan().benchmark is not None:
+            hint = f"`fairtrial toolbench report {store.folder.name}` shows it"
+            raise FairtrialError(
+                "this run is of MCPToolBench++", where=store.folder.name, hint=hint
+            )
         return Audit(store=store, checkout=self, benchmark=BENCHMARK)
 
     def _broken(self) -> Iterator[Proof]:

@@ -19,18 +19,23 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.toolbench.cells import PreparedTasks
+    from runner.benchmarks.toolbench.results import ConfusionReport
+    from runner.benchmarks.toolbench.tasks import Task
     from runner.checkout import Checkout
     from runner.errors import GateError
     from runner.models.settings import ModelSettings, Weights
     from runner.prepared import PreparedRun
     from runner.protocols import Executor
-    from runner.records import Gate, Judging, Scorecard
+    from runner.records import Gate, Judging, Record, Scorecard
+    from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
         AnchorsRequest,
         AttestRequest,
         CheckRequest,
         CleanRequest,
+        ConfuseRequest,
         GatePolicy,
         GroundRequest,
         ImportRequest,
@@ -44,6 +49,10 @@ if TYPE_CHECKING:
         RunRequest,
         ScoreRequest,
         ServerRequest,
+        TaskChoice,
+        ToolbenchReportRequest,
+        ToolbenchRequest,
+        ToolbenchRunRequest,
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
@@ -494,7 +503,8 @@ def _code_for_broken_cells(loaded: LoadedRun) -> int:
     if any(item.result is not None and item.result.imported for item in broken):
         tell("hint: an imported cell is not run again: import a whole transcript of it")
         return FAILED
-    tell("hint: the same `fairtrial run` tries them again")
+    verb = "run" if loaded.plan.benchmark is None else f"{loaded.plan.benchmark} run"
+    tell(f"hint: the same `fairtrial {verb}` tries them again")
     for server in sorted(_servers_not_ready(broken)):
         tell(f"hint: `fairtrial server check {server}` shows why it was not ready")
     return FAILED
@@ -599,6 +609,246 @@ def ground(request: GroundRequest) -> int:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
     return OK
+
+
+def toolbench_score(request: ToolbenchRequest) -> int:
+    if request.responses is None and request.chosen.is_one_source and not request.list:
+        name = request.chosen.data[0]
+        if _store(request, name).has_plan():
+            return _report_tasks(request, name, compat=request.compat, as_json=request.json)
+    tasks, problems = _tasks(request.chosen)
+    if request.list:
+        return _list_tasks(tasks)
+    return _score_responses(request, tasks, problems)
+
+
+def _tasks(chosen: TaskChoice) -> tuple[Seq[Task], list[str]]:
+    from runner.benchmarks.toolbench.data import choose, load
+
+    data = load(chosen.data)
+    tasks = choose(
+        data.tasks,
+        difficulties=chosen.difficulties,
+        categories=chosen.categories,
+        limit=chosen.limit,
+    )
+    return tasks, list(map(str, data.problems))
+
+
+def _list_tasks(tasks: Seq[Task]) -> int:
+    from runner.benchmarks.toolbench.data import counted
+
+    show("\n".join([*counted(tasks), f"{len(tasks)} tasks"]))
+    return OK
+
+
+def _score_responses(request: ToolbenchRequest, tasks: Seq[Task], problems: list[str]) -> int:
+    from runner.benchmarks.toolbench.responses import read_responses
+    from runner.benchmarks.toolbench.scoring import Scorer, answers_to, report_of
+    from runner.benchmarks.toolbench.shown import tables_of
+    from runner.errors import FairtrialError
+
+    if request.responses is None:
+        hint = "give --responses FILE"
+        raise FairtrialError("there are no answers to score", hint=hint)
+    responses = read_responses(request.responses)
+    problems += map(str, responses.problems)
+    problems += responses.unknown(tasks)
+    scorer = Scorer(compat=request.compat)
+    results = [scorer.result(one) for one in answers_to(tasks, responses.by_task)]
+    report = report_of(tasks, results, compat=request.compat, problems=problems)
+    _show_tables(report, tables_of(report), as_json=request.json)
+    return OK
+
+
+def _show_tables(record: Record, tables: Seq[Table], *, as_json: bool) -> None:
+    from runner.report.terminal import render_tables
+
+    if as_json:
+        show_json(record.model_dump(mode="json"))
+    else:
+        width = min(_terminal_columns(), WIDEST_COLUMNS)
+        show(render_tables(tables, width=width))
+
+
+def toolbench_check(request: ToolbenchRequest) -> int:
+    from runner.benchmarks.toolbench.defects import defects, unresolved_gold
+
+    tasks, problems = _tasks(request.chosen)
+    if request.list:
+        return _list_tasks(tasks)
+    problems += map(str, defects(tasks))
+    unresolved = list(map(str, unresolved_gold(tasks)))
+    if request.json:
+        show_json({"tasks": len(tasks), "unresolved_gold": unresolved, "defects": problems})
+    else:
+        show("\n".join([*problems, *unresolved, _gold_sentence(tasks, unresolved)]))
+    return FAILED if unresolved else OK
+
+
+def _gold_sentence(tasks: Seq[Task], unresolved: Seq[str]) -> str:
+    resolved = len(tasks) - len({line.partition(": ")[0] for line in unresolved})
+    return f"gold: {resolved} of {len(tasks)} tasks are resolved by their own labels"
+
+
+def toolbench_run(request: ToolbenchRunRequest) -> int:
+    from dataclasses import replace
+
+    from runner.benchmarks.toolbench import runs
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
+    from runner.executors import EXECUTORS
+    from runner.models.weights import served
+    from runner.plan import check_name
+    from runner.store import RunStore
+
+    if request.agent or request.pass_at is not None:
+        hint = "`--mode` says how they are asked, and what resolves is the benchmark's own rule"
+        raise FairtrialError("tasks know neither --agent nor --pass-at", hint=hint)
+    setup = runs.Setup(
+        data=tuple(map(runs.located, request.chosen.data)),
+        difficulties=request.chosen.difficulties,
+        categories=request.chosen.categories,
+        limit=request.chosen.limit,
+        mode=request.mode,
+        prompt=runs.prompt_of(request.mode, request.prompt),
+        variant=read_variant(request.variant) if request.variant else None,
+    )
+    tasks, problems = setup.tasks()
+    if request.list:
+        return _list_tasks(tasks)
+    _tell_some(problems)
+    chosen = setup.prepared(tasks)
+    if request.dry_run:
+        return _show_task_estimate(chosen, request)
+    models, settings, spending = _models(request)
+    prepared = runs.prepared_run(chosen, settings, spending)
+    name = request.name or runs.default_name(setup, models, request.trials)
+    check_name(name)
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        planned = _plan_tasks(store, prepared, models, request)
+        runs.write_setup(store, setup)
+        _tell_finished(planned)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, os.environ, tell) as answering:
+            executor = EXECUTORS["local"](jobs=request.jobs)
+            _execute(executor, planned, replace(prepared, models=answering), store)
+        return _report_tasks(request, str(store.folder), compat="", as_json=request.json)
+
+
+def _tell_some(problems: Seq[str]) -> None:
+    for line in problems[:CONTRADICTIONS_TOLD]:
+        tell(f"data: {line}")
+    if len(problems) > CONTRADICTIONS_TOLD:
+        tell(f"data: and {len(problems) - CONTRADICTIONS_TOLD} more (`toolbench check` lists all)")
+
+
+def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> int:
+    from runner.benchmarks.toolbench.estimate import estimated
+    from runner.models import require_known
+    from runner.models.weights import short_name
+    from runner.spending import spending_for
+
+    models = list(dict.fromkeys(map(short_name, request.models)))
+    for model in models:
+        require_known(model)
+    found = estimated(tasks, models, request.trials, spending_for(request, models).priced)
+    if request.json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return OK
+
+
+def _plan_tasks(
+    store: RunStore, prepared: PreparedRun, models: Seq[str], request: ToolbenchRunRequest
+) -> LoadedRun:
+    from runner import plan
+    from runner.benchmarks import BENCHMARKS
+
+    benchmark = BENCHMARKS[prepared.benchmark]
+    for line in benchmark.left_out(prepared):
+        tell(f"left out: {line}")
+    wanted = plan.Wanted(
+        cells=benchmark.cells(prepared, models, request.trials),
+        # No judge, and so no gate: calls are compared with labels.
+        ungated=True,
+        prices=prepared.spending.prices,
+        seed=request.seed,
+        benchmark=prepared.benchmark,
+    )
+    return plan.load_or_create_plan(store, wanted)
+
+
+def toolbench_report(request: ToolbenchReportRequest) -> int:
+    return _report_tasks(request, request.run, compat=request.compat, as_json=request.json)
+
+
+def _report_tasks(request: Request, run: str, *, compat: str, as_json: bool) -> int:
+    from runner.benchmarks.toolbench.run_files import write_report
+    from runner.benchmarks.toolbench.run_report import report_of_run
+    from runner.benchmarks.toolbench.shown import tables_of_run
+
+    store = _store(request, run)
+    loaded = _tasks_as_believed(request, store)
+    report = report_of_run(store, loaded, compat=compat)
+    if not compat:
+        # Written so, that tool's scores would pass for ours.
+        for path in write_report(report, store.folder):
+            tell(f"wrote {path}")
+    _show_tables(report, tables_of_run(report), as_json=as_json)
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _tasks_as_believed(request: Request, store: RunStore) -> LoadedRun:
+    from runner.audit import Audit
+    from runner.benchmarks.toolbench.cells import BENCHMARK
+    from runner.benchmarks.toolbench.runs import read_setup
+
+    read_setup(store)
+    return Audit(store=store, checkout=_checkout(request), benchmark=BENCHMARK).evidence()
+
+
+def toolbench_confuse(request: ConfuseRequest) -> int:
+    from runner.benchmarks.toolbench.shown import comparison_tables, confusion_tables
+
+    if request.responses:
+        report = _confusion_of_responses(request)
+    else:
+        report = _confusion_of_runs(request)
+    shown = [part for found in report.confusions for part in confusion_tables(found)]
+    shown += comparison_tables(report.comparisons)
+    _show_tables(report, shown, as_json=request.json)
+    return OK
+
+
+def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
+    from runner.benchmarks.toolbench.confusion import Labelled, confusion_report
+    from runner.benchmarks.toolbench.data import load
+    from runner.benchmarks.toolbench.responses import read_responses
+    from runner.benchmarks.toolbench.scoring import Scorer, answers_to
+
+    data, scorer = load(request.sources), Scorer()
+    found = []
+    for path in request.responses:
+        by_task = read_responses(path).by_task
+        answered = [task for task in data.tasks if task.id in by_task]
+        results = [scorer.result(one) for one in answers_to(answered, by_task)]
+        found.append(Labelled(label=str(path), model="", tasks=answered, results=results))
+    return confusion_report(found, request.servers)
+
+
+def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
+    from runner.benchmarks.toolbench.confusion import confusion_report
+    from runner.benchmarks.toolbench.run_report import labelled, read_run
+
+    found = []
+    for name in request.sources:
+        store = _store(request, name)
+        read = read_run(store, _tasks_as_believed(request, store))
+        found += [labelled(store.folder.name, arm) for arm in read.answers.arms]
+    return confusion_report(found, request.servers)
 
 
 def judge(request: JudgeRequest) -> int:
@@ -973,6 +1223,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_verify_anchors,
         _add_anchors,
         _add_ground,
+        _add_toolbench,
         _add_judge_verb,
         _add_judge_noise,
         _add_clean,
@@ -1458,6 +1709,211 @@ def _start_ground(arguments: argparse.Namespace) -> int:
         json=arguments.json,
     )
     return ground(request)
+
+
+def _add_toolbench(verbs: Verbs) -> None:
+    text = "MCPToolBench++: does a model find, choose and call the right MCP tools?"
+    parser = verbs.add_parser(
+        "toolbench", help=text, description=text, formatter_class=_verb_formatter
+    )
+    actions = parser.add_subparsers(title="what", metavar="WHAT", required=True)
+    _add_toolbench_run(actions)
+    _add_toolbench_score(actions)
+    _add_toolbench_report(actions)
+    _add_toolbench_confuse(actions)
+    _add_toolbench_check(actions)
+
+
+def _add_task_choice(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", nargs="+", metavar="DATA", help="files or folders of the benchmark's data, or URLs"
+    )
+    _add_repeatable(parser, "--difficulty", "repeatable; easy, single, hard, multi or medium")
+    _add_repeatable(parser, "--category", "repeatable; such as browser; case does not matter")
+    parser.add_argument(
+        "-n", type=_at_least_one, metavar="N", help="only the first N of these tasks"
+    )
+    parser.add_argument("--list", action="store_true", help="say how many tasks there are of each")
+
+
+def _task_choice(arguments: argparse.Namespace) -> TaskChoice:
+    from runner.requests import TaskChoice
+
+    return TaskChoice(
+        data=tuple(arguments.data),
+        difficulties=tuple(arguments.difficulty),
+        categories=tuple(arguments.category),
+        limit=arguments.n,
+    )
+
+
+def _add_compat(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--compat", choices=("mcpbr",), default="", help="score as that tool does, to the letter"
+    )
+
+
+def _add_toolbench_run(actions: Verbs) -> None:
+    text = "put tasks to models, score the calls that they ask for, and report; nothing is executed"
+    parser = _add(actions, "run", _start_toolbench_run, text)
+    _add_task_choice(parser)
+    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
+    parser.add_argument(
+        "--mode",
+        choices=("native", "json"),
+        default="native",
+        help="native: the tools go to the API as tools; json: one prompt that asks for a JSON "
+        "array (default: native)",
+    )
+    parser.add_argument(
+        "--prompt",
+        metavar="FILE",
+        help="another prompt, with {problem_statement} or {query} where the task has to stand",
+    )
+    parser.add_argument(
+        "--variant",
+        metavar="FILE",
+        help="a server.yaml with other names or descriptions of tools, measured beside them",
+    )
+    parser.add_argument(
+        "--trials", type=_at_least_one, default=1, metavar="N", help="of each task (default: 1)"
+    )
+    _add_model_limits(parser)
+    _add_spending(parser)
+    _add_study(parser)
+    _add_run_name(parser)
+    _add_json(parser, "print report.json instead of the tables")
+    _add_jobs(parser)
+
+
+def _start_toolbench_run(arguments: argparse.Namespace) -> int:
+    from runner.requests import ToolbenchRunRequest
+
+    request = ToolbenchRunRequest(
+        root=_root(arguments),
+        chosen=_task_choice(arguments),
+        mode=arguments.mode,
+        prompt=_optional_path(arguments.prompt),
+        variant=_optional_path(arguments.variant),
+        list=arguments.list,
+        scenarios=(),
+        servers=(),
+        models=tuple(arguments.model) or ("offline",),
+        agent=arguments.agent,
+        threads=arguments.threads,
+        context_tokens=arguments.context_tokens,
+        thinking_tokens=arguments.thinking_tokens,
+        output_tokens=arguments.output_tokens,
+        pass_at=arguments.pass_at,
+        prices=_optional_path(arguments.prices),
+        cell_usd=arguments.cell_dollars,
+        run_usd=arguments.max_dollars,
+        dry_run=arguments.dry_run,
+        trials=arguments.trials,
+        jobs=arguments.jobs,
+        api_jobs=arguments.api_jobs,
+        seed=arguments.seed,
+        executor="local",
+        name=arguments.run,
+        gate="skip",
+        json=arguments.json,
+    )
+    return toolbench_run(request)
+
+
+def _add_toolbench_score(actions: Verbs) -> None:
+    text = "score answers from a file, or a run again from its transcripts (DATA is its name then)"
+    parser = _add(actions, "score", _start_toolbench_score, text)
+    _add_task_choice(parser)
+    parser.add_argument(
+        "--responses", metavar="FILE", help="what was answered: {uuid: answer}, or lines of JSON"
+    )
+    _add_compat(parser)
+    _add_json(parser)
+
+
+def _start_toolbench_score(arguments: argparse.Namespace) -> int:
+    from runner.requests import ToolbenchRequest
+
+    request = ToolbenchRequest(
+        root=_root(arguments),
+        chosen=_task_choice(arguments),
+        responses=_optional_path(arguments.responses),
+        list=arguments.list,
+        compat=arguments.compat,
+        json=arguments.json,
+    )
+    return toolbench_score(request)
+
+
+def _add_toolbench_check(actions: Verbs) -> None:
+    text = "score the data's own labels (all must resolve), and list what is wrong with the data"
+    parser = _add(actions, "check", _start_toolbench_check, text)
+    _add_task_choice(parser)
+    _add_json(parser)
+
+
+def _start_toolbench_check(arguments: argparse.Namespace) -> int:
+    from runner.requests import ToolbenchRequest
+
+    request = ToolbenchRequest(
+        root=_root(arguments),
+        chosen=_task_choice(arguments),
+        responses=None,
+        list=arguments.list,
+        compat="",
+        json=arguments.json,
+    )
+    return toolbench_check(request)
+
+
+def _add_toolbench_report(actions: Verbs) -> None:
+    text = "report a run of tasks again, from its transcripts and its data"
+    parser = _add(actions, "report", _start_toolbench_report, text)
+    parser.add_argument("run", metavar="RUN", help="its name under runs/, or its folder")
+    _add_compat(parser)
+    _add_json(parser)
+
+
+def _start_toolbench_report(arguments: argparse.Namespace) -> int:
+    from runner.requests import ToolbenchReportRequest
+
+    request = ToolbenchReportRequest(
+        root=_root(arguments),
+        run=arguments.run,
+        compat=arguments.compat,
+        json=arguments.json,
+    )
+    return toolbench_report(request)
+
+
+def _add_toolbench_confuse(actions: Verbs) -> None:
+    text = (
+        "which tools a model takes for which others; of two runs, two responses, or a run with "
+        "--variant, also what changed, task by task"
+    )
+    parser = _add(actions, "confuse", _start_toolbench_confuse, text)
+    parser.add_argument(
+        "source", nargs="+", metavar="RUN", help="runs; with --responses, the data they answer"
+    )
+    _add_repeatable(parser, "--responses", "repeatable; a file of answers, as `score` reads it")
+    _add_repeatable(parser, "--server", "repeatable; only tools of this server")
+    _add_json(parser)
+
+
+def _start_toolbench_confuse(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from runner.requests import ConfuseRequest
+
+    request = ConfuseRequest(
+        root=_root(arguments),
+        sources=tuple(arguments.source),
+        responses=tuple(map(Path, arguments.responses)),
+        servers=tuple(arguments.server),
+        json=arguments.json,
+    )
+    return toolbench_confuse(request)
 
 
 def _add_judge_verb(verbs: Verbs) -> None:

@@ -47,6 +47,8 @@ class Wanted:
     """None: as the run has it, or by its name if it is new."""
     pass_at: float | None = None
     """None: as the run has it, or PASS_AT if it is new."""
+    benchmark: str | None = None
+    """A name in BENCHMARKS; None for scenarios."""
     gate: GateStamp | None = None
     """What is open in front of a new one; a run that is there keeps its own."""
 
@@ -102,6 +104,7 @@ def _new_plan(name: str, wanted: Wanted) -> Plan:
         cells=tuple(wanted.cells),
         prices=wanted.prices,
         gate=wanted.gate,
+        benchmark=wanted.benchmark,
         study=Study(
             seed=seed,
             pass_at=PASS_AT if wanted.pass_at is None else wanted.pass_at,

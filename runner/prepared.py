@@ -6,10 +6,14 @@ Plain values alone, no connection to anything: an executor may send it elsewhere
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from runner.models.settings import ModelSettings
 from runner.records import Limits, RepoPin, Scenario, ServerSpec
 from runner.spending import Spending
+
+if TYPE_CHECKING:
+    from runner.benchmarks.toolbench.cells import PreparedTasks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,5 +61,7 @@ class PreparedRun:
     machine: str = ""
     """Which machine the engine is on, as a digest."""
     spending: Spending = field(default_factory=Spending)
+    tasks: PreparedTasks | None = None
+    """Of MCPToolBench++, whose cells need no engine; None for scenarios."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """Keys included: they go where the cells go, in memory, and are written nowhere."""

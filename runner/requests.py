@@ -183,6 +183,67 @@ class GroundRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaskChoice:
+    """Which tasks of MCPToolBench++."""
+
+    data: tuple[str, ...]
+    """Files, folders or URLs."""
+    difficulties: tuple[str, ...]
+    """Empty for all."""
+    categories: tuple[str, ...]
+    """Empty for all."""
+    limit: int | None
+    """Tasks, the first of those that the filters leave."""
+
+    @property
+    def is_one_source(self) -> bool:
+        """All of it: a run's own choice of tasks is made, and takes no filter."""
+        chosen = (*self.difficulties, *self.categories)
+        return len(self.data) == 1 and not chosen and self.limit is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolbenchRequest(Request):
+    """`toolbench score` and `check`."""
+
+    chosen: TaskChoice
+    responses: Path | None
+    list: bool
+    """Say what is there, and do nothing else."""
+    compat: Literal["", "mcpbr"]
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolbenchRunRequest(RunRequest):
+    """`toolbench run`: of RunRequest, what belongs to models, money, trials and the run's name."""
+
+    chosen: TaskChoice
+    mode: Literal["native", "json"]
+    prompt: Path | None
+    """None for the mode's own."""
+    variant: Path | None
+    list: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolbenchReportRequest(Request):
+    run: str
+    compat: Literal["", "mcpbr"]
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfuseRequest(Request):
+    sources: tuple[str, ...]
+    """Runs; with responses, files or folders of data, or URLs."""
+    responses: tuple[Path, ...]
+    servers: tuple[str, ...]
+    """Whose tools are shown; empty for all."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeRequest(JudgedRequest):
     run: str
     """Empty if an answer is judged."""

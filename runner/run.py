@@ -34,6 +34,7 @@ from runner.records import (
     OutcomeKind,
     Placement,
     Plan,
+    TaskFingerprint,
     Timings,
 )
 from runner.sandbox.engine import Engine
@@ -67,6 +68,7 @@ class Measurements:
     peak_memory_mb: float | None = None
     state_mb: float | None = None
     fingerprint: Fingerprint | None = None
+    task: TaskFingerprint | None = None
     ends_run: FairtrialError | None = None
     """Ends the run once the attempt is recorded."""
     totals: UsageTotals = field(default_factory=UsageTotals)
@@ -89,7 +91,8 @@ class Attempt:
 
     cell: Cell
     prepared: PreparedRun
-    engine: Engine
+    engine: Engine | None
+    """None for a benchmark whose cells have no container."""
     folder: Path
     """Where the transcript and whatever else is kept of the attempt are written."""
     run_label: str
@@ -101,6 +104,12 @@ class Attempt:
     @property
     def scenario(self) -> PreparedScenario:
         return self.prepared.scenarios[self.cell.scenario]
+
+    @property
+    def budget_usd(self) -> float | None:
+        """Of its scenario; None if that has none, or the cell is a task."""
+        ground = self.prepared.scenarios.get(self.cell.scenario)
+        return None if ground is None else ground.scenario.budget.usd
 
     @property
     def arm(self) -> Arm:
@@ -115,7 +124,7 @@ class Shared:
     """What all cells of one executor's run stand on."""
 
     prepared: PreparedRun
-    engine: Engine
+    engine: Engine | None
     store: RunStore
     account: Account
 
@@ -165,7 +174,7 @@ def _totals(attempt: Attempt, account: Account) -> UsageTotals:
     spending = attempt.prepared.spending
     return UsageTotals(
         price=spending.priced.get(attempt.cell.model),
-        limit_usd=spending.cell_limit_usd(attempt.scenario.scenario.budget.usd),
+        limit_usd=spending.cell_limit_usd(attempt.budget_usd),
         account=account,
     )
 
@@ -193,6 +202,7 @@ def _result(attempt: Attempt, number: int, ended: _Ended, plan: Plan) -> CellRes
         transcript=attempt.writer.digest,
         events=attempt.writer.events,
         block=ended.block,
+        task=attempt.measured.task,
     )
 
 

@@ -39,6 +39,7 @@ from runner.server_spec import launch
 from runner.store import EndedAttempt, RunStore
 from tests.bench_grounding import figures as grounding_figures
 from tests.bench_servers import figures as server_figures
+from tests.bench_toolbench import figures as toolbench_figures
 from tests.mutations import figures as mutation_figures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -383,6 +384,7 @@ def main() -> None:
     figures += [round_trip(checkout), help_cost()]
     figures += hostile_cost(checkout.engine, checkout.base_image)
     figures += [Figure(**figure) for figure in grounding_figures()]
+    figures += [Figure(**figure) for figure in toolbench_figures()]
     figures += [Figure(**figure) for figure in mutation_figures()]
     figures += scoring_cost(checkout)
     for figure in figures:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from runner.benchmarks.scenarios import Scenarios
+from runner.benchmarks.toolbench.cells import BENCHMARK, Toolbench
 from runner.protocols import Benchmark
 
-BENCHMARKS: dict[str, Benchmark] = {"scenarios": Scenarios()}
+BENCHMARKS: dict[str, Benchmark] = {"scenarios": Scenarios(), BENCHMARK: Toolbench()}
+"""`scenarios`: one scenario, one arm, one model, one trial is a cell. Our own benchmark.
+
+`toolbench`: MCPToolBench++, with a task in the place of the scenario.
+"""

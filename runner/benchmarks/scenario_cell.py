@@ -38,6 +38,8 @@ A container that ends itself under a living cell would be a fault of ours.
 
 async def run_scenario_cell(attempt: Attempt) -> Outcome:
     """Raises ServerError, SandboxError or ProviderError if that part failed."""
+    if attempt.engine is None:
+        raise SandboxError("a scenario needs an engine, and there is none")
     model = open_model(attempt.cell.model, attempt.prepared.models)
     spec = _container_spec(attempt)
     started = time.monotonic()

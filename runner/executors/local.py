@@ -35,7 +35,8 @@ class Local:
         Side by side, the arms of a block would take each other's processors, and their seconds
         would tell of that. Cancelled, it records the cells under way so.
         """
-        engine = connect(prepared.engine_url)
+        # Tasks have no container, and are measured where there is no engine too.
+        engine = connect(prepared.engine_url) if prepared.tasks is None else None
         try:
             account = account_of(store, prepared.spending, progress.spent)
             shared = Shared(prepared=prepared, engine=engine, store=store, account=account)
@@ -44,7 +45,8 @@ class Local:
                 for cells in blocks:
                     tasks.create_task(work.run_block(cells))
         finally:
-            engine.close()
+            if engine is not None:
+                engine.close()
         if work.cap is not None:
             raise work.cap
 

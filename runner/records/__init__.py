@@ -57,6 +57,7 @@ from runner.records.cells import (
     PriceList,
     RecordedResult,
     Study,
+    TaskFingerprint,
     Timings,
     ToolListing,
 )
@@ -213,6 +214,7 @@ __all__ = [
     "StoredExamination",
     "Study",
     "SystemPrompt",
+    "TaskFingerprint",
     "Thinking",
     "Timings",
     "ToolCall",

@@ -147,6 +147,18 @@ class Fingerprint(Record):
     tools: ToolListing | None
 
 
+class TaskFingerprint(Record):
+    """What answered a task of MCPToolBench++, and what it was shown. There is no container."""
+
+    harness: str
+    model: str
+    model_kind: str
+    """As in Fingerprint."""
+    model_identity: Sha256
+    shown: Sha256
+    """Of the prompts and the tools offered."""
+
+
 class Timings(Record):
     """Where a cell's seconds went; only agent_sec is charged to the arm."""
 
@@ -208,7 +220,7 @@ class CellResult(Record):
     attempt: Annotated[int, Field(ge=1)]
     outcome: Outcome
     fingerprint: Fingerprint | None
-    """None if the cell broke before it was known, or was imported."""
+    """None if the cell broke before it was known, was imported, or is a task."""
     timings: Timings | None
     """None if it ran elsewhere: a zero would pass for a cell that took no time."""
     peak_memory_mb: float | None
@@ -229,6 +241,8 @@ class CellResult(Record):
     """None if it was measured here."""
     block: Placement | None = unless_none()
     """None in runs of a version that drew no order."""
+    task: TaskFingerprint | None = unless_none()
+    """In the place of a fingerprint, where the cell is a task."""
 
     @property
     def digest_found(self) -> str:
@@ -327,6 +341,8 @@ class Plan(Record):
     study: Study | None = unless_none()
     """None in runs of a version that drew no order: their cells are run as they are planned."""
 
+    benchmark: str | None = unless_none()
+    """A name in BENCHMARKS; None for scenarios."""
     gate: GateStamp | None = unless_none()
     """None for a run that was planned without a gate, or before plans said it."""
 

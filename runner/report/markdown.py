@@ -17,6 +17,14 @@ def render(report: Report) -> str:
     return "\n".join(_lines(report)).rstrip() + "\n"
 
 
+def render_tables(shown: Iterable[Table]) -> str:
+    """Tables alone, each under its title."""
+    lines: list[str] = []
+    for table in shown:
+        lines += [f"## {escape(table.title)}", "", *_table(table), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def escape(text: str) -> str:
     """Text as itself: no pipe ends a cell, no markup, link, image or tag begins."""
     # The backslash comes first: later, it would escape the escapes of the others.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -24,6 +24,23 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
 
     All of it is literal: no markup in a name or a reason is obeyed.
     """
+    return _captured(_parts(report), width=width, colour=colour)
+
+
+def render_tables(shown: Iterable[Table], *, width: int = WIDTH, colour: bool = False) -> str:
+    """Tables alone, each under its title."""
+    return _captured(_parts_of(shown), width=width, colour=colour)
+
+
+def _parts_of(shown: Iterable[Table]) -> Iterator[RenderableType]:
+    for place, table in enumerate(shown):
+        if place:
+            yield Text("")
+        yield _bold(table.title)
+        yield from _table(table)
+
+
+def _captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str:
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -33,7 +50,7 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
         legacy_windows=False,
     )
     with console.capture() as capture:
-        console.print(Group(*_parts(report)))
+        console.print(Group(*parts))
     # Rich pads lines with blanks, which show when a report is pasted or compared.
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 

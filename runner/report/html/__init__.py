@@ -6,12 +6,13 @@ No script and no request; readable on a phone, in the dark, and on paper.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from runner.report import tables
-from runner.report.grid import Bar, clean
+from runner.report.grid import Bar, Table, clean
 from runner.report.records import Report
 
 TEMPLATES = Path(__file__).parent
@@ -19,6 +20,16 @@ TEMPLATES = Path(__file__).parent
 
 def render(report: Report) -> str:
     """Every value is escaped by the template engine; none is marked safe."""
+    template = _environment().get_template("report.html")
+    return template.render(report=report, tables=tables, describe=describe)
+
+
+def render_tables(title: str, shown: Iterable[Table]) -> str:
+    """Tables alone, on a page of their own; escaped as `render` does."""
+    return _environment().get_template("tables.html").render(title=title, shown=list(shown))
+
+
+def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -30,8 +41,7 @@ def render(report: Report) -> str:
     environment.globals["slug"] = slug
     environment.filters["clean"] = clean
     environment.filters["percent"] = percent
-    template = environment.get_template("report.html")
-    return template.render(report=report, tables=tables, describe=describe)
+    return environment
 
 
 def slug(text: str) -> str:

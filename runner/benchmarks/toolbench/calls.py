@@ -1,0 +1,314 @@
+"""The tool calls in what a model answered: native ones, JSON in any shape, or patterns in text.
+
+Nothing that a model can write raises. How the calls were found is recorded, and so is what could
+not be read as one. In text, in this order:
+
+1. the whole text is JSON;
+2. JSON stands in it: the last list of calls, for a model that drafts repeats itself; else every
+   single call, in order;
+3. patterns of calls to tools that the task offers (written.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runner.benchmarks.toolbench.brackets import JSON, Budget, bracketed
+from runner.benchmarks.toolbench.reading import (
+    UnreadableError,
+    as_read,
+    read_json,
+    without_lone_halves,
+)
+from runner.benchmarks.toolbench.written import Written, is_offered, written_calls
+
+Way = Literal["native", "json", "json in text", "text", "none"]
+
+LONGEST_TEXT = 16_000_000
+"""Characters that are read; a longer answer is no list of calls."""
+MOST_CALLS = 1_000
+"""Of one answer. No task expects more than a few, and one call too many already fails it."""
+DEEPEST_LIST = 6
+"""Lists within lists in which calls are looked for."""
+MOST_RESTARTS = 32
+"""Brackets that nothing closes, behind each of which the text is read anew."""
+_NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function", "action")
+_ARGUMENT_KEYS = (
+    "parameters",
+    "arguments",
+    "input",
+    "args",
+    "params",
+    "kwargs",
+    "tool_input",
+    "action_input",
+)
+_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
+"""Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
+_LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
+_BEGINS = frozenset('[{"-0123456789tfnNI')
+"""Of a JSON value, NaN and Infinity included."""
+_SCHEMA_KEYS = ("input_schema", "inputSchema", "outputSchema")
+_ANSWERS = frozenset({"final answer", "final_answer"})
+"""What agents that act in JSON write where they call nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as the model asked for it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """What was read of one answer."""
+
+    way: Way
+    calls: tuple[Call, ...] = ()
+    remarks: tuple[str, ...] = field(default=())
+    """What is odd about it, in words; each once."""
+
+
+NOTHING = Extraction(way="none")
+
+
+def calls_of(answer: Any, tools: Collection[str] = ()) -> Extraction:
+    """The calls of an answer: a text, or JSON that has been read already. Never raises.
+
+    `tools`: names that the task offers; text patterns are looked for with these alone.
+    """
+    reader = _Reader(tools)
+    if isinstance(answer, str):
+        return _calls_of_text(answer, reader)
+    try:
+        value = as_read(answer, reader.remark)
+    except UnreadableError as error:
+        reader.remark(f"it cannot be read: {error}")
+        return _extraction("none", [], reader)
+    return _extraction("json", reader.calls(value), reader)
+
+
+def native_calls(calls: Iterable[tuple[str, Any]]) -> Extraction:
+    """The name and the arguments of each, as a provider's API gave them. Never raises."""
+    reader = _Reader(())
+    found = [Call(name, reader.arguments(arguments)) for name, arguments in calls]
+    return _extraction("native", found, reader)
+
+
+def _extraction(way: Way, calls: list[Call], reader: _Reader) -> Extraction:
+    return Extraction(
+        way=way if calls else "none", calls=tuple(calls), remarks=tuple(reader.remarks)
+    )
+
+
+def _calls_of_text(text: str, reader: _Reader) -> Extraction:
+    if len(text) > LONGEST_TEXT:
+        reader.remark(f"longer than {LONGEST_TEXT:,} characters: not read")
+        return _extraction("none", [], reader)
+    text = without_lone_halves(text)
+    if text.lstrip("\ufeff \t\r\n")[:1] not in _BEGINS:
+        # Most prose ends here: an error made for it takes longer than the look.
+        return _calls_in_text(text, reader)
+    try:
+        value = read_json(text, reader.remark)
+    except UnreadableError:
+        return _calls_in_text(text, reader)
+    return _extraction("json", reader.calls(value), reader)
+
+
+def _calls_in_text(text: str, reader: _Reader) -> Extraction:
+    calls = _calls_of_parts(text, reader)
+    if calls:
+        return _extraction("json in text", calls, reader)
+    found = written_calls(text, reader.tools, reader.remark)
+    return _extraction("text", list(map(reader.of_written, found)), reader)
+
+
+def _calls_of_parts(text: str, reader: _Reader) -> list[Call]:
+    single: list[Call] = []
+    listed: list[Call] = []
+    for part in _json_parts(text):
+        try:
+            value = read_json(part, reader.remark)
+        except UnreadableError:
+            continue
+        calls = reader.calls(value, quiet=True)
+        if calls and _is_list_of_calls(value):
+            listed = calls
+        elif len(single) < MOST_CALLS:
+            single += calls
+    return listed or single
+
+
+def _is_list_of_calls(value: Any) -> bool:
+    return isinstance(value, list) or any(key in value for key in _LIST_KEYS)
+
+
+def _json_parts(text: str) -> Iterator[str]:
+    """The outermost bracketed parts of a text, in order. Linear, whatever the text."""
+    begin, budget = 0, Budget()
+    for _ in range(MOST_RESTARTS):
+        opened = -1
+        for first, end in bracketed(text, JSON, begin, budget):
+            if end is None:
+                opened = first
+            else:
+                yield text[first:end]
+        if opened < 0:
+            return
+        begin = opened + 1  # "see [the list {…}": nothing closes it, and it hides what follows
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Finds calls in JSON values, and remembers what was odd."""
+
+    def __init__(self, tools: Collection[str]) -> None:
+        self.tools = tools
+        self.remarks: dict[str, None] = {}
+
+    def remark(self, text: str) -> None:
+        self.remarks[text] = None
+
+    def calls(self, value: Any, *, quiet: bool = False) -> list[Call]:
+        """`quiet` leaves out remarks on what is no call: prose quotes other JSON too."""
+        found: list[Call] = []
+        self._collect(value, found, depth=0, quiet=quiet)
+        if len(found) > MOST_CALLS:
+            self.remark(f"more than {MOST_CALLS:,} calls: the rest was not read")
+            del found[MOST_CALLS:]
+        return found
+
+    def _collect(self, value: Any, found: list[Call], *, depth: int, quiet: bool) -> None:
+        if depth > DEEPEST_LIST or len(found) > MOST_CALLS:
+            return
+        if isinstance(value, list):
+            for item in value:
+                self._collect(item, found, depth=depth + 1, quiet=quiet)
+        elif isinstance(value, dict):
+            self._collect_object(value, found, depth=depth, quiet=quiet)
+        elif isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+            self._collect_text(value, found, depth=depth, quiet=quiet)
+        elif not quiet:
+            self.remark(f"{_kind(value)} stands where a call is expected")
+
+    def _collect_text(self, text: str, found: list[Call], *, depth: int, quiet: bool) -> None:
+        """JSON that was put into a text once more."""
+        try:
+            value = read_json(text, self.remark)
+        except UnreadableError:
+            self.remark("a text stands where a call is expected")
+        else:
+            self._collect(value, found, depth=depth + 1, quiet=quiet)
+
+    def _collect_object(
+        self, value: Mapping[str, Any], found: list[Call], *, depth: int, quiet: bool
+    ) -> None:
+        for key in _LIST_KEYS:
+            if key in value and not isinstance(value.get("name"), str):
+                self._collect(value[key], found, depth=depth + 1, quiet=quiet)
+                return
+        calls = self._calls_of_object(value, quiet=quiet)
+        if not calls and not quiet:
+            self.remark("an object that calls no tool stands where a call is expected")
+        found += calls
+
+    def _calls_of_object(self, value: Mapping[str, Any], *, quiet: bool) -> list[Call]:
+        call_itself = _unwrapped(value)
+        name = _name_of(call_itself)
+        if name is None:
+            return self._keyed_calls(value)
+        if _is_definition(call_itself) or name.lower() in _ANSWERS - set(self.tools):
+            return []
+        # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
+        if quiet and not self._may_be_call(name, call_itself):
+            return []
+        return [Call(name, self._arguments_in(call_itself))]
+
+    def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
+        return any(key in value for key in _ARGUMENT_KEYS) or is_offered(name, self.tools)
+
+    def _keyed_calls(self, value: Mapping[str, Any]) -> list[Call]:
+        """`{"get_price": {"symbol": "X"}}`: the keys are tools of the task."""
+        if not all(name in self.tools for name in value):
+            return []
+        return [Call(name, self.arguments(given)) for name, given in value.items()]
+
+    def _arguments_in(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        for key in _ARGUMENT_KEYS:
+            if key in value:
+                return self._as_object(value[key])
+        return {}
+
+    def of_written(self, written: Written) -> Call:
+        return Call(written.name, self.arguments(written.arguments))
+
+    def arguments(self, given: Any) -> Mapping[str, Any]:
+        """What another reader made of a call's arguments, as this one would have."""
+        try:
+            return self._as_object(as_read(given, self.remark))
+        except UnreadableError:
+            self.remark("a call's arguments cannot be read: taken as none")
+            return {}
+
+    def _as_object(self, given: Any) -> Mapping[str, Any]:
+        if isinstance(given, dict):
+            return given
+        if isinstance(given, str):
+            return self._of_text(given)
+        self.remark(f"a call's arguments are {_kind(given)}: taken as none")
+        return {}
+
+    def _of_text(self, text: str) -> Mapping[str, Any]:
+        """OpenAI's form: the arguments are JSON in a text."""
+        if not text.strip():
+            return {}
+        try:
+            value = read_json(text, self.remark)
+        except UnreadableError:
+            value = None
+        if isinstance(value, dict):
+            return value
+        self.remark("a call's arguments are a text that is no JSON object: taken as none")
+        return {}
+
+
+def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in _WRAPPERS:
+        inner = value.get(key)
+        if isinstance(inner, dict):
+            return inner
+    return value
+
+
+def _name_of(value: Mapping[str, Any]) -> str | None:
+    for key in _NAME_KEYS:
+        name = value.get(key)
+        if isinstance(name, str) and name.strip():
+            return name.strip()
+    return None
+
+
+def _is_definition(value: Mapping[str, Any]) -> bool:
+    """A tool as it was offered, repeated by the model: it names a tool and calls none."""
+    if any(key in value for key in _SCHEMA_KEYS):
+        return True
+    schema = value.get("parameters")
+    return (
+        "description" in value
+        and isinstance(schema, dict)
+        and isinstance(schema.get("properties"), dict)
+    )
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
+    return names.get(type(value), "something")

@@ -1,0 +1,196 @@
+"""protocols.Benchmark for tasks: one task, one arm, one model, one trial is a cell.
+
+An arm is the tools as they are published, or a variant of them. There is no container, no workspace
+and no judge: a cell's scores are of its calls alone, and are made by scoring.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.benchmarks.toolbench.conversation import Conversation
+from runner.benchmarks.toolbench.prompts import SYSTEMS, Mode, filled, shown_tools, tool_specs
+from runner.benchmarks.toolbench.tasks import Task
+from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied
+from runner.errors import FairtrialError
+from runner.models import kind_name, open_model
+from runner.models.picker import Picker
+from runner.protocols import Judge, Model
+from runner.records import Cell, CellResult, Outcome, Scorecard, TaskFingerprint, digest_of
+
+if TYPE_CHECKING:
+    from runner.checkout import Checkout
+    from runner.models.settings import ModelSettings
+    from runner.prepared import PreparedRun
+    from runner.run import Attempt
+
+BENCHMARK = "toolbench"
+HARNESS = 1
+"""Of how a task is put to a model. Changed, it asks for new runs."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedTasks:
+    """What the cells of a run stand on."""
+
+    tasks: Mapping[str, Task]
+    """By the names of their cells."""
+    mode: Mode
+    prompt: str
+    variant: Variant | None = None
+    both: frozenset[str] = field(default_factory=frozenset)
+    """Names of the tasks that are measured with the variant as well."""
+
+    def shown(self, name: str, arm: str) -> Task:
+        """The task as an arm has it."""
+        return applied(self.tasks[name], self.variant if arm != PUBLISHED else None)
+
+    def shown_digest(self, name: str, arm: str) -> str:
+        """Of all that a model is shown; empty if there is no such task any more."""
+        if name not in self.tasks:
+            return ""
+        return _shown_digest(self, self.shown(name, arm))
+
+    def arms(self, name: str) -> tuple[str, ...]:
+        if self.variant is None or name not in self.both:
+            return (PUBLISHED,)
+        return (PUBLISHED, self.variant.name)
+
+
+def cell_name(task_id: str) -> str:
+    """A task's id as a cell's name, which every file system takes."""
+    if _NAME.fullmatch(task_id):
+        return task_id
+    plain = re.sub(r"[^a-z0-9._-]+", "-", task_id.lower()).strip("-._")[:48] or "task"
+    return f"{plain}-{digest_of(task_id)[:12]}"
+
+
+def open_for_tasks(name: str, settings: ModelSettings) -> Model:
+    """As models.open_model; `offline`, which finds its way in code, chooses tools by words here."""
+    if kind_name(name) == "offline":
+        return Picker()
+    return open_model(name, settings)
+
+
+class Toolbench:
+    """protocols.Benchmark."""
+
+    def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
+        """Every cell, arms innermost."""
+        tasks = _tasks_of(prepared)
+        identities = {name: open_for_tasks(name, prepared.models).identity for name in models}
+        cells = []
+        names = [name for name, task in tasks.tasks.items() if task.tools]
+        for trial, name, model in product(range(1, trials + 1), names, models):
+            for arm in tasks.arms(name):
+                inputs = {**_inputs(tasks, name, arm), "model": identities[model]}
+                inputs |= _spending_input(prepared, model)
+                cells.append(
+                    Cell(scenario=name, server=arm, model=model, trial=trial, inputs=inputs)
+                )
+        return tuple(cells)
+
+    def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
+        """Tasks that offer no tool: nothing could be chosen."""
+        tasks = _tasks_of(prepared)
+        return tuple(f"{task.id} offers no tool" for task in tasks.tasks.values() if not task.tools)
+
+    async def run(self, attempt: Attempt) -> Outcome:
+        """protocols.Benchmark."""
+        tasks = _tasks_of(attempt.prepared)
+        task = tasks.shown(attempt.cell.scenario, attempt.cell.server)
+        model = open_for_tasks(attempt.cell.model, attempt.prepared.models)
+        attempt.measured.task = TaskFingerprint(
+            harness=str(HARNESS),
+            model=attempt.cell.model,
+            model_kind=kind_name(attempt.cell.model),
+            model_identity=model.identity,
+            shown=_shown_digest(tasks, task),
+        )
+        conversation = Conversation(
+            model=model,
+            task=task,
+            system=SYSTEMS[tasks.mode],
+            prompt=filled(tasks.prompt, task),
+            tools=tool_specs(task) if tasks.mode == "native" else (),
+            record=attempt.writer.write,
+            totals=attempt.measured.totals,
+        )
+        try:
+            return await conversation.run()
+        finally:
+            model.write_artifacts(attempt.folder)
+            await model.close()
+
+    def differing(
+        self,
+        cell: Cell,
+        result: CellResult,
+        checkout: Checkout,  # noqa: ARG002 - the tasks are in no catalog
+    ) -> dict[str, tuple[str, str]]:
+        """protocols.Benchmark."""
+        if result.task is None:
+            return {"task": ("nothing", "what answered it")}
+        return {
+            "task.harness": (result.task.harness, cell.inputs.get("harness", "")),
+            "task.model": (result.task.model, cell.model),
+            "task.model_kind": (result.task.model_kind, kind_name(cell.model)),
+            "task.model_identity": (result.task.model_identity, cell.inputs.get("model", "")),
+            "task.shown": (result.task.shown, cell.inputs.get("shown", "")),
+        }
+
+    def basis(self, cell: Cell, checkout: Checkout) -> str:  # noqa: ARG002
+        """It has no scorecard: see `score`."""
+        raise _no_scorecard(cell)
+
+    def score(
+        self,
+        cell: Cell,
+        transcript: Path,  # noqa: ARG002
+        checkout: Checkout,  # noqa: ARG002
+        *,
+        judge: Judge,  # noqa: ARG002
+        cache_dir: Path,  # noqa: ARG002
+    ) -> Scorecard:
+        """A task has neither fairness nor adoption; scoring.py makes what it has."""
+        raise _no_scorecard(cell)
+
+
+def _no_scorecard(cell: Cell) -> FairtrialError:
+    hint = "`fairtrial toolbench report RUN` shows its scores"
+    return FairtrialError("a task has no scorecard", where=cell.scenario, hint=hint)
+
+
+def _tasks_of(prepared: PreparedRun) -> PreparedTasks:
+    assert prepared.tasks is not None  # noqa: S101 - whoever names this benchmark prepares them
+    return prepared.tasks
+
+
+def _inputs(tasks: PreparedTasks, name: str, arm: str) -> dict[str, str]:
+    """Everything that could change what happens in the cell, by name."""
+    task = tasks.shown(name, arm)
+    outputs = [call.output for call in task.expected] if len(task.expected) > 1 else []
+    return {
+        "harness": str(HARNESS),
+        "mode": tasks.mode,
+        "shown": _shown_digest(tasks, task),
+        "label": digest_of([[sorted(call.accepted) for call in task.expected], outputs]),
+    }
+
+
+def _shown_digest(tasks: PreparedTasks, task: Task) -> str:
+    return digest_of([SYSTEMS[tasks.mode], filled(tasks.prompt, task), shown_tools(task)])
+
+
+def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
+    """Where dollars can end a cell, its price changes the outcome as much as the limit does."""
+    price = prepared.spending.priced.get(model)
+    if price is None or prepared.spending.cell_usd is None:
+        return {}
+    return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}

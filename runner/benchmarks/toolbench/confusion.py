@@ -1,0 +1,164 @@
+"""Which tools a model takes for which others, and whether other words for them move that."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from runner.benchmarks.toolbench.results import (
+    Change,
+    Comparison,
+    Confusion,
+    ConfusionReport,
+    Taken,
+    TaskResult,
+    ToolRow,
+)
+from runner.benchmarks.toolbench.tasks import Task, fold_server
+from runner.stats import bootstrap_interval, mean
+
+NOTHING = ""
+"""Taken: the model called nothing in the tool's place."""
+
+
+def confusion_of(
+    label: str, tasks: Iterable[Task], results: Iterable[TaskResult], servers: Sequence[str] = ()
+) -> Confusion:
+    """Every expected tool with what was called in its place; of these servers alone, if any."""
+    known = {task.id: task for task in tasks}
+    counts: dict[tuple[str, str], _Counts] = defaultdict(_Counts)
+    for result in results:
+        task = known.get(result.uuid)
+        if task is not None:
+            _count(task, result, counts)
+    wanted = {fold_server(name) for name in servers}
+    rows = [
+        _row(tool, server, found)
+        for (tool, server), found in counts.items()
+        if not wanted or fold_server(server) in wanted
+    ]
+    rows.sort(key=lambda row: (-row.wrong, row.server, row.tool))
+    return Confusion(label=label, rows=tuple(rows))
+
+
+class _Counts:
+    def __init__(self) -> None:
+        self.expected = 0
+        self.similar = 0
+        self.taken: Counter[tuple[str, str]] = Counter()
+
+
+def _count(task: Task, result: TaskResult, counts: Mapping[tuple[str, str], _Counts]) -> None:
+    servers = {tool.name: tool.server for tool in task.tools}
+    own = {call.name: call.server or servers.get(call.name, "") for call in task.expected}
+    for call in task.expected:
+        counts[call.name, own[call.name]].expected += 1
+    for expected, _ in result.similar:
+        counts[expected, own.get(expected, "")].similar += 1
+    for expected, taken in result.wrong:
+        counts[expected, own.get(expected, "")].taken[taken, servers.get(taken, "")] += 1
+
+
+def _row(tool: str, server: str, found: _Counts) -> ToolRow:
+    wrong = sum(found.taken.values())
+    return ToolRow(
+        tool=tool,
+        server=server,
+        expected=found.expected,
+        right=found.expected - wrong,
+        similar=found.similar,
+        wrong=wrong,
+        taken=tuple(
+            Taken(tool=name, server=owner, times=times)
+            for (name, owner), times in sorted(
+                found.taken.items(), key=lambda item: (-item[1], item[0])
+            )
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labelled:
+    """One set of answers, and whose they are."""
+
+    label: str
+    model: str
+    """Sets of one model are compared; empty for answers that do not say."""
+    tasks: Sequence[Task]
+    results: Sequence[TaskResult]
+
+
+def confusion_report(found: Sequence[Labelled], servers: Sequence[str]) -> ConfusionReport:
+    """A table for each set, and each further set of a model against its first."""
+    first: dict[str, Labelled] = {}
+    comparisons = []
+    for one in found:
+        before = first.setdefault(one.model, one)
+        if before is not one:
+            comparisons.append(compared(before.label, one.label, before.results, one.results))
+    return ConfusionReport(
+        confusions=tuple(confusion_of(one.label, one.tasks, one.results, servers) for one in found),
+        comparisons=tuple(comparisons),
+    )
+
+
+# --- two of them --------------------------------------------------------------------------------
+
+
+def compared(
+    before: str, after: str, first: Sequence[TaskResult], second: Sequence[TaskResult]
+) -> Comparison:
+    """The same tasks in two sets of results: paired, since tasks differ more than sets do."""
+    ones, others = _by_task(first), _by_task(second)
+    shared = [name for name in ones if name in others]
+
+    def change(figure: Callable[[TaskResult], float]) -> Change:
+        pairs = [
+            (mean(map(figure, ones[name])), mean(map(figure, others[name]))) for name in shared
+        ]
+        return _change(pairs)
+
+    return Comparison(
+        before=before,
+        after=after,
+        tasks=len(shared),
+        unpaired=len(ones.keys() ^ others.keys()),
+        selection=change(lambda result: result.tool_selection_accuracy),
+        parameters=change(lambda result: result.parameter_accuracy),
+        resolved=change(lambda result: result.resolved),
+    )
+
+
+def _by_task(results: Iterable[TaskResult]) -> dict[str, list[TaskResult]]:
+    found: dict[str, list[TaskResult]] = defaultdict(list)
+    for result in results:
+        found[result.uuid].append(result)
+    return found
+
+
+def _change(pairs: Sequence[tuple[float, float]]) -> Change:
+    differences = [after - before for before, after in pairs]
+    low = high = None
+    if not pairs:
+        return Change(before=None, after=None, mean=None, low=None, high=None, better=0, worse=0)
+    if len(differences) > 1:
+        interval = bootstrap_interval(differences)
+        low, high = interval.low, interval.high
+    return Change(
+        before=mean(before for before, _ in pairs),
+        after=mean(after for _, after in pairs),
+        mean=mean(differences),
+        low=low,
+        high=high,
+        better=sum(one > 0 for one in differences),
+        worse=sum(one < 0 for one in differences),
+    )
+
+
+def lines_of(rows: Iterable[ToolRow]) -> Iterator[tuple[ToolRow, Taken]]:
+    """One for each tool and what was taken for it, most often first."""
+    found: list[tuple[ToolRow, Taken]] = []
+    for row in rows:
+        found += [(row, taken) for taken in row.taken]
+    yield from sorted(found, key=lambda pair: -pair[1].times)

@@ -1,0 +1,193 @@
+"""One task put to a model. No tool is executed: what is measured is which calls it asks for.
+
+A task of one call ends with the first turn that calls anything. In one of several calls the model
+is given what the label recorded for each expected call, so that it can go on; a call that nobody
+expected is told that nothing was recorded for it. It ends when the model does, when it has made
+1.5 times as many calls as are expected (one more could not resolve), or after 1.5 times as many
+turns and one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import floor
+
+from runner.agents.phases import phases_of
+from runner.agents.usage import UsageTotals, usage_of
+from runner.benchmarks.toolbench.scores import MOST_CALLS_RATIO, bare_name
+from runner.benchmarks.toolbench.tasks import Expected, Task
+from runner.protocols import (
+    Call,
+    Message,
+    Model,
+    Result,
+    ToolMessage,
+    ToolSpec,
+    Turn,
+    UserMessage,
+)
+from runner.records import (
+    Budget,
+    Event,
+    Malformed,
+    Note,
+    Outcome,
+    Prompt,
+    Prose,
+    StepEnd,
+    SystemPrompt,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+
+BUDGET = Budget(tokens=1_000_000, wall_sec=300, actions=1_000_000)
+"""The seed recommends 180 to 300 seconds. Calls are limited by the task's own number."""
+PAUSES = 4
+"""Turns beside those that call: a provider may pause a long one."""
+RESULT_CHARS = 30_000
+NOT_RECORDED = "Nothing is recorded for this call."
+
+
+@dataclass(kw_only=True)
+class Conversation:
+    """`record` gets every event as it happens, and `totals` counts along."""
+
+    model: Model
+    task: Task
+    system: str
+    prompt: str
+    tools: Sequence[ToolSpec]
+    record: Callable[[Event], None]
+    totals: UsageTotals
+    messages: list[Message] = field(default_factory=list)
+    calls: int = 0
+    unused: list[Expected] = field(default_factory=list)
+    """Expected calls whose results were not given yet."""
+
+    async def run(self) -> Outcome:
+        """Raises ProviderError or SpendingCap."""
+        self.unused = list(self.task.expected)
+        self.record(SystemPrompt(text=self.system))
+        self.record(Prompt(step=0, text=self.prompt))
+        self.messages.append(UserMessage(text=self.prompt))
+        for number in range(self._most_turns() + PAUSES):
+            over = self.totals.over(BUDGET)
+            if over is not None:
+                return self._cut(over)
+            try:
+                turn = await self._turn(number)
+            except TimeoutError:
+                reason = f"a turn went past {BUDGET.wall_sec} s"
+                return self._cut(Outcome(kind="out_of_time", reason=reason))
+            outcome = self._outcome(number, turn)
+            if outcome is not None:
+                return outcome
+        return self._cut(Outcome(kind="answered", reason="as many turns as a task has"))
+
+    def _most_turns(self) -> int:
+        return self._most_calls() + 1
+
+    def _most_calls(self) -> int:
+        return max(1, floor(len(self.task.expected) * MOST_CALLS_RATIO))
+
+    def _outcome(self, number: int, turn: Turn) -> Outcome | None:
+        """None if the conversation goes on."""
+        if turn.stop == "refusal":
+            self.record(StepEnd(step=0, stop="refusal"))
+            return Outcome(kind="refused", reason="the model refused")
+        if turn.stop == "context_full":
+            reason = "the task no longer fits the model"
+            return self._cut(Outcome(kind="out_of_context", reason=reason))
+        self._note_calls(number, turn.calls)
+        if turn.stop == "pause" and not turn.calls:
+            return None
+        if turn.calls and self._goes_on(number):
+            self._give_results(number, turn.calls)
+            return None
+        # An answer cut by the provider's limit is told apart from one the model ended itself.
+        self.record(StepEnd(step=0, stop="max_tokens" if turn.stop == "max_tokens" else "end"))
+        return Outcome(kind="answered", reason=f"{self.calls} calls")
+
+    def _goes_on(self, number: int) -> bool:
+        if len(self.task.expected) < 2 or number + 1 >= self._most_turns():
+            return False
+        return self.calls < self._most_calls()
+
+    def _cut(self, outcome: Outcome) -> Outcome:
+        self.record(StepEnd(step=0, stop="cut"))
+        return outcome
+
+    async def _turn(self, number: int) -> Turn:
+        started = time.monotonic()
+        with self.totals.account.turn():
+            turn = await self.model.turn(
+                self.system,
+                self.messages,
+                self.tools,
+                timeout_sec=self.totals.seconds_left(BUDGET),
+            )
+        wall_sec = time.monotonic() - started
+        phases = turn.phases or phases_of(self.system, self.messages, self.tools, turn)
+        self.messages.append(turn)
+        self.totals.add_turn(turn, wall_sec)
+        for note in turn.notes:
+            self.record(Note(text=note))
+        if turn.thinking:
+            self.record(Thinking(step=0, turn=number, text=turn.thinking))
+        if turn.stop == "malformed":
+            self.record(Malformed(step=0, turn=number, text=turn.text, problem=turn.problem))
+        elif turn.text:
+            self.record(Prose(step=0, turn=number, text=turn.text))
+        self.record(usage_of(turn, 0, number, wall_sec, phases))
+        return turn
+
+    def _note_calls(self, number: int, calls: Sequence[Call]) -> None:
+        self.calls += len(calls)
+        for call in calls:
+            if call.problem:
+                self.record(Note(text=f"{call.tool}: {call.problem}"))
+            self.record(
+                ToolCall(
+                    step=0,
+                    turn=number,
+                    call_id=call.id,
+                    origin="server",
+                    tool=call.tool,
+                    arguments=call.arguments,
+                )
+            )
+
+    # --- results ----------------------------------------------------------------------------
+
+    def _give_results(self, number: int, calls: Sequence[Call]) -> None:
+        results = []
+        for call in calls:
+            whole = self._recorded(call)
+            text = whole[:RESULT_CHARS]
+            self.record(
+                ToolResult(
+                    step=0,
+                    turn=number,
+                    call_id=call.id,
+                    text=text,
+                    is_error=False,
+                    size_chars=len(whole),
+                    digest=hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest(),
+                    truncated=len(text) < len(whole),
+                    wall_sec=0.0,
+                )
+            )
+            results.append(Result(call_id=call.id, text=text, is_error=False))
+        self.messages.append(ToolMessage(results=tuple(results)))
+
+    def _recorded(self, call: Call) -> str:
+        name = bare_name(call.tool, self.task)
+        for place, expected in enumerate(self.unused):
+            if name in expected.accepted:
+                del self.unused[place]
+                return expected.output or NOT_RECORDED
+        return NOT_RECORDED

@@ -1,0 +1,116 @@
+"""What models answered, out of a file: `toolbench score --responses FILE`.
+
+JSON or JSON lines, in any of these forms; a task that is answered several times has trials:
+
+    {"<uuid>": <answer>, …}
+    [{"uuid": "<uuid>", "response": <answer>}, …]
+
+An answer is a text, or calls as JSON. Other loaders' words for both keys are read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.benchmarks.toolbench.reading import UnreadableError, read_json
+from runner.benchmarks.toolbench.tasks import Task
+from runner.errors import FairtrialError, Problem
+
+_ID_KEYS = ("uuid", "id", "task_id", "instance_id")
+_ANSWER_KEYS = (
+    "response",
+    "answer",
+    "output",
+    "solution",
+    "prediction",
+    "text",
+    "content",
+    "tool_calls",
+    "calls",
+    "function_call_result",
+)
+_HINT = 'give {"<uuid>": <answer>} or lines of {"uuid": …, "response": …}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Responses:
+    by_task: Mapping[str, tuple[Any, ...]]
+    """Task id -> its answers, one for each trial."""
+    problems: tuple[Problem, ...]
+
+    def unknown(self, tasks: Iterable[Task]) -> list[str]:
+        """Answers to no task that is asked about."""
+        known = {task.id for task in tasks}
+        missing = sorted(self.by_task.keys() - known)
+        return [f"an answer to {name!r}, which is no task" for name in missing]
+
+
+def read_responses(path: Path) -> Responses:
+    """Raises FairtrialError if the file cannot be read, or holds no answer at all."""
+    problems: list[Problem] = []
+    by_task: dict[str, list[Any]] = {}
+    for name, answer in _pairs(_value(path), str(path), problems):
+        by_task.setdefault(name, []).append(answer)
+    if not by_task:
+        raise FairtrialError("it holds no answer", where=str(path), hint=_HINT)
+    return Responses(
+        by_task={name: tuple(answers) for name, answers in by_task.items()},
+        problems=tuple(problems),
+    )
+
+
+def _value(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except FileNotFoundError as error:
+        raise FairtrialError("no such file", where=str(path), hint=_HINT) from error
+    try:
+        return read_json(text)
+    except UnreadableError:
+        return list(_lines(text, str(path)))
+
+
+def _lines(text: str, where: str) -> Iterator[Any]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield read_json(line)
+        except UnreadableError as error:
+            what = f"line {number} is no JSON: {error}"
+            raise FairtrialError(what, where=where, hint=_HINT) from error
+
+
+def _pairs(value: Any, where: str, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and not _id_of(value):
+        yield from value.items()
+        return
+    rows: Iterable[Any] = [value] if isinstance(value, Mapping) else value
+    if not isinstance(rows, list):
+        return  # a text or a number: the caller finds no answer
+    for index, row in enumerate(rows):
+        name = _id_of(row)
+        if name is None:
+            message = f"no task is named: one of {', '.join(_ID_KEYS)} is needed"
+            problems.append(Problem(where=f"{where} [{index}]", message=message))
+        else:
+            yield name, _answer_of(row)
+
+
+def _id_of(row: Any) -> str | None:
+    if not isinstance(row, Mapping):
+        return None
+    for key in _ID_KEYS:
+        if isinstance(row.get(key), str | int):
+            return str(row[key])
+    return None
+
+
+def _answer_of(row: Mapping[str, Any]) -> Any:
+    for key in _ANSWER_KEYS:
+        if key in row:
+            return row[key]
+    return None

@@ -1,0 +1,297 @@
+"""The scores of one task (seed 001, Evaluation Methodology).
+
+Where the seed leaves room, what a user would call right was chosen:
+
+- Each expected call is matched to at most one call of the agent, and each of those is used once.
+  Of all assignments one is taken that matches most calls, then most arguments, then most names as
+  they are written: the order of calls and repeated tools cost nothing here, `sequence_match` is for
+  that.
+- A tool that the label lists as similar counts as the expected one, and is reported.
+- Names are compared with a server's prefix taken off (`mcp__s__t`, `s__t`, `s.t`), unless that is
+  another server of the task.
+- A label that expects no argument has all of them right: 1.0.
+- Values are equal as JSON has them: 5 is 5.0, and true is not 1. `normalised` also takes "5" for 5,
+  "False" for false and " x " for "x".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.benchmarks.toolbench.calls import Call
+from runner.benchmarks.toolbench.tasks import Expected, Task, fold_server
+
+MIN_SELECTION = 0.8
+MIN_PARAMETERS = 0.7
+MOST_CALLS_RATIO = 1.5
+NO_LABEL = "No ground truth function calls provided for evaluation"
+NO_CALLS = "Agent made no tool calls"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskScore:
+    """What the answer to one task is worth."""
+
+    resolved: bool
+    tool_selection_accuracy: float = 0.0
+    parameter_accuracy: float = 0.0
+    sequence_match: bool = False
+    error: str = ""
+    """Why there is no score: the task has no label."""
+    normalised_accuracy: float = 0.0
+    """parameter_accuracy, with numbers as numbers and texts trimmed."""
+    calls: int = 0
+    expected: int = 0
+    similar: tuple[tuple[str, str], ...] = ()
+    """(expected, used) where a similar tool stands for the expected one."""
+    wrong: tuple[tuple[str, str], ...] = ()
+    """(expected, taken instead): an expected tool that was not called, and the call left over in
+    its place; empty where nothing was called instead."""
+    unasked: int = 0
+    """Arguments of matched calls that the label does not have. They cost nothing."""
+
+    @property
+    def details(self) -> str:
+        """The sentence of seed 001, Example Output; empty where there is an error."""
+        if self.error:
+            return ""
+        if not self.calls:
+            return NO_CALLS
+        return (
+            f"Tool selection: {self.tool_selection_accuracy:.1%}, "
+            f"Parameter accuracy: {self.parameter_accuracy:.1%}, "
+            f"Sequence match: {self.sequence_match}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    expected: Expected
+    call: Call
+    same_name: bool
+    exact: int
+    """Arguments that are right."""
+    normalised: int
+
+
+def score(task: Task, calls: Sequence[Call]) -> TaskScore:
+    """The scores of a task's calls; never raises."""
+    expected = task.expected
+    if not expected:
+        return TaskScore(resolved=False, error=NO_LABEL, calls=len(calls))
+    if not calls:
+        return TaskScore(
+            resolved=False,
+            expected=len(expected),
+            wrong=tuple((call.name, "") for call in expected),
+        )
+    return _score(task, calls)
+
+
+def _score(task: Task, calls: Sequence[Call]) -> TaskScore:
+    expected = task.expected
+    plain = [bare_name(call.name, task) for call in calls]
+    pairs = _assigned(expected, calls, plain)
+    total = sum(len(call.arguments) for call in expected)
+    selection = len(pairs) / len(expected)
+    parameters = _share(sum(match.exact for match in pairs.values()), total)
+    normalised = _share(sum(match.normalised for match in pairs.values()), total)
+    few_enough = len(calls) <= len(expected) * MOST_CALLS_RATIO
+    return TaskScore(
+        resolved=selection >= MIN_SELECTION and parameters >= MIN_PARAMETERS and few_enough,
+        tool_selection_accuracy=selection,
+        parameter_accuracy=parameters,
+        sequence_match=_is_sequence(expected, plain),
+        normalised_accuracy=normalised,
+        calls=len(calls),
+        expected=len(expected),
+        similar=tuple(_similar(pairs)),
+        wrong=tuple(_wrong(expected, plain, pairs)),
+        unasked=sum(_unasked(match) for match in pairs.values()),
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+# --- names --------------------------------------------------------------------------------------
+
+_SEPARATORS = re.compile(r"__|\.|/|::?")
+LONGEST_NAME = 256
+"""Of a call; MCP's own limit is shorter. A longer one is nobody's name, and is left as it is."""
+
+
+def bare_name(name: str, task: Task) -> str:
+    """A call's name without its server: `mcp__maps__route`, `maps.route` as `route`.
+
+    Left as it is if the task speaks of a tool of the whole name, or if the prefix is a server of
+    the task that has no such tool.
+    """
+    if name in task.known_names or len(name) > LONGEST_NAME or not _SEPARATORS.search(name):
+        return name
+    plain = name.removeprefix("mcp__")
+    splits = [(plain[: mark.start()], plain[mark.end() :]) for mark in _SEPARATORS.finditer(plain)]
+    # A server's own name may hold the separator: `mcp__big__maps__route`.
+    for server, tool in splits:
+        if tool in task.known_names:
+            return tool if _may_be_of(server, tool, task) else name
+    return splits[0][1] if splits else plain
+
+
+def _may_be_of(server: str, tool: str, task: Task) -> bool:
+    folded = fold_server(server)
+    if folded not in task.servers:
+        return True
+    # A record that does not say whose a tool is cannot say that it is another's.
+    return (tool, folded) in task.owners or (tool, "") in task.owners
+
+
+def _is_sequence(expected: Sequence[Expected], names: Sequence[str]) -> bool:
+    if len(expected) != len(names):
+        return False
+    return all(name in call.accepted for call, name in zip(expected, names, strict=True))
+
+
+# --- which call is meant for which --------------------------------------------------------------
+
+
+def _assigned(
+    expected: Sequence[Expected], calls: Sequence[Call], names: Sequence[str]
+) -> dict[tuple[int, int], _Match]:
+    """(expected, call) by their places -> how well they match."""
+    possible: dict[tuple[int, int], _Match] = {}
+    for row, want in enumerate(expected):
+        for column, (call, name) in enumerate(zip(calls, names, strict=True)):
+            if name in want.accepted:
+                possible[row, column] = _match(want, call, name)
+    if len(possible) < 2:
+        return possible
+    if len(expected) == 1:
+        best = max(possible, key=lambda place: _worth(possible[place]))
+        return {best: possible[best]}
+    return _best_assignment(possible, len(expected))
+
+
+def _match(want: Expected, call: Call, name: str) -> _Match:
+    exact = normalised = 0
+    for key, value in want.arguments.items():
+        given = call.arguments.get(key, _ABSENT)
+        if equal(value, given):
+            exact += 1
+            normalised += 1
+        elif given is not _ABSENT and equal(normal(value), normal(given)):
+            normalised += 1
+    return _Match(want, call, name == want.name, exact, normalised)
+
+
+def _worth(match: _Match) -> tuple[int, int, bool]:
+    return match.exact, match.normalised, match.same_name
+
+
+def _best_assignment(
+    possible: Mapping[tuple[int, int], _Match], rows: int
+) -> dict[tuple[int, int], _Match]:
+    # Imported here: tasks of one call, all that are published, do without.
+    import numpy as np  # noqa: PLC0415
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
+
+    used = sorted({column for _, column in possible})
+    place_of = {column: place for place, column in enumerate(used)}
+    most = max(len(match.expected.arguments) for match in possible.values())
+    worth = np.zeros((rows, len(used)))
+    for (row, column), match in possible.items():
+        worth[row, place_of[column]] = _weight(match, rows, most)
+    chosen = zip(*linear_sum_assignment(worth, maximize=True), strict=True)
+    places = [(int(row), used[int(place)]) for row, place in chosen]
+    return {place: possible[place] for place in places if place in possible}
+
+
+def _weight(match: _Match, rows: int, most: int) -> float:
+    """One more of each kind outweighs all that an assignment can have of the kinds below it.
+
+    In order: matched calls, right arguments, these normalised, names as they are written.
+    """
+    base = rows * max(most, 1) + 1
+    digits = (1, match.exact, match.normalised, int(match.same_name))
+    return float(sum(digit * base**place for place, digit in enumerate(reversed(digits))))
+
+
+def _similar(pairs: Mapping[tuple[int, int], _Match]) -> list[tuple[str, str]]:
+    return [
+        (match.expected.name, match.call.name)
+        for _, match in sorted(pairs.items())
+        if not match.same_name
+    ]
+
+
+def _wrong(
+    expected: Sequence[Expected], names: Sequence[str], pairs: Mapping[tuple[int, int], _Match]
+) -> list[tuple[str, str]]:
+    """Expected tools that nobody called, each with the next call that is left over."""
+    if len(pairs) == len(expected):
+        return []
+    matched_rows = {row for row, _ in pairs}
+    matched_columns = {column for _, column in pairs}
+    left_over = (name for column, name in enumerate(names) if column not in matched_columns)
+    missed = [call for row, call in enumerate(expected) if row not in matched_rows]
+    return [(call.name, next(left_over, "")) for call in missed]
+
+
+def _unasked(match: _Match) -> int:
+    return len(match.call.arguments.keys() - match.expected.arguments.keys())
+
+
+# --- values -------------------------------------------------------------------------------------
+
+_ABSENT: Any = object()
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,299})")
+"""`007` is no number: a code, a postal code, a telephone."""
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,2})?")
+_WORDS = {"true": True, "false": False, "null": None, "none": None}
+
+
+def equal(one: Any, other: Any) -> bool:
+    """As JSON values: 5 is 5.0, true is not 1, and objects have no order."""
+    if one is other:
+        return True
+    if isinstance(one, bool) or isinstance(other, bool):
+        return False
+    if isinstance(one, dict):
+        return isinstance(other, dict) and _equal_objects(one, other)
+    if isinstance(one, list):
+        return isinstance(other, list) and _equal_lists(one, other)
+    return bool(one == other)
+
+
+def _equal_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if one.keys() != other.keys():
+        return False
+    return all(equal(value, other[key]) for key, value in one.items())
+
+
+def _equal_lists(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(map(equal, one, other))
+
+
+def normal(value: Any) -> Any:
+    """A value without its form: numbers as numbers, trimmed texts, "False" as false."""
+    if isinstance(value, str):
+        return _normal_text(value.strip())
+    if isinstance(value, dict):
+        return {key: normal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [normal(item) for item in value]
+    return value
+
+
+def _normal_text(text: str) -> Any:
+    if _WHOLE.fullmatch(text):
+        # As a float, two long ids that differ in their last digit would be one.
+        return int(text)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return _WORDS.get(text.lower(), text)

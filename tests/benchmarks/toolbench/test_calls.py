@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from runner.benchmarks.toolbench.calls import Call, calls_of, native_calls
+
+TOOLS = ("get_stock_price", "get_news", "search", "list_markets")
+PRICE = Call("get_stock_price", {"symbol": "AAPL"})
+NEWS = Call("get_news", {})
+ARGUMENTS = {"symbol": "AAPL"}
+CALL = {"name": "get_stock_price", "parameters": ARGUMENTS}
+TEXT = json.dumps(CALL)
+
+
+def found(answer: Any) -> tuple[str, list[Call]]:
+    extraction = calls_of(answer, TOOLS)
+    return extraction.way, list(extraction.calls)
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [CALL],
+        {"tool_calls": [CALL]},
+        {"calls": [CALL]},
+        {"tool_calls": CALL},
+        CALL,
+        [[CALL]],
+        {"name": "get_stock_price", "arguments": ARGUMENTS},
+        {"name": "get_stock_price", "input": ARGUMENTS},
+        {"tool": "get_stock_price", "args": ARGUMENTS},
+        {"action": "get_stock_price", "action_input": ARGUMENTS},
+        {"function": "get_stock_price", "arguments": json.dumps(ARGUMENTS)},
+        {"type": "tool_use", "id": "1", "name": "get_stock_price", "input": ARGUMENTS},
+        {
+            "type": "function",
+            "function": {"name": "get_stock_price", "arguments": json.dumps(ARGUMENTS)},
+        },
+        {"functionCall": {"name": "get_stock_price", "args": ARGUMENTS}},
+        {"toolUse": {"toolUseId": "1", "name": "get_stock_price", "input": ARGUMENTS}},
+        {"get_stock_price": ARGUMENTS},
+        json.dumps([CALL]),
+        {"tool_calls": json.dumps([CALL])},
+    ],
+)
+def test_each_shape_of_json_is_one_call(answer: Any) -> None:
+    assert found(json.dumps(answer)) == ("json", [PRICE])
+    assert found(answer) == ("json", [PRICE])
+
+
+def test_calls_stay_in_order() -> None:
+    assert found(json.dumps([{"name": "get_news"}, CALL])) == ("json", [NEWS, PRICE])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n[{TEXT}]\n```",
+        f"I shall ask for the price.\n\n```\n{TEXT}\n```\nThat's it.",
+        f"The call (of 5' length) is {TEXT}, and nothing else.",
+        f"<tool_call>\n{TEXT}\n</tool_call>",
+        f"My notes [unfinished {{ and so on. Now: [{TEXT}]",
+        f'First I thought of {{"name": "Ada", "age": 36}}. Then: {TEXT}',
+    ],
+)
+def test_json_in_prose_is_found_and_said_to_be_there(text: str) -> None:
+    assert found(text) == ("json in text", [PRICE])
+
+
+def test_of_several_lists_the_last_counts() -> None:
+    assert found(f'Draft: [{{"name": "search"}}]. Final: [{TEXT}]') == ("json in text", [PRICE])
+
+
+def test_single_calls_in_prose_are_all_counted() -> None:
+    text = f'First {{"name": "get_news", "parameters": {{}}}} and then {TEXT}'
+
+    assert found(text) == ("json in text", [NEWS, PRICE])
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I would call get_stock_price(symbol="AAPL").',
+        "get_stock_price(symbol='AAPL')",
+        'First: `get_stock_price(\n    symbol = "AAPL",\n)`',
+        'get_stock_price({"symbol": "AAPL"})',
+        'get_stock_price {"symbol": "AAPL"}',
+        'Action: get_stock_price\nAction Input: {"symbol": "AAPL"}',
+        'Thought: it is a price.\n**Tool:** `get_stock_price`\n**Parameters:** {"symbol": "AAPL"}',
+        'tool_name = "get_stock_price", arguments = {"symbol": "AAPL"}',
+    ],
+)
+def test_each_pattern_of_text_is_one_call(text: str) -> None:
+    assert found(text) == ("text", [PRICE])
+
+
+def test_python_and_json_values_are_both_read() -> None:
+    text = "search(query='a', exact=true, page=2, near=None, tags=['x', (1, 2)])"
+    arguments = {"query": "a", "exact": True, "page": 2, "near": None, "tags": ["x", [1, 2]]}
+
+    assert found(text) == ("text", [Call("search", arguments)])
+
+
+def test_a_server_s_prefix_is_no_hindrance() -> None:
+    text = 'mcp__stocks__get_stock_price(symbol="AAPL")'
+
+    assert found(text) == ("text", [Call("mcp__stocks__get_stock_price", ARGUMENTS)])
+
+
+def test_an_action_without_an_input_is_a_call_without_arguments() -> None:
+    assert found("Action: get_news\n") == ("text", [NEWS])
+
+
+def test_arguments_without_names_are_left_out_and_remarked() -> None:
+    extraction = calls_of('get_stock_price("AAPL")', TOOLS)
+
+    assert extraction.calls == (Call("get_stock_price", {}),)
+    assert "without names" in extraction.remarks[0]
+
+
+# --- what is no call ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I do not know.",
+        "I would use get_stock_price for this.",
+        "A search (the web has many) would help.",
+        "A search(engine) would help.",
+        "print('hello'); open(file='x')",
+        "def get_stock_price(symbol='AAPL'):\n    return 1",
+        "function search(query) { return 1 }",
+        "The tool: search is the one for this.",
+        "research(query='x')",
+        "get_stock_price(symbol=AAPL)",
+        "get_stock_price(symbol=open('/etc/passwd').read())",
+        'Action: Final Answer\nAction Input: {"symbol": "AAPL"}',
+        '{"name": "Ada", "age": 36}, she said',
+        "git diff --git a/x b/x\n+[]\n",
+        "[1, 2, 3] and {1}",
+    ],
+)
+def test_prose_and_code_are_no_calls(text: str) -> None:
+    assert found(text) == ("none", [])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        True,
+        5,
+        1.5,
+        "text",
+        [],
+        {},
+        {"tool_calls": []},
+        {"tool_calls": None},
+        {"tool_calls": "get_news"},
+        ["get_news", "search"],
+        [None, 1, [2.5], [[]]],
+        {"symbol": "AAPL"},
+        {"name": 5},
+        {"name": "  "},
+        {"action": "Final Answer", "action_input": "It is 5."},
+        {"name": "search", "description": "finds", "input_schema": {"type": "object"}},
+        {
+            "type": "function",
+            "function": {"name": "search", "description": "", "parameters": {"properties": {}}},
+        },
+    ],
+)
+def test_json_that_calls_nothing_is_recorded_as_nothing(answer: Any) -> None:
+    assert found(json.dumps(answer)) == ("none", [])
+    assert found(answer) == ("none", [])
+
+
+def test_a_definition_quoted_in_prose_is_no_call() -> None:
+    definition = json.dumps({"name": "search", "description": "x", "inputSchema": {}})
+
+    assert found(f"There is {definition}.") == ("none", [])
+
+
+# --- what is odd --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "arguments", "remark"),
+    [
+        ('{"name": "search", "parameters": null}', {}, "null"),
+        ('{"name": "search", "parameters": ["x"]}', {}, "a list"),
+        ('{"name": "search", "parameters": "x"}', {}, "no JSON object"),
+        ('{"name": "search", "parameters": ""}', {}, ""),
+        ('{"name": "search", "parameters": {"n": NaN}}', {"n": "NaN"}, "NaN is no JSON"),
+        ('{"name": "search", "input": {"n": -Infinity}}', {"n": "-Infinity"}, "no JSON"),
+        ('{"name": "search", "input": {"n": 1e999}}', {"n": "1e999"}, "too large"),
+        ('{"name": "search", "input": {"n": 1, "n": 2}}', {"n": 2}, "twice"),
+        ('{"name": "search", "input": {"n": "\\ud800"}}', {"n": "\ufffd"}, ""),
+        ('{"name": "search", "input": {"n": "\\\\ud800"}}', {"n": "\\ud800"}, ""),
+        ('{"name": "search", "input": {"n": "\\ud83d\\ude00"}}', {"n": "\U0001f600"}, ""),
+        ('\ufeff{"name": "search", "input": {"n": 1}}', {"n": 1}, ""),
+        ('{"name": "search", "input": {"n": "\ud800"}}', {"n": "\ufffd"}, ""),
+    ],
+)
+def test_odd_arguments_are_kept_as_something_harmless_and_remarked(
+    answer: str, arguments: Any, remark: str
+) -> None:
+    extraction = calls_of(answer, TOOLS)
+
+    assert extraction.calls == (Call("search", arguments),)
+    assert remark in " ".join(extraction.remarks)
+
+
+def test_a_list_of_strings_is_remarked() -> None:
+    assert calls_of('["get_news"]').remarks == ("a text stands where a call is expected",)
+
+
+def test_native_calls_are_kept_as_they_are() -> None:
+    extraction = native_calls([("get_stock_price", ARGUMENTS), ("get_news", {})])
+
+    assert (extraction.way, extraction.calls) == ("native", (PRICE, NEWS))
+    assert native_calls([]).way == "none"
+
+
+def test_native_arguments_that_no_file_could_hold_are_made_harmless() -> None:
+    (call,) = native_calls([("search", {"n": float("nan"), "q": "\ud800"})]).calls
+
+    assert call.arguments == {"n": "NaN", "q": "\ufffd"}

@@ -1,0 +1,515 @@
+"""`fairtrial toolbench run` from end to end: models, evidence, resume, caps, arms, confusion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Reply, ToolCall
+
+from runner.cli import main
+from runner.records import Note, Prompt, Prose, ToolResult
+from runner.records import ToolCall as CallEvent
+from runner.store import RunStore
+from runner.transcript import read_transcript
+from tests.benchmarks.toolbench.records import LIST, NEWS, PRICE, RATE, call, record
+from tests.models.doubles import Events, streaming
+
+TOOLS = [
+    PRICE,
+    {**RATE, "description": "The price of a currency in another one."},
+    {**NEWS, "input_schema": {**NEWS["input_schema"], "required": ["company"]}},
+    LIST,
+]
+RECORDS = [
+    record(tools=TOOLS, uuid="price", query="What is the stock price of AAPL?"),
+    record(
+        call("get_news", {"company": "Apple"}),
+        tools=TOOLS,
+        uuid="Nachricht/Ä 1",
+        query="Show me the news about Apple",
+    ),
+    record(
+        call("get_news", {"company": "Apple"}, output={"headlines": ["up"]}),
+        call("list_markets", {}),
+        tools=TOOLS,
+        uuid="both",
+        category="browser",
+        query="Get the news about Apple, then list the markets",
+    ),
+]
+SEEN = ("--run", "seen")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with the data in it: no checkout, no key, and no engine is needed."""
+    (tmp_path / "data.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    return tmp_path
+
+
+def fairtrial(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([*map(str, arguments)])
+    return int(stopped.value.code or 0)
+
+
+def run(*arguments: object) -> int:
+    return fairtrial("toolbench", "run", "data.json", *arguments)
+
+
+def report(name: str = "seen") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("runs", name, "report.json").read_text("utf-8"))
+    return found
+
+
+def events(task: str, name: str = "seen", arm: str = "published") -> list[Any]:
+    store = RunStore(Path("runs", name))
+    (cell,) = [cell for cell in store.plan().cells if (cell.scenario, cell.server) == (task, arm)]
+    attempt = store.counted_attempt(cell.id)
+    assert attempt is not None
+    return list(read_transcript(attempt.transcript))
+
+
+def of(kind: type[Any], found: list[Any]) -> list[Any]:
+    return [event for event in found if isinstance(event, kind)]
+
+
+# --- offline ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_the_offline_model_answers_every_task_and_ranks_nobody(
+    mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--mode", mode, *SEEN) == 0
+
+    shown = capsys.readouterr().out
+    assert "ranks nobody" in shown
+    assert "Tools are never executed" in shown
+    for words in ("By category", "By difficulty", "browser", "finance", "easy", "hard"):
+        assert words in shown
+    (arm,) = report()["arms"]
+    assert (arm["planned"], arm["measured"]) == (3, 3)
+    assert arm["report"]["total"]["resolved"]["value"] == 1.0
+    assert list(arm["report"]["total"]["ways"]) == [mode]
+
+
+def test_the_report_is_written_as_json_markdown_and_html(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--json", *SEEN) == 0
+
+    assert json.loads(capsys.readouterr().out) == report()
+    markdown = Path("runs/seen/report.md").read_text("utf-8")
+    assert "## By category: offline, published" in markdown
+    assert "| browser | 1 |" in markdown
+    page = Path("runs/seen/report.html").read_text("utf-8")
+    assert "<h2>By category: offline, published</h2>" in page
+    assert '<th scope="row" class="text">browser</th>' in page
+
+
+def test_what_the_data_says_is_no_markup_in_a_report(here: Path) -> None:
+    loud = {**RECORDS[0], "category": "<script>alert(1)</script>|[red]"}
+    (here / "data.json").write_text(json.dumps([loud]), encoding="utf-8")
+
+    assert run(*SEEN) == 0
+    assert "<script>" not in Path("runs/seen/report.html").read_text("utf-8")
+    assert "\\<script" in Path("runs/seen/report.md").read_text("utf-8")
+
+
+def test_a_task_of_several_calls_is_given_what_its_label_recorded() -> None:
+    assert run(*SEEN) == 0
+
+    found = events("both")
+
+    assert [event.tool for event in of(CallEvent, found)] == ["get_news", "list_markets"]
+    assert of(ToolResult, found)[0].text == '{"headlines":["up"]}'
+
+
+def test_a_task_of_one_call_ends_with_it() -> None:
+    assert run(*SEEN) == 0
+
+    assert not of(ToolResult, events("price"))
+
+
+def test_json_mode_shows_the_documented_prompt_with_every_definition() -> None:
+    assert run("--mode", "json", *SEEN) == 0
+
+    (prompt,) = of(Prompt, events("price"))
+    assert "Task Type: single-step tool call" in prompt.text
+    assert '"description":"The price of a stock by its ticker symbol."' in prompt.text
+    assert "Output your tool calls as a JSON array." in prompt.text
+
+
+def test_another_prompt_is_used_and_one_without_a_place_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "mine.txt").write_text("Please: {problem_statement}\nIn JSON.", encoding="utf-8")
+    (here / "none.txt").write_text("Do something.", encoding="utf-8")
+
+    assert run("--mode", "json", "--prompt", "mine.txt", *SEEN) == 0
+    assert of(Prompt, events("price"))[0].text.startswith("Please: Category: finance")
+    assert run("--mode", "json", "--prompt", "none.txt") == 1
+    assert "{problem_statement}" in capsys.readouterr().err
+
+
+def test_the_same_command_resumes_and_measures_nothing_twice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("-n", 2) == 0
+    (folder,) = Path("runs").iterdir()
+    before = (folder / "report.json").read_bytes()
+
+    assert run("-n", 2) == 0
+
+    assert "2 of 2 cells are finished and kept" in capsys.readouterr().err
+    assert (folder / "report.json").read_bytes() == before
+    assert len(list(folder.glob("cells/*/attempt-*"))) == 2
+
+
+def test_a_run_of_other_inputs_is_not_mixed_into_one_that_is_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(*SEEN) == 0
+
+    assert run("--mode", "json", *SEEN) == 1
+    assert "planned with different inputs" in capsys.readouterr().err
+
+
+def test_trials_give_pass_at_k() -> None:
+    assert run("--trials", 2, *SEEN) == 0
+
+    assert report()["arms"][0]["report"]["total"]["pass_at"] == {"1": 1.0, "2": 1.0}
+
+
+def test_list_and_dry_run_measure_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--list") == 0
+    assert "finance, easy: 2" in capsys.readouterr().out
+    assert run("--dry-run", "--model", "claude-sonnet-4-5", "--model", "offline") == 0
+    assert "3 cells, about" in capsys.readouterr().out
+    assert not Path("runs").exists()
+
+
+def test_a_task_that_offers_no_tool_is_left_out_and_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [*RECORDS, record(uuid="bare", tools=[], mcp_tools_dict={})]
+    (here / "data.json").write_text(json.dumps(records), encoding="utf-8")
+
+    assert run(*SEEN) == 0
+    assert "left out: bare offers no tool" in capsys.readouterr().err
+    assert report()["arms"][0]["planned"] == 3
+
+
+@pytest.mark.parametrize("option", [("--agent", "react"), ("--pass-at", "0.5")])
+def test_what_means_nothing_for_tasks_is_refused_and_not_ignored(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*option) == 1
+    assert "--mode" in capsys.readouterr().err
+
+
+# --- evidence -----------------------------------------------------------------------------------
+
+
+def test_scores_are_made_again_from_the_transcripts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*SEEN) == 0
+    capsys.readouterr()
+
+    for again in (("report", "seen"), ("score", "seen")):
+        assert fairtrial("toolbench", *again, "--json") == 0
+        assert json.loads(capsys.readouterr().out) == report()
+
+
+def test_mcpbr_s_scores_of_a_run_are_shown_and_not_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(*SEEN) == 0
+    before = Path("runs/seen/report.json").read_bytes()
+
+    assert fairtrial("toolbench", "report", "seen", "--compat", "mcpbr") == 0
+    assert "scored as mcpbr does" in capsys.readouterr().out
+    assert Path("runs/seen/report.json").read_bytes() == before
+
+
+def test_an_edited_transcript_is_in_no_figure_and_ends_in_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(*SEEN) == 0
+    (path,) = [
+        path
+        for path in Path("runs").rglob("transcript.jsonl")
+        if "price of AAPL" in path.read_text()
+    ]
+    path.write_text(path.read_text().replace('"AAPL"', '"MSFT"'))
+
+    assert fairtrial("toolbench", "report", "seen") == 1
+    assert "says something else than its evidence" in capsys.readouterr().err
+    assert (report()["arms"][0]["measured"], report()["arms"][0]["planned"]) == (2, 3)
+
+
+def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -> None:
+    assert run(*SEEN) == 0
+    changed = [{**RECORDS[0], "query": "What is the price of MSFT?"}, *RECORDS[1:]]
+    (here / "data.json").write_text(json.dumps(changed), encoding="utf-8")
+
+    assert fairtrial("toolbench", "report", "seen") == 0
+    assert report()["arms"][0]["measured"] == 2
+    assert "another task under this id" in report()["problems"][0]
+
+
+def test_other_verbs_send_the_user_to_this_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*SEEN) == 0
+    repository = Path(__file__).parents[3]
+
+    assert fairtrial("--root", repository, "score", Path("runs/seen").resolve()) == 1
+    assert "fairtrial toolbench report" in capsys.readouterr().err
+    assert fairtrial("toolbench", "report", "nowhere") == 1
+    assert "no such run" in capsys.readouterr().err
+
+
+# --- a provider ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-0123456789")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.base_url("anthropic"))
+    return llmock
+
+
+def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
+    double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
+
+
+def test_other_providers_are_asked_the_same_way(
+    llmock: LLMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    monkeypatch.setenv("OPENAI_BASE_URL", llmock.base_url("openai"))
+    asks(llmock, ("get_stock_price", {"symbol": "AAPL"}))
+
+    assert run("-n", "1", "--model", "openai:test", *SEEN) == 0
+    (result,) = report()["arms"][0]["report"]["results"]
+    assert (result["way"], result["resolved"]) == ("native", True)
+
+
+CLAUDE = ("--model", "claude-test", *SEEN)
+ONE = ("-n", "1", *CLAUDE)
+
+
+def test_claude_is_offered_the_tools_natively_and_its_calls_are_scored(claude: LLMock) -> None:
+    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, ("get_news", {"company": "Pear"}))
+    asks(claude, ("get_news", {"company": "Apple"}))
+    asks(claude, ("list_markets", {}))
+    claude.reply("Both are done.")
+
+    assert run(*CLAUDE) == 0
+
+    (arm,) = report()["arms"]
+    assert arm["model"] == "claude-test"
+    by_task = {one["uuid"]: one["resolved"] for one in arm["report"]["results"]}
+    assert by_task == {"price": True, "Nachricht/Ä 1": False, "both": True}
+    assert not any("ranks nobody" in notice for notice in report()["notices"])
+
+
+def test_claude_s_json_is_read_from_its_text(claude: LLMock) -> None:
+    claude.reply(
+        'I call:\n```json\n[{"name": "get_stock_price", "parameters": {"symbol": "AAPL"}}]\n```'
+    )
+
+    assert run("--mode", "json", *ONE) == 0
+
+    (result,) = report()["arms"][0]["report"]["results"]
+    assert (result["way"], result["resolved"]) == ("json in text", True)
+    assert of(Prose, events("price"))[0].text.startswith("I call:")
+
+
+def test_a_model_that_only_talks_has_made_no_call(claude: LLMock) -> None:
+    claude.reply("It is about 5 dollars.")
+
+    assert run(*ONE) == 0
+    assert report()["arms"][0]["report"]["results"][0]["details"] == "Agent made no tool calls"
+
+
+def test_a_model_that_never_stops_calling_is_stopped_after_half_as_many_again(
+    claude: LLMock,
+) -> None:
+    for _ in range(6):
+        asks(claude, ("get_news", {"company": "Apple"}))
+
+    assert run("--category", "browser", *CLAUDE) == 0
+
+    (result,) = report()["arms"][0]["report"]["results"]
+    assert len(result["calls"]) == 3
+    texts = [event.text for event in of(ToolResult, events("both"))]
+    assert texts == ['{"headlines":["up"]}', "Nothing is recorded for this call."]
+
+
+def test_a_provider_that_fails_leaves_its_cell_unmeasured_and_is_no_zero(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    no = {"status": 400, "error": {"type": "invalid_request_error", "message": "no"}}
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    with streaming(Events([no])) as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        assert run(*ONE) == 1
+    assert "1 of 1 cells are not measured" in capsys.readouterr().err
+    assert report()["arms"][0]["report"]["total"]["resolved"]["value"] is None
+
+
+def test_a_cap_ends_the_run_where_it_is_and_the_rest_can_be_measured_later(
+    here: Path, claude: LLMock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = "date: '2026-01-01'\nmodels:\n  anthropic:claude-test:\n"
+    prices += "    {input: 1000, output: 1000, cache_read: 0, cache_write: 0}\n"
+    (here / "prices.yaml").write_text(prices, encoding="utf-8")
+    for _ in range(3):
+        asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+
+    assert run(*CLAUDE, "--prices", "prices.yaml", "--max-dollars", "0.01") == 1
+    assert "$" in capsys.readouterr().err
+    ended = list(Path("runs/seen/cells").glob("*/attempt-*"))
+    assert 1 <= len(ended) < 3
+
+
+def test_no_key_stands_in_what_a_run_leaves_behind(claude: LLMock) -> None:
+    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+
+    assert run(*ONE) == 0
+    for path in Path("runs").rglob("*"):
+        if path.is_file():
+            assert b"very-secret" not in path.read_bytes()
+
+
+def test_arguments_that_are_no_json_are_noted_and_scored_as_none(claude: LLMock) -> None:
+    asks(claude, ("get_stock_price", {"symbol": 5}))
+
+    assert run(*ONE) == 0
+    (result,) = report()["arms"][0]["report"]["results"]
+    assert (result["valid_calls"], result["checked_calls"]) == (0, 1)
+    assert not of(Note, events("price"))
+
+
+# --- variants and confusion ---------------------------------------------------------------------
+
+VARIANT = """\
+name: clearer
+tools:
+  get_stock_price:
+    name: company_headlines
+    description: Whatever it may be.
+  get_news:
+    name: news_of_a_company
+"""
+
+
+@pytest.fixture
+def variant(here: Path) -> Path:
+    (here / "server.yaml").write_text(VARIANT, encoding="utf-8")
+    return here / "server.yaml"
+
+
+def test_a_variant_is_measured_beside_the_published_tools_and_compared(
+    variant: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--variant", variant, *SEEN) == 0
+
+    published, clearer = report()["arms"]
+    assert (published["arm"], clearer["arm"]) == ("published", "clearer")
+    (compared,) = report()["comparisons"]
+    assert compared["tasks"] == 3
+    assert compared["selection"]["before"] == 1.0
+    assert compared["selection"]["after"] < 1.0
+    assert compared["selection"]["low"] <= compared["selection"]["mean"] < 0
+    assert compared["selection"]["worse"] == 1
+    assert "offline, published → offline, clearer" in capsys.readouterr().out
+
+
+def test_a_new_name_is_right_in_its_own_arm_alone(variant: Path, claude: LLMock) -> None:
+    for name in ("get_stock_price", "get_stock_price"):
+        asks(claude, (name, {"symbol": "AAPL"}))
+
+    assert run("--variant", variant, *ONE) == 0
+    for arm in report()["arms"]:
+        (result,) = arm["report"]["results"]
+        assert result["resolved"] is (arm["arm"] == "published")
+
+
+def test_confuse_shows_what_was_taken_for_what(
+    variant: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--variant", variant, *SEEN) == 0
+    capsys.readouterr()
+
+    assert fairtrial("toolbench", "confuse", "seen", "--json") == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert [one["label"] for one in found["confusions"]] == [
+        "seen, offline, published",
+        "seen, offline, clearer",
+    ]
+    (missed,) = [row for row in found["confusions"][1]["rows"] if row["wrong"]]
+    assert missed["tool"] == "company_headlines"
+    assert missed["server"] == "stocks"
+    assert missed["taken"][0]["times"] == 1
+    assert found["comparisons"][0]["selection"]["worse"] == 1
+
+
+def test_confuse_compares_responses_task_by_task(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = [{"name": "get_stock_price", "parameters": {"symbol": "AAPL"}}]
+    (here / "a.json").write_text(json.dumps({"price": right, "both": []}), encoding="utf-8")
+    (here / "b.json").write_text(json.dumps({"price": [{"name": "get_news"}]}), encoding="utf-8")
+    files = ("--responses", "a.json", "--responses", "b.json")
+
+    assert fairtrial("toolbench", "confuse", "data.json", *files) == 0
+
+    shown = capsys.readouterr().out
+    assert "stocks: get_stock_price" in shown
+    assert "stocks: get_news" in shown
+    assert "nothing" in shown
+    assert "1 tasks are answered in one of them alone" in shown
+
+
+def test_confuse_shows_the_tools_of_the_server_that_is_asked_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "a.json").write_text(json.dumps({"price": "nothing"}), encoding="utf-8")
+
+    for server, shown in (("STOCKS", True), ("weather", False)):
+        asked = ("data.json", "--responses", "a.json", "--server", server, "--json")
+        assert fairtrial("toolbench", "confuse", *asked) == 0
+        rows = json.loads(capsys.readouterr().out)["confusions"][0]["rows"]
+        assert bool(rows) is shown
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (VARIANT.replace("get_stock_price", "no_such_tool"), "no task offers no_such_tool"),
+        (VARIANT.replace("news_of_a_company", "list_markets"), "one name"),
+        (VARIANT.replace("clearer", "published"), "published is what"),
+        ("name: x\ntools: {}", "tools"),
+        (VARIANT + "server: weather\n", "no task offers"),
+        ("name: [", "YAML"),
+    ],
+)
+def test_a_variant_that_cannot_be_measured_is_refused_before_anything_is_spent(
+    variant: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variant.write_text(text, encoding="utf-8")
+
+    assert run("--variant", variant, *SEEN) == 1
+    assert words in capsys.readouterr().err
+    assert not Path("runs").exists()
