@@ -25,7 +25,7 @@ class Floors:
 FLOORS = {
     False: Floors(0.97, 0.92, 0.99, 0.02, 0.03),
     # Answers that were not looked at while the extractor was written: what it may be trusted with.
-    True: Floors(0.85, 0.6, 0.98, 0.1, 0.06),
+    True: Floors(0.97, 0.92, 0.99, 0.06, 0.03),
 }
 
 
