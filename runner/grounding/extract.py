@@ -34,8 +34,10 @@ _CURSOR_FENCE = re.compile(r"(?P<start>\d{1,7}):(?P<end>\d{1,7}):(?P<path>\S.*)\
 _NUMBERED = re.compile(
     r"""
     [ \t>]*[-*+•][ \t]+ [`*_]{0,3}                        # - **
-    (?P<lines>\d{1,7}(?:[-–]L?\d{1,7})?) [`*_]{0,3}       # 42-60**
-    (?: : | \s[—–-] ) \s                                  # `:` or a dash
+    (?P<lines>\d{1,7}(?:[-–]L?\d{1,7})?)                 # 42-60
+    (?: [`*_]{0,3} (?: : | \s[—–-] ) \s                   # **: or a dash
+      | \*\*\s | \s(?=`|\w{1,60}\()                       # ** the loop, `run`, run()
+    )
     """,
     re.X,
 )

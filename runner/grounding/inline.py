@@ -37,6 +37,7 @@ from runner.grounding.patterns import (
     NAME_AHEAD,
     NAMED,
     NAMED_BEFORE,
+    NAMED_DIRECTLY,
     NEXT,
     NUMBERED,
     OF,
@@ -609,6 +610,8 @@ class _Reader:
                 if owner and owner.firm:
                     return owner
             return self.owners.near(begin, first, limit) if known else None
+        named = NAMED_DIRECTLY.search(before)
+        pointed = pointed or (named is not None and not SETTING.search(named[0].strip("` ~")))
         if _is_line_where_firm(first, last, pointed=pointed):
             owner = self.owners.of(begin, first)
             if owner and owner.firm:
@@ -629,7 +632,8 @@ class _Reader:
         lines = intervals(event["parens"])
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         # A path's own lines were looked for behind it.
-        if self.cites and self.cites[-1].named and cite.begin - self.cites[-1].close < 3:
+        is_behind = self.cites and self.cites[-1].named and cite.begin - self.cites[-1].close < 3
+        if is_behind and event[0].endswith(")"):
             return
         before = self._before(event, 90)
         if self._is_http(event, before):

@@ -121,7 +121,7 @@ DIRECT = re.compile(
 SPACED = re.compile(
     rf"""
     {_TICKS}
-    (?: :\s{_TICKS} | \s[—–]\s | \s-\s(?=\d) | \sat\s | \s   # `a.py`: 42, 51  `a.py` — 42  a.py 42
+    (?: :\s{_TICKS} | \s[—–]\s | \s-\s(?=\d) | \sat\s | \s@\s | \s   # `a.py` — 42
       | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}})                       # `a.py` 42-60
       | ,\s(?=\d{{2,6}}[`,)])                                 # (`a.py`, 42)
     )
@@ -158,7 +158,7 @@ MEMBER = re.compile(
 """Right behind a path, a name and its line: `a.py:Shop.open:42`, `a.py::test_it:42`."""
 NEXT = re.compile(
     rf"""
-    [`*_]{{0,3}} \s \([^()\n]{{1,60}}\) ,  # `a.py:1` (first),
+    [`*_]{{0,3}} \s \([^()\n]{{1,60}}\) (?:,|\s/)  # `a.py:1` (first),
     (?:\sand)? \s
     (?P<list>{_NUMBER}) (?=\s\()           # and 7 (second)
     """,
@@ -420,3 +420,5 @@ FUNCTION_WORD = re.compile(
     r"|near|inside|below|above|after|before|instead)\b"
 )
 """Behind a line that is no number of things."""
+NAMED_DIRECTLY = re.compile(r"`[^`\n]{2,60}`\s~?\Z")
+"""Code before a bare number: "`run` 142"."""

@@ -52,6 +52,7 @@ _NUMERIC = re.compile(
 )
 
 
+_DITTO = re.compile(r"|same(?:\sfile)?|ditto|idem|ibid\.?|[\"″〃⋮↑^—–-]+", re.I)
 _COLUMN_NUMBER = re.compile(
     r"(?<![\w.:~$-])(?<!L)(?=\d{2,5}(?:[-–]\d{2,6})?`?(?:\s*\Z|[,;)]|\s[`(→—–]))"
 )
@@ -103,6 +104,8 @@ class _Table:
     def __init__(self, index: PathIndex, above: Above) -> None:
         self.index = index
         self.above = above
+        self.last_file: str | None = None
+        """Of the row before."""
 
     def read(self, rows: Sequence[str]) -> list[Mention]:
         header = cells_of(rows[0])
@@ -120,6 +123,9 @@ class _Table:
 
     def _read_row(self, cells: list[_Cell]) -> Iterator[Mention]:
         row_file = _row_file(cells, self.index)
+        if row_file is None and any(map(_is_ditto, cells)):
+            row_file = self.last_file
+        self.last_file = row_file
         symbol = _row_symbol(cells)
         cited: list[Mention] = []
         silent: list[str] = []
@@ -170,6 +176,13 @@ def _with_row_symbol(mention: Mention, cell: str, symbol: str | None) -> Mention
     if len(cell.strip("`*_ ()")) > len(mention.written) + 2:
         return mention
     return replace(mention, symbol=symbol)
+
+
+def _is_ditto(cell: _Cell) -> bool:
+    """An empty cell of files, or one that says "same"."""
+    return bool(
+        _FILE_COLUMN.search(cell.column.title) and _DITTO.fullmatch(cell.text.strip("`*_ "))
+    )
 
 
 def _row_file(cells: list[_Cell], index: PathIndex) -> str | None:

@@ -164,6 +164,16 @@ def symbols(text: str) -> list[str | None]:
             '{"file": "src/app.py", "notes": ["480-486: it begins", "21 match() is tried"]}',
             "app.py:480-486 app.py:21",
         ),
+        # a row of a table whose file is that of the row before
+        (
+            "| Step | File | Line |\n|--|--|--|\n| run | src/app.py | 42 |\n| stop | same | 51 |\n"
+            "| end | | 60 |",
+            "app.py:42 app.py:51 app.py:60",
+        ),
+        ("src/app.py (`run` 142, `stop` 151)", "app.py:142 app.py:151"),
+        ("src/app.py (142: run; 151: stop)", "app.py:142 app.py:151"),
+        ("src/app.py:42 (run) / 51 (stop)", "app.py:42 app.py:51"),
+        ("## src/app.py\n\n- **142–160** runs\n- 171 `stop`", "app.py:142-160 app.py:171"),
         # short names and files called by their class
         ("AP = src/app.py\n\nAP:42, then AP run:51", "app.py:42 app.py:51"),
         ("`Net:133` calls `Net.run` (140)", "Net.java:133 Net.java:140"),
@@ -251,7 +261,7 @@ The class has 64 methods, of which 12 are abstract. It took 143 ms at p95 and 12
 benchmark of 500 requests on 8 cores. On 12 March 2024 we saw 345 errors; by 2025 there were 900.
 The default is 876, the limit 896, the timeout 120 and the max age 870. Status 304 if not modified.
 There are 890 call sites and 880 snapshots. See PR #880, issue 879, commit 8791234 and RFC 9110.
-`maxDepth` is 880, `width: 900`, `x = 875`. Between 870 and 900 users hit it; 880 of 1000 pass.
+`maxDepth` is 880, `width: 900`, `x = 875`. Between 870 and 900 users hit it, 880 of 1000 pass.
 Ports 3000 and 8080; host 10.0.0.12:880. Range 1-10. Array index 876. Up to 900. Version 877. It
 exits with 878. It listens on 879 by default. Section 880, chapter 12, step 3 of 14, page 876.
 
