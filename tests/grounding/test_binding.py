@@ -390,7 +390,7 @@ def test_numbers_in_brackets_that_are_invented_show_beside_a_few_that_are_true(
 
 
 def test_a_number_that_the_text_never_calls_a_line_accuses_nobody() -> None:
-    citation = only("`src/till.py` goes on (:8080).")
+    citation = only("`src/till.py` goes on (:9412).")
     assert (citation.status, citation.resolution) == ("unresolved", "binding")
     port = ground("`src/till.py` is served (:8080).", FILES)
     assert [citation.start for citation in port.citations] == [None]
