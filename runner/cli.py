@@ -623,16 +623,14 @@ def toolbench_score(request: ToolbenchRequest) -> int:
 
 
 def _tasks(chosen: TaskChoice) -> tuple[Seq[Task], list[str]]:
-    from runner.benchmarks.toolbench.data import choose, load
+    from runner.benchmarks.toolbench.data import load_chosen
 
-    data = load(chosen.data)
-    tasks = choose(
-        data.tasks,
+    return load_chosen(
+        chosen.data,
         difficulties=chosen.difficulties,
         categories=chosen.categories,
         limit=chosen.limit,
     )
-    return tasks, list(map(str, data.problems))
 
 
 def _list_tasks(tasks: Seq[Task]) -> int:
@@ -1376,24 +1374,10 @@ def _start_run(arguments: argparse.Namespace) -> int:
         root=_root(arguments),
         scenarios=tuple(arguments.scenario),
         servers=tuple(arguments.server),
-        models=tuple(arguments.model) or ("offline",),
-        agent=arguments.agent,
-        threads=arguments.threads,
-        context_tokens=arguments.context_tokens,
-        thinking_tokens=arguments.thinking_tokens,
-        output_tokens=arguments.output_tokens,
-        cell_usd=arguments.cell_dollars,
+        **_asked(arguments),
         **_judged(arguments),
-        dry_run=arguments.dry_run,
-        trials=arguments.trials,
-        jobs=arguments.jobs,
-        api_jobs=arguments.api_jobs,
-        seed=arguments.seed,
-        pass_at=arguments.pass_at,
         executor=arguments.executor,
-        name=arguments.run,
         gate=arguments.gate,
-        json=arguments.json,
     )
     return run(request)
 
@@ -1798,25 +1782,11 @@ def _start_toolbench_run(arguments: argparse.Namespace) -> int:
         list=arguments.list,
         scenarios=(),
         servers=(),
-        models=tuple(arguments.model) or ("offline",),
-        agent=arguments.agent,
-        threads=arguments.threads,
-        context_tokens=arguments.context_tokens,
-        thinking_tokens=arguments.thinking_tokens,
-        output_tokens=arguments.output_tokens,
-        pass_at=arguments.pass_at,
+        **_asked(arguments),
         prices=_optional_path(arguments.prices),
-        cell_usd=arguments.cell_dollars,
         run_usd=arguments.max_dollars,
-        dry_run=arguments.dry_run,
-        trials=arguments.trials,
-        jobs=arguments.jobs,
-        api_jobs=arguments.api_jobs,
-        seed=arguments.seed,
         executor="local",
-        name=arguments.run,
         gate="skip",
-        json=arguments.json,
     )
     return toolbench_run(request)
 
@@ -2181,6 +2151,27 @@ def _judging(arguments: argparse.Namespace) -> Judging | None:
         seed=arguments.judge_seed,
         duplicates=arguments.duplicates,
     )
+
+
+def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of RunRequest that say which models are asked, how often and within what."""
+    return {
+        "models": tuple(arguments.model) or ("offline",),
+        "agent": arguments.agent,
+        "threads": arguments.threads,
+        "context_tokens": arguments.context_tokens,
+        "thinking_tokens": arguments.thinking_tokens,
+        "output_tokens": arguments.output_tokens,
+        "cell_usd": arguments.cell_dollars,
+        "dry_run": arguments.dry_run,
+        "trials": arguments.trials,
+        "jobs": arguments.jobs,
+        "api_jobs": arguments.api_jobs,
+        "seed": arguments.seed,
+        "pass_at": arguments.pass_at,
+        "name": arguments.run,
+        "json": arguments.json,
+    }
 
 
 def _judged(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -215,6 +215,22 @@ def _next_record(text: str, at: int) -> int:
 # --- which of them ------------------------------------------------------------------------------
 
 
+def load_chosen(
+    sources: Iterable[str],
+    *,
+    difficulties: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    limit: int | None = None,
+) -> tuple[tuple[Task, ...], list[str]]:
+    """The tasks of files, folders and URLs that the filters leave, and what is wrong with the data.
+
+    Raises FairtrialError as `load` and `choose` do.
+    """
+    data = load(sources)
+    chosen = choose(data.tasks, difficulties=difficulties, categories=categories, limit=limit)
+    return chosen, list(map(str, data.problems))
+
+
 def choose(
     tasks: Sequence[Task],
     *,

@@ -14,7 +14,7 @@ from typing import Any
 
 from runner.benchmarks.toolbench.calls import Extraction, calls_of, native_calls
 from runner.benchmarks.toolbench.cells import BENCHMARK, HARNESS, PreparedTasks, cell_name
-from runner.benchmarks.toolbench.data import choose, load
+from runner.benchmarks.toolbench.data import load_chosen
 from runner.benchmarks.toolbench.prompts import PROMPTS, Mode, require_usable
 from runner.benchmarks.toolbench.scoring import Answered
 from runner.benchmarks.toolbench.tasks import Task
@@ -58,14 +58,12 @@ class Setup(Record):
 
     def tasks(self) -> tuple[tuple[Task, ...], list[str]]:
         """Those that are chosen, and what is wrong with the data."""
-        data = load(self.data)
-        chosen = choose(
-            data.tasks,
+        return load_chosen(
+            self.data,
             difficulties=self.difficulties,
             categories=self.categories,
             limit=self.limit,
         )
-        return chosen, list(map(str, data.problems))
 
     def prepared(self, tasks: Iterable[Task]) -> PreparedTasks:
         """What cells stand on. Raises FairtrialError for a variant that fits no task."""
