@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
+    from runner.catalog import LazyMapping, LoadedServer
     from runner.checkout import Checkout
     from runner.errors import GateError
     from runner.models.settings import ModelSettings, Weights
@@ -553,8 +554,14 @@ def server(request: ServerRequest) -> int:
     return _check_servers(request)
 
 
+def _servers_of(checkout: Checkout, request: ServerRequest) -> LazyMapping[LoadedServer]:
+    if request.testbed:
+        return checkout.catalog.testbed
+    return checkout.catalog.servers
+
+
 def _list_servers(request: ServerRequest) -> int:
-    known = _checkout(request).catalog.servers
+    known = _servers_of(_checkout(request), request)
     sound = known.sound()
     if request.json:
         show_json([server.spec.model_dump(mode="json") for server in sound.values()])
@@ -570,7 +577,7 @@ def _check_servers(request: ServerRequest) -> int:
     from runner.report.card import card_text
 
     checkout = _checkout(request)
-    names = request.names or tuple(checkout.catalog.servers)
+    names = request.names or tuple(_servers_of(checkout, request))
     cards = [checkout.check_server(name, request.scenario) for name in names]
     if request.json:
         show_json([card.model_dump(mode="json") for card in cards])
@@ -1586,6 +1593,8 @@ def _add_server(verbs: Verbs) -> None:
         default="",
         help="whose repository to mount (default: one the server has a canary for)",
     )
+    help_text = "every server is MCP-AgentBench's testbed"
+    parser.add_argument("--testbed", action="store_true", help=help_text)
     _add_json(parser)
 
 
@@ -1596,6 +1605,7 @@ def _start_server(arguments: argparse.Namespace) -> int:
         root=_root(arguments),
         action=arguments.action,
         names=tuple(arguments.name),
+        testbed=arguments.testbed,
         scenario=arguments.scenario,
         json=arguments.json,
     )

@@ -154,6 +154,8 @@ class ServerRequest(Request):
     action: Literal["list", "check"]
     names: tuple[str, ...]
     """Empty for all."""
+    testbed: bool
+    """All is then MCP-AgentBench's testbed."""
     scenario: str
     """Whose repository to mount; empty for one that the server has a canary for."""
     json: bool
