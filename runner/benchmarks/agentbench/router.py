@@ -163,14 +163,15 @@ class _Seat:
         log = ServerLog(stderr=self._stderr)
         spec, places = self.installed.spec, places_among(self.name)
         async with AsyncExitStack() as opening:
-            # Last of all: one that is given up still runs, and would go on to take processor and
-            # memory from the others.
-            opening.push_async_callback(self._end_process, log)
-            ready = await opening.enter_async_context(
-                open_server(self._container, spec, log, places)
-            )
-            await self._require_alive(ready.session)
-            self._require_as_planned(ready.session)
+            try:
+                ready = await opening.enter_async_context(
+                    open_server(self._container, spec, log, places)
+                )
+                await self._require_alive(ready.session)
+                self._require_as_planned(ready.session)
+            except ServerError:
+                await self._end_process(log)
+                raise
             self._session, self._open = ready.session, opening.pop_all()
 
     async def _require_alive(self, session: ServerSession) -> None:
@@ -204,15 +205,16 @@ class _Seat:
         """What became of the server, for the model. Of several calls it left, one mends it."""
         async with self._mending:
             if self._session is ended:
-                await self._replace(error.what)
+                await self._replace(ended, error.what)
         if self.gone:
             return f"the server {self.name} is gone: {self.gone}"
         again = f"{self.name} was started again, and this call was not made a second time"
         return f"{error.what[:REASON_CHARS]}; {again}"
 
-    async def _replace(self, reason: str) -> None:
+    async def _replace(self, ended: ServerSession, reason: str) -> None:
         """Start it again, or give it up. Raises SandboxError if the cell is to blame."""
         await self.close()
+        await self._end_process(ended.log)
         if self._restarts == RESTARTS:
             self.give_up(f"it ended a second time: {reason}")
             return
@@ -224,6 +226,7 @@ class _Seat:
             self.give_up(f"it ended, and did not start again: {error.what}")
 
     async def _end_process(self, log: ServerLog) -> None:
+        # One that is given up still runs, and would take processor and memory from the others.
         if not log.ticket:
             return
         # The brackets keep the pattern from finding the shell that holds it.

@@ -254,8 +254,9 @@ def test_of_several_calls_that_a_death_cuts_one_starts_the_server_again(
 
 
 PROCESSES = """
-found = [open(f'/proc/{id}/cmdline').read() for id in os.listdir('/proc') if id.isdigit()]
-text(str(sum('/flood/server.py' in argv for argv in found)))
+processes = filter(str.isdigit, os.listdir('/proc'))
+found = [open('/proc/' + number + '/cmdline').read() for number in processes]
+text(str(sum('/flo' + 'od/server.py' in argv for argv in found)))
 """
 
 
