@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -15,7 +14,9 @@ from runner.benchmarks.agentbench.check import problems
 from runner.benchmarks.agentbench.execution import Caller, CannotGoOn, Cells, drift, recorded
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
+from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
+from runner.interrupts import run_until_done
 
 if TYPE_CHECKING:
     from runner.checkout import Checkout
@@ -46,7 +47,7 @@ class QueryProof:
     def as_json(self) -> dict[str, object]:
         found = [{"where": item.where, "message": item.message} for item in self.problems]
         return {
-            "id": self.id,
+            "query": self.id,
             "category": self.category,
             "calls": self.calls,
             "executed": self.executed,
@@ -112,23 +113,31 @@ def _proof(
     )
 
 
-@asynccontextmanager
-async def open_cells(checkout: Checkout, queries: Collection[Query]) -> AsyncIterator[Cells]:
-    """Their servers, installed now and started when they are called."""
+def prove_executed(
+    checkout: Checkout, queries: Sequence[LoadedQuery], told: Callable[[QueryProof], None]
+) -> None:
+    """As `prove`, on the testbed's servers. Raises EngineError if no engine answers."""
+    cells = _cells(checkout, [loaded.query for loaded in queries])
+    run_until_done(_then_close(prove(queries, cells, told), cells))
+
+
+def _cells(checkout: Checkout, queries: Collection[Query]) -> Cells:
+    """The servers that they call, installed now and started when they are called."""
     names = sorted({call.server for query in queries for call in query.calls})
     for name in names:
-        if name not in checkout.catalog.testbed:
-            hint = f"the testbed has: {', '.join(checkout.catalog.testbed) or 'none'}"
-            raise FairtrialError(f"no server of the testbed is called {name!r}", hint=hint)
+        pick(checkout.catalog.testbed, name, "server of the testbed")
     prepared = checkout.prepare((), names)
-    cells = Cells(
+    return Cells(
         engine=checkout.engine,
         image=checkout.base_image,
         limits=checkout.limits,
         arms=prepared.arms,
     )
+
+
+async def _then_close(work: Coroutine[object, object, None], cells: Cells) -> None:
     try:
-        yield cells
+        await work
     finally:
         await cells.close()
 
@@ -136,33 +145,40 @@ async def open_cells(checkout: Checkout, queries: Collection[Query]) -> AsyncIte
 # --- recording ------------------------------------------------------------------------------
 
 
-async def record(
-    file: Path,
-    cells: Callable[[Collection[Query]], Any],
-    *,
-    ids: Collection[str],
-    told: Callable[[str, list[Problem]], None],
-) -> None:
-    """Fill the results of a file's queries in, each trajectory executed twice, and write the file.
+Recorded = Callable[[str, Sequence[Problem]], None]
+"""Takes a query's id and its problems, those of its file included: what to mend before a suite
+takes it."""
 
-    `ids`: which; all without a result if none is named. `told` gets id and problems of each, those
-    of its file included: what has to be mended before a suite can take it.
+
+def record_file(checkout: Checkout, file: Path, ids: Collection[str], told: Recorded) -> None:
+    """Fill the results of a file's queries in, each trajectory executed twice.
+
+    `ids`: which; all that lack a result if none is named. Raises FairtrialError for an unknown one.
     """
-    queries = list(read_queries(file).queries)
+    queries = read_queries(file).queries
     if unknown := sorted(set(ids) - {query.id for query in queries}):
         raise FairtrialError(f"no query is called {', '.join(unknown)}", where=str(file))
-    wanted = [index for index, query in enumerate(queries) if _is_wanted(query, ids)]
-    async with cells([queries[index] for index in wanted]) as caller:
-        for index in wanted:
-            where = f"{where_of(file)} queries[{index}]"
-            try:
-                queries[index] = await recorded(queries[index], caller)
-                found = problems(queries[index], where)
-            except CannotGoOn as stop:
-                found = [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
-            told(queries[index].id, found)
-            # Each at once: what is recorded must outlive whatever ends the next one.
-            write_queries(file, Queries(queries=tuple(queries)))
+    wanted = [query for query in queries if _is_wanted(query, ids)]
+    cells = _cells(checkout, wanted)
+    names = [query.id for query in wanted]
+    run_until_done(_then_close(record(file, names, cells, told), cells))
+
+
+async def record(file: Path, ids: Collection[str], caller: Caller, told: Recorded) -> None:
+    """As `record_file`, of the queries named."""
+    queries = list(read_queries(file).queries)
+    for index, query in enumerate(queries):
+        if query.id not in ids:
+            continue
+        where = f"{where_of(file)} queries[{index}]"
+        try:
+            queries[index] = await recorded(query, caller)
+            found = problems(queries[index], where)
+        except CannotGoOn as stop:
+            found = [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
+        # Each at once: what is recorded must outlive whatever ends the next one.
+        write_queries(file, Queries(queries=tuple(queries)))
+        told(query.id, found)
 
 
 def _is_wanted(query: Query, ids: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.benchmarks.agentbench.queries import CATEGORIES, Category, Queries, Query
+from runner.benchmarks.agentbench.queries import CATEGORIES, Queries, Query
 from runner.errors import CatalogError, FairtrialError, Problem
 from runner.records import parse_yaml, read_text
 
@@ -61,13 +61,14 @@ def chosen(
     queries: Sequence[LoadedQuery],
     *,
     ids: Collection[str] = (),
-    categories: Collection[Category] = (),
+    categories: Collection[str] = (),
     servers: Collection[str] = (),
 ) -> list[LoadedQuery]:
     """Those that are asked for; all, of what nothing is asked about.
 
-    Raises FairtrialError for an id or a server that no query has.
+    Raises FairtrialError for a category, an id or a server that there is not.
     """
+    _require_known(categories, CATEGORIES, "category is called")
     _require_known(ids, {loaded.query.id for loaded in queries}, "query is called")
     known = {server for loaded in queries for server in loaded.query.servers}
     _require_known(servers, known, "query needs a server called")
