@@ -98,6 +98,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         _add_anchors,
         _add_ground,
         _add_toolbench,
+        _add_agentbench,
         _add_judge_verb,
         _add_judge_noise,
         _add_clean,
@@ -542,6 +543,56 @@ def _ground_request(arguments: argparse.Namespace) -> Request:
         files=tuple(map(Path, arguments.file)),
         json=arguments.json,
     )
+
+
+def _add_agentbench(verbs: Verbs) -> None:
+    text = "MCP-AgentBench: does an agent get real work done with MCP servers?"
+    actions = verbs.add_group("agentbench", text)
+    _add_agentbench_check(actions)
+    _add_agentbench_record(actions)
+
+
+def _add_agentbench_check(actions: Verbs) -> None:
+    text = "prove the queries: shape, answer, and each trajectory executed again in the sandbox"
+    parser = _add(actions, "check", _agentbench_check_request, text, verb="agentbench_check")
+    source_help = "a folder of <category>.yaml, or one file (default: scenarios/agentbench)"
+    parser.add_argument("source", nargs="?", metavar="QUERIES", help=source_help)
+    _add_repeatable(parser, "--id", "repeatable; of one query")
+    _add_repeatable(parser, "--category", "repeatable; such as single-server-parallel-call")
+    parser.add_argument(
+        "--unreviewed", action="store_true", help="also queries that nobody has read yet"
+    )
+    parser.add_argument("--static", action="store_true", help="execute nothing: no engine needed")
+    _add_json(parser)
+
+
+def _agentbench_check_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import QueriesRequest
+
+    return QueriesRequest(
+        root=_root(arguments),
+        source=_optional_path(arguments.source),
+        ids=tuple(arguments.id),
+        categories=tuple(arguments.category),
+        unreviewed=arguments.unreviewed,
+        static=arguments.static,
+        json=arguments.json,
+    )
+
+
+def _add_agentbench_record(actions: Verbs) -> None:
+    text = "fill in what the tools of a draft's calls answer, each executed twice"
+    parser = _add(actions, "record", _agentbench_record_request, text, verb="agentbench_record")
+    parser.add_argument("file", metavar="FILE", help="of queries; it is written anew")
+    _add_repeatable(parser, "--id", "repeatable; also if it is recorded (default: all without)")
+
+
+def _agentbench_record_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import RecordRequest
+
+    return RecordRequest(root=_root(arguments), file=Path(arguments.file), ids=tuple(arguments.id))
 
 
 def _add_toolbench(verbs: Verbs) -> None:

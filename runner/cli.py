@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.agentbench.proving import QueryProof
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
     from runner.catalog import LazyMapping, LoadedServer
     from runner.checkout import Checkout
-    from runner.errors import GateError
+    from runner.errors import GateError, Problem
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.protocols import Executor
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        QueriesRequest,
+        RecordRequest,
         ReportRequest,
         Request,
         RunRequest,
@@ -863,6 +866,62 @@ def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     return confusion_report(found, request.servers)
 
 
+def agentbench_check(request: QueriesRequest) -> int:
+    import time
+
+    from runner.benchmarks.agentbench.proving import summary
+
+    started = time.monotonic()
+    proofs = _prove_queries(_checkout(request), request)
+    if request.json:
+        show_json([proof.as_json() for proof in proofs])
+    else:
+        show(summary(proofs, time.monotonic() - started))
+    return FAILED if any(proof.problems for proof in proofs) else OK
+
+
+def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProof]:
+    """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
+    from runner.benchmarks.agentbench.proving import prove_executed, prove_files
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    source = request.source or request.root / FOLDER
+    suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
+    suite.sound()
+    wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
+    proofs: list[QueryProof] = []
+
+    def told(proof: QueryProof) -> None:
+        proofs.append(proof)
+        if not request.json:
+            show(proof.as_text())
+
+    if request.static:
+        for proof in prove_files(wanted):
+            told(proof)
+    else:
+        prove_executed(checkout, wanted, told)
+    return proofs
+
+
+def agentbench_record(request: RecordRequest) -> int:
+    from runner.benchmarks.agentbench.proving import record_file
+
+    unsound = 0
+
+    def told(name: str, problems: Seq[Problem]) -> None:
+        nonlocal unsound
+        unsound += bool(problems)
+        show("\n".join([f"{'FAIL' if problems else 'ok  '} {name}", *map(_indented, problems)]))
+
+    record_file(_checkout(request), request.file, request.ids, told)
+    return FAILED if unsound else OK
+
+
+def _indented(problem: Problem) -> str:
+    return f"     {problem}"
+
+
 def judge(request: JudgeRequest) -> int:
     if request.run:
         return _judge_run(request)
@@ -1222,6 +1281,8 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "toolbench_report": toolbench_report,
     "toolbench_confuse": toolbench_confuse,
     "toolbench_check": toolbench_check,
+    "agentbench_check": agentbench_check,
+    "agentbench_record": agentbench_record,
     "judge": judge,
     "judge-noise": judge_noise,
     "clean": clean,

@@ -265,5 +265,28 @@ class JudgeNoiseRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueriesRequest(Request):
+    """`agentbench check`."""
+
+    source: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    unreviewed: bool
+    """Take queries that nobody has read, too."""
+    static: bool
+    """Execute nothing."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRequest(Request):
+    file: Path
+    ids: tuple[str, ...]
+    """Empty for all that lack a result."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CleanRequest(Request):
     everything: bool
