@@ -1,4 +1,4 @@
-"""What a person asked for: one frozen record per verb, made by cli.py from the command line."""
+"""What a person asked for: one frozen record per verb, made by arguments.py."""
 
 from __future__ import annotations
 
