@@ -140,8 +140,12 @@ def _require_raters(raters: Sequence[str], taken: set[str], path: Path) -> None:
     if len(set(raters)) < len(raters) or taken & set(raters):
         raise _wrong(path, "a column is given two parts", "item, category, person or rater: one")
     if len(raters) < 2:
-        what = f"{len(raters) or 'no'} rater{'' if raters else 's'}: agreement takes two"
-        raise _wrong(path, what, "the first column names the items, unless --item does")
+        what = "one rater" if raters else "no rater"
+        raise _wrong(
+            path,
+            f"{what}: agreement takes two",
+            "the first column names the items, unless --item does",
+        )
 
 
 def _require_items(items: Sequence[str], path: Path) -> None:

@@ -89,13 +89,13 @@ def test_five_of_ten_published_agreements_follow_from_their_verdicts_and_five_do
     found = {row["rater"]: row for row in rows if row["group"] == "all"}
 
     assert found.keys() == published.keys() and len(found) == 10
-    moved = {}
+    moved, table = {}, ["judge, published %, recomputed %, kappa"]
     for judge, share in published.items():
         ours = round(100 * found[judge]["agreement"]["value"], 2)
-        print(f"{judge:32} {share:6.2f} {ours:6.2f} kappa {found[judge]['kappa']['value']:.3f}")
+        table.append(f"{judge:32} {share:6.2f} {ours:6.2f} {found[judge]['kappa']['value']:.3f}")
         if ours != share:
             moved[judge] = (share, ours)
-    assert moved == MOVED
+    assert moved == MOVED, "\n".join(table)
     assert all(row["constant_agreement"] == pytest.approx(67 / 95) for row in found.values())
     assert sum(row["beats_constant"] for row in found.values()) == 3
 
@@ -232,9 +232,7 @@ def test_where_all_say_one_thing_there_is_no_kappa_and_it_is_said(
 def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(tmp_path: Path) -> None:
     path = write(tmp_path, THREE, HEADER)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    (found,) = report_of(read_ratings(path, Columns(item="item", people=("ann",)))).among or [None]
-    assert found is None
-    assert len(beside(path, "ann")) == 3
+    assert read_ratings(path, Columns(item="item")).items == ("1", "2", "3", "4")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +240,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(tmp_path: Path) 
     [
         ("", "no items"),
         ("item,a,b\n", "no items"),
-        ("item,a\n1,pass\n", "1 rater: agreement takes two"),
+        ("item,a\n1,pass\n", "one rater: agreement takes two"),
         ("item\n1\n", "no rater: agreement takes two"),
         ("item,a,b\n1,pass\n", "line 2: 2 cells under 3 columns"),
         ("item,a,b\n1,pass,fail,note\n", "line 2: 4 cells under 3 columns"),
@@ -293,15 +291,15 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert "No such file" in refused(tmp_path / "none.csv")
 
 
-def test_five_megabytes_are_rated_in_little_memory(tmp_path: Path) -> None:
+def test_five_megabytes_are_a_table_like_any_other(tmp_path: Path) -> None:
     drawn = random.Random(1)
     rows = []
-    for number in range(150_000):
-        rows.append((f"item-{number:06}-{'x' * 10}", *(drawn.choice("pf") for _ in range(4))))
+    for number in range(60_000):
+        rows.append((f"item-{number:06}-{'x' * 70}", *(drawn.choice("pf") for _ in range(4))))
     path = write(tmp_path, rows, ("item", "a", "b", "c", "judge"))
     assert path.stat().st_size > 4_500_000
     (found,) = among(path, "a", "b", "c")
-    assert found.items == 150_000 and found.kappa.value == pytest.approx(0.0, abs=0.01)
+    assert found.items == 60_000 and found.kappa.value == pytest.approx(0.0, abs=0.01)
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
