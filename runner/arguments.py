@@ -101,6 +101,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         _add_agentbench,
         _add_judge_verb,
         _add_judge_noise,
+        _add_agreement,
         _add_clean,
     ):
         add_verb(verbs)
@@ -892,6 +893,50 @@ def _judge_noise_request(arguments: argparse.Namespace) -> Request:
     from runner.requests import JudgeNoiseRequest
 
     return JudgeNoiseRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
+
+
+def _add_agreement(verbs: Verbs) -> None:
+    text = "how far raters agree, beyond chance: judges with people, people among themselves"
+    parser = _add(verbs, "agreement", _agreement_request, text)
+    parser.add_argument(
+        "file",
+        metavar="FILE.csv",
+        help="a line for each item, a column for each rater; an item that one of those compared "
+        "left blank, or on which people have no majority, is left out and counted",
+    )
+    _add_repeatable(
+        parser, "--people", "repeatable; a column whose majority judges are held against"
+    )
+    _add_repeatable(parser, "--rater", "repeatable; the other raters (default: all columns left)")
+    parser.add_argument(
+        "--item",
+        default="",
+        metavar="NAME",
+        help="the column that names items (default: the first)",
+    )
+    parser.add_argument(
+        "--category",
+        default="",
+        metavar="NAME",
+        help="a column to part the items by (default: `category`, if there is one)",
+    )
+    _add_json(parser)
+
+
+def _agreement_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import AgreementRequest
+
+    return AgreementRequest(
+        root=_root(arguments),
+        file=Path(arguments.file),
+        people=tuple(arguments.people),
+        raters=tuple(arguments.rater),
+        item=arguments.item,
+        category=arguments.category,
+        json=arguments.json,
+    )
 
 
 def _add_clean(verbs: Verbs) -> None:

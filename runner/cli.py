@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from runner.report.records import Report
     from runner.requests import (
         AgentbenchRunRequest,
+        AgreementRequest,
         AnchorsRequest,
         AttestRequest,
         CheckRequest,
@@ -1096,6 +1097,21 @@ def judge_noise(request: JudgeNoiseRequest) -> int:
     return OK
 
 
+def agreement(request: AgreementRequest) -> int:
+    from runner.rated import Columns, read_ratings, report_of
+    from runner.report.rated import tables_of
+
+    columns = Columns(
+        item=request.item,
+        category=request.category,
+        people=request.people,
+        raters=request.raters,
+    )
+    report = report_of(read_ratings(request.file, columns))
+    _show_tables(report, tables_of(report), as_json=request.json)
+    return OK
+
+
 def clean(request: CleanRequest) -> int:
     for line in _checkout(request).clean(everything=request.everything):
         show(line)
@@ -1385,6 +1401,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "agentbench_record": agentbench_record,
     "judge": judge,
     "judge-noise": judge_noise,
+    "agreement": agreement,
     "clean": clean,
 }
 """What each name in arguments.py's parsers does with its request."""

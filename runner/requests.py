@@ -300,6 +300,20 @@ class QueriesRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgreementRequest(Request):
+    file: Path
+    people: tuple[str, ...]
+    """Columns whose majority is taken for the truth; empty if all raters are equals."""
+    raters: tuple[str, ...]
+    """Columns; empty for all that are left."""
+    item: str
+    """A column; empty for the first."""
+    category: str
+    """A column; empty for `category`, if there is one."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordRequest(Request):
     file: Path
     ids: tuple[str, ...]
