@@ -1,4 +1,4 @@
-"""What a person asked for: one frozen record per verb, made by cli.py from the command line."""
+"""What a person asked for: one frozen record per verb, made by arguments.py."""
 
 from __future__ import annotations
 
@@ -262,6 +262,43 @@ class JudgeRequest(JudgedRequest):
 class JudgeNoiseRequest(Request):
     run: str
     json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesRequest(Request):
+    """`agentbench check`."""
+
+    source: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    unreviewed: bool
+    """Take queries that nobody has read, too."""
+    static: bool
+    """Execute nothing."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementRequest(Request):
+    file: Path
+    people: tuple[str, ...]
+    """Columns whose majority is taken for the truth; empty if all raters are equals."""
+    raters: tuple[str, ...]
+    """Columns; empty for all that are left."""
+    item: str
+    """A column; empty for the first."""
+    category: str
+    """A column; empty for `category`, if there is one."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRequest(Request):
+    file: Path
+    ids: tuple[str, ...]
+    """Empty for all that lack a result."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
 from runner.cli import main
-from runner.records import Note, Prompt, Prose, ToolResult
+from runner.records import Note, Plan, Prompt, Prose, ToolResult
 from runner.records import ToolCall as CallEvent
 from runner.store import RunStore
 from runner.transcript import read_transcript
@@ -159,6 +159,33 @@ def test_another_prompt_is_used_and_one_without_a_place_is_refused(
     assert of(Prompt, events("price"))[0].text.startswith("Please: Category: finance")
     assert run("--mode", "json", "--prompt", "none.txt") == 1
     assert "{problem_statement}" in capsys.readouterr().err
+
+
+def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands(here: Path) -> None:
+    odd = {**RECORDS[0], "query": "What do {query} and {problem_statement} mean?"}
+    (here / "data.json").write_text(json.dumps([odd]), encoding="utf-8")
+
+    assert run(*SEEN) == 0
+    assert of(Prompt, events("price"))[0].text == odd["query"]
+    assert run("--mode", "json", "--run", "json") == 0
+    assert of(Prompt, events("price", "json"))[0].text.count(odd["query"]) == 1
+
+
+def test_the_plan_is_read_as_often_for_many_cells_as_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, read = RunStore.plan, []
+
+    def counted(store: RunStore) -> Plan:
+        read.append(store.folder.name)
+        return whole(store)
+
+    monkeypatch.setattr(RunStore, "plan", counted)
+    assert run("-n", 1, "--run", "one") == 0
+    assert run("--trials", 4, "--run", "many") == 0
+
+    # Read for each cell, the plan of n cells would take n² time.
+    assert read.count("one") == read.count("many") > 0
 
 
 def test_the_same_command_resumes_and_measures_nothing_twice(
