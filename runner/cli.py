@@ -11,7 +11,7 @@ import os
 import sys
 
 from runner import __version__
-from runner.arguments import make_parser
+from runner.arguments import FIRST_SCREEN, make_parser
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
@@ -171,6 +171,11 @@ def _help_columns() -> int:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
         return 80
+
+
+def first_screen(request: Request) -> int:  # noqa: ARG001 - as every verb
+    show(FIRST_SCREEN.rstrip())
+    return OK
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -612,7 +617,10 @@ def ground(request: GroundRequest) -> int:
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
+    if not commit.startswith(request.commit):
+        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
     files = GitFiles(repository, commit)
+    hallucinated = 0
     for path in request.files:
         as_json, grounding = ground_file(
             path,
@@ -626,7 +634,8 @@ def ground(request: GroundRequest) -> int:
         else:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
-    return OK
+        hallucinated += grounding.summary.hallucinated
+    return FAILED if request.strict and hallucinated else OK
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
@@ -1279,6 +1288,7 @@ def _store(request: Request, run: str) -> RunStore:
 
 
 VERBS: dict[str, Callable[[Any], int]] = {
+    "": first_screen,
     "run": run,
     "score": score,
     "report": report,

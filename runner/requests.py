@@ -181,6 +181,8 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    strict: bool
+    """A hallucination fails the verb."""
     json: bool
 
 
