@@ -191,7 +191,10 @@ def _is_wanted(query: Query, ids: Collection[str]) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks that people can read."""
+    """Texts of several lines as blocks that people can read; no aliases, which no reader takes."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:

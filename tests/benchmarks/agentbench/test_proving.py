@@ -1,0 +1,139 @@
+"""Queries recorded and proved on real servers in real cells, as a person does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.benchmarks.agentbench.queries import Query
+from runner.benchmarks.agentbench.suite import read_queries
+from runner.catalog import load_catalog
+from runner.sandbox.base import read_pins
+from runner.volumes import volume_name
+from tests.benchmarks.agentbench.desk import CHAIN, CLOCK, SINGLE, make, multiply
+from tests.checkout import Checkout
+
+pytestmark = pytest.mark.docker
+NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere"}
+
+
+@pytest.fixture(scope="module")
+def recorded(
+    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient, base_image: str
+) -> Iterator[Checkout]:
+    """With one query of one server, and one over two, recorded."""
+    checkout = make(tmp_path_factory.mktemp("desk"), SINGLE, CHAIN)
+    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield checkout
+    for server in load_catalog(checkout.root).testbed.values():
+        with suppress(docker.errors.NotFound):
+            name = volume_name(server, read_pins(checkout.root).recipe)
+            engine.api.remove_volume(name, force=True)
+
+
+def drafts(checkout: Checkout) -> str:
+    return str(checkout.root / "drafts.yaml")
+
+
+def queries(checkout: Checkout) -> dict[str, Query]:
+    return {query.id: query for query in read_queries(Path(drafts(checkout))).queries}
+
+
+def copied(recorded: Checkout, folder: Path, old: str, new: str) -> Checkout:
+    """The recorded checkout with one change to its queries; the servers stay where they are."""
+    text = (recorded.root / "drafts.yaml").read_text()
+    assert old in text
+    made = make(folder)
+    made.write("drafts.yaml", text.replace(old, new))
+    return made
+
+
+def test_a_draft_is_recorded_with_what_its_tools_answer(recorded: Checkout) -> None:
+    found = queries(recorded)
+    assert [call.result for call in found["seats"].calls] == ["product: 1961"]
+    assert [call.result for call in found["cheque"].calls] == ["product: 1961", "one nine six one"]
+
+
+def test_recorded_queries_prove_themselves(recorded: Checkout) -> None:
+    done = recorded.fairtrial("agentbench", "check", drafts(recorded), "--json")
+    assert done.returncode == 0, done.stdout
+    assert {item["query"]: item["problems"] for item in json.loads(done.stdout)} == {
+        "seats": [],
+        "cheque": [],
+    }
+    assert all(item["executed"] for item in json.loads(done.stdout))
+
+
+def test_a_result_that_is_no_longer_so_is_found(recorded: Checkout, tmp_path: Path) -> None:
+    drifted = copied(recorded, tmp_path, "result: 'product: 1961'", "result: 'product 1961'")
+    done = drifted.fairtrial("agentbench", "check", drafts(drifted), "--id", "seats")
+    assert done.returncode == 1
+    assert "FAIL seats" in done.stdout
+    assert "differs from character 7 on: recorded 'product 1961', now 'product: 1961'" in (
+        done.stdout
+    )
+    assert "0 of 1 queries prove themselves; 1 call executed" in done.stdout
+
+
+def test_a_tool_that_answers_differently_each_time_is_not_recorded(tmp_path: Path) -> None:
+    checkout = make(tmp_path, CLOCK)
+    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    assert done.returncode == 1
+    assert "tick answers differently each time" in done.stdout
+    assert queries(checkout)["clock"].calls[0].result == ""
+
+
+def test_a_call_that_fails_is_not_recorded(tmp_path: Path) -> None:
+    failing = {**SINGLE, "calls": [{"server": "sums", "tool": "divide"}]}
+    checkout = make(tmp_path, failing, {**SINGLE, "id": "other"})
+    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    assert done.returncode == 1
+    assert "divide failed: no tool is called divide" in done.stdout
+    assert "ok   other" in done.stdout
+    assert queries(checkout)["other"].calls[0].result == "product: 1961"
+
+
+def test_a_sound_recording_of_a_query_that_cheats_says_so(tmp_path: Path) -> None:
+    superfluous = {
+        **SINGLE,
+        "category": "single-server-parallel-call",
+        "calls": [multiply(37, 53), multiply(2, 9)],
+    }
+    checkout = make(tmp_path, superfluous)
+    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    assert done.returncode == 1
+    assert "queries[0].calls[1]: could be left out" in done.stdout
+
+
+def test_without_an_engine_files_alone_are_checked_if_asked_for(recorded: Checkout) -> None:
+    check = ("agentbench", "check", drafts(recorded))
+    refused = recorded.fairtrial(*check, **NO_ENGINE)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "no Docker Engine answers" in refused.stderr
+    done = recorded.fairtrial(*check, "--static", **NO_ENGINE)
+    assert done.returncode == 0
+    assert done.stdout == (
+        "ok   seats\nok   cheque\n"
+        "2 of 2 queries prove themselves; 2 trajectories were not executed\n"
+    )
+
+
+def test_an_unknown_server_id_or_file_is_told(recorded: Checkout, tmp_path: Path) -> None:
+    for words, told in [
+        (("check", drafts(recorded), "--id", "seat"), "no query is called 'seat'"),
+        (("check", drafts(recorded), "--category", "hard"), "no category is called 'hard'"),
+        (("check", str(tmp_path / "none")), "there is neither a file nor a folder"),
+        (("record", drafts(recorded), "--id", "seat"), "no query is called seat"),
+    ]:
+        done = recorded.fairtrial("agentbench", *words)
+        assert done.returncode == 1, words
+        assert told in done.stderr, words
+    stranger = make(tmp_path, {**SINGLE, "servers": ["sum"], "calls": [multiply(1, 2, "sum")]})
+    done = stranger.fairtrial("agentbench", "record", drafts(stranger))
+    assert "did you mean sums?" in done.stderr
