@@ -547,17 +547,45 @@ def _terminal_columns() -> int:
 
 
 def check(request: CheckRequest) -> int:
+    checkout = _checkout(request)
     proofs = []
-    for proof in _checkout(request).prove(request.scenarios):
+    for proof in checkout.prove(request.scenarios):
         proofs.append(proof)
         if not request.json:
             show(proof.as_text())
     failed = sum(1 for proof in proofs if proof.problems)
-    if request.json:
-        show_json([proof.as_json() for proof in proofs])
-    else:
+    if not request.json:
         show(f"{len(proofs) - failed} of {len(proofs)} scenarios prove themselves")
-    return FAILED if failed else OK
+    queries = [] if request.scenarios else _check_suite(checkout, request)
+    if request.json:
+        show_json([*(proof.as_json() for proof in proofs), *(one.as_json() for one in queries)])
+    return FAILED if failed or any(proof.problems for proof in queries) else OK
+
+
+def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
+    """MCP-AgentBench's queries, executed if an engine answers."""
+    from runner.benchmarks.agentbench.suite import FOLDER
+    from runner.errors import EngineError
+    from runner.requests import QueriesRequest
+
+    if not any((request.root / FOLDER).glob("*.yaml")):
+        return []
+    try:
+        _ = checkout.engine
+        static = False
+    except EngineError as error:
+        tell(f"{error.what}: no trajectory of {FOLDER} is executed, their files alone are checked")
+        static = True
+    everything = QueriesRequest(
+        root=request.root,
+        source=None,
+        ids=(),
+        categories=(),
+        unreviewed=False,
+        static=static,
+        json=request.json,
+    )
+    return _prove_queries(checkout, everything)
 
 
 def lock(request: LockRequest) -> int:
@@ -976,24 +1004,20 @@ def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
 
 
 def agentbench_check(request: QueriesRequest) -> int:
-    import time
-
-    from runner.benchmarks.agentbench.proving import summary
-
-    started = time.monotonic()
     proofs = _prove_queries(_checkout(request), request)
     if request.json:
         show_json([proof.as_json() for proof in proofs])
-    else:
-        show(summary(proofs, time.monotonic() - started))
     return FAILED if any(proof.problems for proof in proofs) else OK
 
 
 def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProof]:
     """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
-    from runner.benchmarks.agentbench.proving import prove_executed, prove_files
+    import time
+
+    from runner.benchmarks.agentbench.proving import prove_executed, prove_files, summary
     from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
 
+    started = time.monotonic()
     source = request.source or request.root / FOLDER
     suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
     suite.sound()
@@ -1010,6 +1034,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
             told(proof)
     else:
         prove_executed(checkout, wanted, told)
+    if not request.json:
+        show(summary(proofs, time.monotonic() - started))
     return proofs
 
 
