@@ -48,6 +48,21 @@ def read_json(text: str, remark: Remark = _nobody) -> Any:
     return value
 
 
+def read_part(text: str, begin: int) -> tuple[Any, int]:
+    """The value that begins there, and where it ends.
+
+    Raises UnreadableError also for one that there is something to remark on, which `read_json` has
+    to read.
+    """
+    try:
+        value, end = _PLAIN.raw_decode(text, begin)
+    except (_OddError, ValueError, RecursionError) as error:
+        raise UnreadableError(str(error)) from error
+    if may_be_deep(text[begin:end]) and is_too_deep(value):
+        raise UnreadableError("it is nested too deeply")
+    return value, end
+
+
 def _decoded(text: str, remark: Remark) -> Any:
     try:
         return _PLAIN.decode(text)
