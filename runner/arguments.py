@@ -828,15 +828,22 @@ def _toolbench_report_request(arguments: argparse.Namespace) -> Request:
 
 def _add_toolbench_confuse(actions: Verbs) -> None:
     text = (
-        "which tools a model takes for which others; of two runs, two responses, or a run with "
+        "which tools a model takes for which others; of two runs, two responses, or runs with "
         "--variant, also what changed, task by task"
     )
     parser = _add(actions, "confuse", _toolbench_confuse_request, text, verb="toolbench_confuse")
     parser.add_argument(
-        "source", nargs="+", metavar="RUN", help="runs; with --responses, the data they answer"
+        "source",
+        nargs="*",
+        metavar="RUN|SERVER",
+        help="runs (default: all runs of tasks), and servers whose tools are shown (default: all); "
+        "with --responses, the data they answer",
     )
     _add_repeatable(parser, "--responses", "repeatable; a file of answers, as `score` reads it")
     _add_repeatable(parser, "--server", "repeatable; only tools of this server")
+    parser.add_argument(
+        "--variant", metavar="FILE", help="only runs made with this server.yaml (`run --variant`)"
+    )
     _add_json(parser)
 
 
@@ -850,6 +857,7 @@ def _toolbench_confuse_request(arguments: argparse.Namespace) -> Request:
         sources=tuple(arguments.source),
         responses=tuple(map(Path, arguments.responses)),
         servers=tuple(arguments.server),
+        variant=_optional_path(arguments.variant),
         json=arguments.json,
     )
 
