@@ -12,6 +12,7 @@ from runner.records import parse_yaml, read_text
 
 FOLDER = "scenarios/agentbench"
 """Of the shipped suite, from the checkout's top."""
+README = "README.md"
 LIMIT_BYTES = 8 * 1024 * 1024
 
 
@@ -99,7 +100,7 @@ def _files(source: Path, problems: list[Problem]) -> list[Path]:
         raise FairtrialError("there is neither a file nor a folder", where=str(source), hint=hint)
     files = []
     for path in sorted(source.iterdir()):
-        if path.name.startswith((".", "__")):
+        if path.name.startswith((".", "__")) or path.name == README:
             continue
         if path.suffix == ".yaml" and path.stem in CATEGORIES:
             files.append(path)

@@ -10,10 +10,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.benchmarks.agentbench.queries import Query
+from runner.benchmarks.agentbench.proving import queries_yaml
+from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import read_queries
 from runner.catalog import load_catalog
 from runner.sandbox.base import read_pins
+from runner.server_spec import places_among
 from runner.volumes import volume_name
 from tests.benchmarks.agentbench.desk import CHAIN, CLOCK, SINGLE, make, multiply
 from tests.checkout import Checkout
@@ -33,7 +35,8 @@ def recorded(
     yield checkout
     for server in load_catalog(checkout.root).testbed.values():
         with suppress(docker.errors.NotFound):
-            name = volume_name(server, read_pins(checkout.root).recipe)
+            places = places_among(server.spec.name)
+            name = volume_name(server, read_pins(checkout.root).recipe, places)
             engine.api.remove_volume(name, force=True)
 
 
@@ -89,12 +92,17 @@ def test_a_tool_that_answers_differently_each_time_is_not_recorded(tmp_path: Pat
     assert queries(checkout)["clock"].calls[0].result == ""
 
 
-def test_a_call_that_fails_is_not_recorded(tmp_path: Path) -> None:
-    failing = {**SINGLE, "calls": [{"server": "sums", "tool": "divide"}]}
-    checkout = make(tmp_path, failing, {**SINGLE, "id": "other"})
+def test_a_call_that_fails_or_ends_its_server_is_not_recorded_and_others_are(
+    tmp_path: Path,
+) -> None:
+    unknown = {**SINGLE, "calls": [{"server": "sums", "tool": "divide"}]}
+    deadly = {**SINGLE, "id": "deadly", "calls": [{"server": "sums", "tool": "multiply"}]}
+    checkout = make(tmp_path, unknown, deadly, {**SINGLE, "id": "other"})
     done = checkout.fairtrial("agentbench", "record", drafts(checkout))
     assert done.returncode == 1
-    assert "divide failed: no tool is called divide" in done.stdout
+    assert "calls[0]: divide failed: sums offers no tool 'divide'" in done.stdout
+    assert "FAIL deadly" in done.stdout
+    assert "KeyError" in done.stdout
     assert "ok   other" in done.stdout
     assert queries(checkout)["other"].calls[0].result == "product: 1961"
 
@@ -124,16 +132,30 @@ def test_without_an_engine_files_alone_are_checked_if_asked_for(recorded: Checko
     )
 
 
-def test_an_unknown_server_id_or_file_is_told(recorded: Checkout, tmp_path: Path) -> None:
-    for words, told in [
-        (("check", drafts(recorded), "--id", "seat"), "no query is called 'seat'"),
-        (("check", drafts(recorded), "--category", "hard"), "no category is called 'hard'"),
-        (("check", str(tmp_path / "none")), "there is neither a file nor a folder"),
-        (("record", drafts(recorded), "--id", "seat"), "no query is called seat"),
-    ]:
-        done = recorded.fairtrial("agentbench", *words)
-        assert done.returncode == 1, words
-        assert told in done.stderr, words
+def test_check_proves_the_shipped_queries_beside_the_scenarios(
+    recorded: Checkout, tmp_path: Path
+) -> None:
+    checkout = copied(recorded, tmp_path, "id: cheque", "id: cheque")
+    for query in queries(checkout).values():
+        file = f"scenarios/agentbench/{query.category}.yaml"
+        checkout.write(file, queries_yaml(Queries(queries=(query,))))
+    done = checkout.fairtrial("check")
+    assert (done.returncode, done.stderr.count("starting")) == (0, 1), done.stderr
+    assert "2 of 2 queries prove themselves; 3 calls executed in " in done.stdout
+    done = checkout.fairtrial("check", **NO_ENGINE)
+    assert done.returncode == 0
+    assert "2 of 2 queries prove themselves; 2 trajectories were not executed" in done.stdout
+    assert "no Docker Engine answers: no trajectory of scenarios/agentbench" in done.stderr
+    checkout.edit(
+        "scenarios/agentbench/single-server-single-call.yaml", "53 seats", "1961 or 53 seats"
+    )
+    done = checkout.fairtrial("check", "--json", **NO_ENGINE)
+    assert done.returncode == 1
+    assert "repeating it would be an answer" in done.stdout
+
+
+def test_a_server_that_is_none_is_told_with_the_closest(tmp_path: Path) -> None:
     stranger = make(tmp_path, {**SINGLE, "servers": ["sum"], "calls": [multiply(1, 2, "sum")]})
-    done = stranger.fairtrial("agentbench", "record", drafts(stranger))
+    done = stranger.fairtrial("agentbench", "record", drafts(stranger), **NO_ENGINE)
+    assert done.returncode == 1
     assert "did you mean sums?" in done.stderr
