@@ -11,7 +11,7 @@ import os
 import sys
 
 from runner import __version__
-from runner.arguments import make_parser
+from runner.arguments import FIRST_SCREEN, make_parser
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
@@ -173,6 +173,11 @@ def _help_columns() -> int:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
         return 80
+
+
+def first_screen(request: Request) -> int:  # noqa: ARG001 - as every verb
+    show(FIRST_SCREEN.rstrip())
+    return OK
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -642,7 +647,10 @@ def ground(request: GroundRequest) -> int:
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
+    if not commit.startswith(request.commit):
+        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
     files = GitFiles(repository, commit)
+    hallucinated = 0
     for path in request.files:
         as_json, grounding = ground_file(
             path,
@@ -656,7 +664,8 @@ def ground(request: GroundRequest) -> int:
         else:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
-    return OK
+        hallucinated += grounding.summary.hallucinated
+    return FAILED if request.strict and hallucinated else OK
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
@@ -774,7 +783,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
     store = RunStore(_runs(request) / name)
     with store.lock():
         planned = _plan_tasks(store, prepared, models, request)
-        runs.write_setup(store, setup)
+        runs.write_setup(store, setup, chosen)
         _tell_finished(planned)
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, os.environ, tell) as answering:
@@ -874,27 +883,63 @@ def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.data import load
     from runner.benchmarks.toolbench.responses import read_responses
     from runner.benchmarks.toolbench.scoring import Scorer, answers_to
+    from runner.errors import FairtrialError
 
+    if not request.sources or request.variant is not None:
+        hint = "give the data that they answer, and no --variant: a file of answers names none"
+        raise FairtrialError("--responses cannot be read so", hint=hint)
     data, scorer = load(request.sources), Scorer()
     found = []
     for path in request.responses:
         by_task = read_responses(path).by_task
         answered = [task for task in data.tasks if task.id in by_task]
         results = [scorer.result(one) for one in answers_to(answered, by_task)]
-        found.append(Labelled(label=str(path), model="", tasks=answered, results=results))
+        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
     return confusion_report(found, request.servers)
 
 
 def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
     from runner.benchmarks.toolbench.run_report import labelled, read_run
+    from runner.errors import FairtrialError
 
+    named = {name: _store(request, name) for name in request.sources}
+    runs = [store for store in named.values() if store.has_plan()]
+    servers = [name for name, store in named.items() if not store.has_plan()]
     found = []
-    for name in request.sources:
-        store = _store(request, name)
-        read = read_run(store, _tasks_as_believed(request, store))
-        found += [labelled(store.folder.name, arm) for arm in read.answers.arms]
-    return confusion_report(found, request.servers)
+    for store in _runs_to_confuse(request, runs):
+        try:
+            read = read_run(store, _tasks_as_believed(request, store))
+        except FairtrialError as error:
+            if runs:
+                raise
+            tell(f"left out: {error}")  # nobody named it, and its data may be gone
+            continue
+        _tell_some(list(read.problems))
+        name = store.folder.name
+        # Runs that nobody put side by side may be of other data, and asked otherwise.
+        found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
+    return confusion_report(found, [*request.servers, *servers])
+
+
+def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[RunStore]:
+    """Those that are named, else all; of these, those with the variant that is asked for."""
+    from runner.benchmarks.toolbench.runs import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
+
+    runs = named or runs_of_tasks(_runs(request))
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        raise FairtrialError("there is no run of tasks", where=str(_runs(request)), hint=hint)
+    if request.variant is None:
+        return runs
+    variant = read_variant(request.variant)
+    runs = [store for store in runs if read_setup(store).variant == variant]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
+    return runs
 
 
 def agentbench_run(request: AgentbenchRunRequest) -> int:
@@ -1405,6 +1450,7 @@ def _store(request: Request, run: str) -> RunStore:
 
 
 VERBS: dict[str, Callable[[Any], int]] = {
+    "": first_screen,
     "run": run,
     "score": score,
     "report": report,

@@ -181,6 +181,8 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    strict: bool
+    """A hallucination fails the verb."""
     json: bool
 
 
@@ -238,10 +240,12 @@ class ToolbenchReportRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class ConfuseRequest(Request):
     sources: tuple[str, ...]
-    """Runs; with responses, files or folders of data, or URLs."""
+    """Runs, and servers in any runs; with responses, files or folders of data, or URLs."""
     responses: tuple[Path, ...]
     servers: tuple[str, ...]
     """Whose tools are shown; empty for all."""
+    variant: Path | None
+    """Only runs that measured it."""
     json: bool
 
 
