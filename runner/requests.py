@@ -181,6 +181,8 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    strict: bool
+    """A hallucination fails the verb."""
     json: bool
 
 
@@ -238,10 +240,12 @@ class ToolbenchReportRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class ConfuseRequest(Request):
     sources: tuple[str, ...]
-    """Runs; with responses, files or folders of data, or URLs."""
+    """Runs, and servers in any runs; with responses, files or folders of data, or URLs."""
     responses: tuple[Path, ...]
     servers: tuple[str, ...]
     """Whose tools are shown; empty for all."""
+    variant: Path | None
+    """Only runs that measured it."""
     json: bool
 
 
@@ -262,6 +266,25 @@ class JudgeRequest(JudgedRequest):
 class JudgeNoiseRequest(Request):
     run: str
     json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentbenchRunRequest(RunRequest):
+    """`agentbench run`: of RunRequest, what belongs to models, money, trials and the run's name.
+
+    `servers`: only queries that need one of these.
+    """
+
+    suite: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    limit: int | None
+    """Queries, the first of those that the filters leave."""
+    mode: Literal["tc", "react"]
+    list: bool
+    """Say what is there, and do nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)
