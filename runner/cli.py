@@ -1055,7 +1055,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
 
     started = time.monotonic()
     source = request.source or request.root / FOLDER
-    suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
     suite.sound()
     wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
     proofs: list[QueryProof] = []

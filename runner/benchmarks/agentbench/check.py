@@ -221,15 +221,23 @@ def _crosses_servers(trajectory: Trajectory) -> bool:
 
 
 def _needed(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    """No call fewer would do: each one left out loses a value of the answer.
+    """No call fewer would do."""
+    for index in superfluous(trajectory):
+        message = "could be left out: every value is in the other results, or needs none of it"
+        yield f"calls[{index}]", message
+
+
+def superfluous(trajectory: Trajectory) -> list[int]:
+    """The calls, from 0, without any of which the answer would lose no value.
 
     A value is lost if its call, or one that had to be fed, is gone and no other result holds it.
     """
+    found = []
     for index in range(len(trajectory.query.calls)):
         left = trajectory.without(index)
         if not any(_is_lost(value, trajectory, left) for value in trajectory.query.values):
-            message = "could be left out: every value is in the other results, or needs none of it"
-            yield f"calls[{index}]", message
+            found.append(index)
+    return found
 
 
 def _is_lost(value: ReferenceValue, trajectory: Trajectory, left: Collection[int]) -> bool:
@@ -285,13 +293,14 @@ def _names_no_tool(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     query = trajectory.query
     names = {*query.servers, *(call.tool for call in query.calls)}
     for name in sorted(names):
-        if _is_named(name, query.query):
+        if is_named(name, query.query):
             yield "query", f"names {name!r}: a user knows no tools"
     if stands("MCP", query.query):
         yield "query", "speaks of MCP: a user knows no tools"
 
 
-def _is_named(name: str, query: str) -> bool:
+def is_named(name: str, query: str) -> bool:
+    """Does a message say a tool's or server's name, and mean it?"""
     # `convert` and `chess` are words that users say; `unit_converter` and `chess-mcp` are not.
     if name.isalpha() and name.islower():
         return re.search(rf"\b{name} (tool|server|function)\b", query, re.IGNORECASE) is not None
