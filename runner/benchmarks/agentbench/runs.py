@@ -17,7 +17,7 @@ from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.prompts import Mode
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.router import TOOLS_AT_MOST, Listing
-from runner.benchmarks.agentbench.testbed import cell_limits, install, listings
+from runner.benchmarks.agentbench.testbed import cell_limits, install_all, listings
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun
@@ -131,8 +131,11 @@ def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: i
     prepared = PreparedQueries(
         queries={query.id: query for query in queries},
         drawn=chosen.drawn,
-        # With its listing: one that offers something else by then is not what was planned.
-        servers={name: replace(install(checkout, name), listing=found.of[name]) for name in needed},
+        servers={
+            # With its listing: one that offers something else by then is not what was planned.
+            name: replace(one, listing=found.of[name])
+            for name, one in install_all(checkout, needed).items()
+        },
         mode=mode,
         image=checkout.base_image,
         seed=seed,
