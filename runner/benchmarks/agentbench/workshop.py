@@ -47,8 +47,6 @@ class Order:
     categories: Sequence[Category]
     count: int
     """Of each category."""
-    servers: Sequence[str]
-    """That drafts may be planned with."""
     seed: int
     """That servers are drawn by."""
     model: str
