@@ -37,6 +37,8 @@ class Quantity:
     """What one more in the last digit shown would add."""
     digits: int
     """That say something: without leading zeros."""
+    shows_places: bool = False
+    """It has a fraction or a power: its last digit is meant. 1,230 may be 1,234 or not."""
     unit: str = ""
     """As it is written; empty if none that is known follows."""
 
@@ -216,7 +218,8 @@ _NUMBER = re.compile(
     r"""
     (?<![\w.,/#])                                  # not the end of a name, a version, a path
     (?P<sign>(?<![\d)\]–-])[-−–+])?
-    (?P<money>US\$|C\$|A\$|R\$|[$€£¥₹])?[ ]?
+    (?:(?P<money>US\$|C\$|A\$|R\$|[$€£¥₹]
+       |(?:USD|EUR|GBP|JPY|CHF|INR|CNY|CAD|AUD|SEK|NOK|DKK|BRL|MXN)(?=[ \d]))[ ]?)?
     (?:
         (?P<grouped>\d{1,3}(?:[,'\u00a0\u202f\u2009]\d{3})+(?![\d]))
       | (?P<plain>\d+)
@@ -258,7 +261,7 @@ def quantities(text: str) -> Iterator[Quantity]:
 def _figures(text: str) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
         digits = re.sub(r"\D", "", match["grouped"] or match["plain"])
-        scale = _SCALES.get(match["scale"] or "", 1.0) * 10.0 ** _exponent(match)
+        scale = _SCALES.get(match["scale"] or "", 1.0) * float(f"1e{_exponent(match)}")
         one = _quantity(match.start(), match.end(), digits, match["fraction"] or "", scale)
         if (match["sign"] or "") in ("-", "−", "–"):
             one = _signed(one)
@@ -282,6 +285,7 @@ def _quantity(start: int, end: int, digits: str, fraction: str, scale: float = 1
         number=float(f"{digits}{fraction}") * scale,
         last_digit=10.0**-places * scale,
         digits=len(f"{digits}{fraction[1:]}".lstrip("0")),
+        shows_places=bool(fraction) or scale != 1.0,
     )
 
 
@@ -366,10 +370,10 @@ def _rounding(wanted: Quantity, said: Quantity) -> float:
         return 0.0
     mine, theirs = unit_of(wanted.unit), unit_of(said.unit)
     if mine is None or theirs is None or not said.unit:
-        return said.last_digit / 2 if said.last_digit < 1 else 0.0
+        return said.last_digit / 2 if said.shows_places else 0.0
     is_other = mine.factor != theirs.factor or mine.offset != theirs.offset
     # In another unit even a whole number is rounded: 92.6 lb, 12 341 g.
-    if said.last_digit < 1 or is_other:
+    if said.shows_places or is_other:
         return said.last_digit / 2 * theirs.factor / mine.factor
     return 0.0
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import pairwise, takewhile
 from typing import Literal
 
 from runner.benchmarks.agentbench.moments import (
@@ -43,6 +44,10 @@ LIST_GAP_CHARS = 80
 """Between two items of a list."""
 MOST_OTHERS = 50
 """Figures that neither reference nor query has; an answer with more has every number in it."""
+MOST_MENTIONS = 100
+"""Of one value that are looked at, half of them the last: ten thousand would take hours."""
+NEIGHBOURS_READ = 40
+"""On each side."""
 MOST_NEIGHBOURS = {"quantity": 3, "date": 3, "time": 3, "words": 6, "list": 3}
 """Such items beside a value in one bare list: it is offered among them, not chosen."""
 
@@ -84,10 +89,14 @@ class Wanted:
 
     def mentions(self, text: str) -> list[Mention]:
         """In a plain text, in order."""
-        found = list(_FINDERS[self.kind](self, text))
-        return sorted(found, key=lambda one: (one.start, -one.end))
+        found = sorted(_FINDERS[self.kind](self, text), key=lambda one: (one.start, -one.end))
+        if len(found) > MOST_MENTIONS:
+            half = MOST_MENTIONS // 2
+            found = found[:half] + found[-half:]
+        return found
 
 
+@lru_cache(maxsize=4096)
 def wanted(text: str, tolerance: float | None = None) -> Wanted:
     """A text as the thing that it is."""
     text = plain(text).strip()
@@ -238,6 +247,7 @@ class _Comparison:
         self.reference = plain(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
         self.mentions = [one.mentions(self.answer) for one in self.wanted]
+        self._strangers: dict[str, bool] = {}
 
     def found(self, place: int) -> ValueFound:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
@@ -303,14 +313,11 @@ class _Comparison:
         if sought.text.casefold() in _ALIKE:
             return False
         before = _words_before(self.answer, one.start)
-        cue = None
         for cue in _DENIAL.finditer(before):
-            pass
-        if cue is not None:
             between = before[cue.end() :]
             # "not 41, it is 42": what was denied is said already.
-            others = not _holds_value(between, sought.kind)
-            if others and not _RESTART.search(between):
+            is_spent = _holds_value(between, sought.kind) or _RESTART.search(between)
+            if not is_spent:
                 return True
         return bool(_DENIED_BEHIND.match(self.answer, one.end))
 
@@ -353,27 +360,30 @@ class _Comparison:
 
     def _strangers_beside(self, sought: Wanted, one: Mention) -> int:
         """Items of the bare list around a value that neither reference nor query has."""
-        items = list(_list_items(self.answer))
-        at = next((n for n, item in enumerate(items) if item[0] <= one.start < item[1]), None)
-        if at is None:
-            return 0
+        at = bisect_right(self._starts, one.start) - 1
+        behind = self._items[at + 1 : at + 1 + NEIGHBOURS_READ]
+        before = self._items[max(at - NEIGHBOURS_READ, 0) : at][::-1]
         strangers = 0
-        for direction in (-1, 1):
-            place = at + direction
-            while 0 <= place < len(items) and self._is_bare(sought, items[place]):
-                strangers += self._is_stranger(items[place])
-                place += direction
+        for items in (before, behind):
+            bare = takewhile(lambda item: _is_bare(sought.kind, item), items)
+            strangers += sum(map(self._is_stranger, bare))
         return strangers
 
-    def _is_bare(self, sought: Wanted, item: tuple[int, int]) -> bool:
-        text = _BULLET.sub("", self.answer[item[0] : item[1]]).strip(" .:()[]\"'")
-        if sought.kind == "words":
-            return bool(text) and len(text.split()) <= 3
-        return wanted(text).kind == sought.kind
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where items of lists begin."""
+        return [0, *(match.end() for match in _ITEM_END.finditer(self.answer))]
 
-    def _is_stranger(self, item: tuple[int, int]) -> bool:
-        text = _BULLET.sub("", self.answer[item[0] : item[1]]).strip(" .:()[]\"'")
-        return not wanted(text).mentions(self._known)
+    @cached_property
+    def _items(self) -> list[str]:
+        """What stands between commas and at the ends of lines, without bullets."""
+        bounds = [*self._starts, len(self.answer)]
+        return [_bare(self.answer[start:end]) for start, end in pairwise(bounds)]
+
+    def _is_stranger(self, item: str) -> bool:
+        if item not in self._strangers:
+            self._strangers[item] = bool(item) and not wanted(item).mentions(self._known)
+        return self._strangers[item]
 
     # --- misplaced
 
@@ -383,6 +393,7 @@ class _Comparison:
             return False
         kind = self.wanted[place].kind
         around = _beside(self.answer, one, self._spans)
+        strict = _beside(self.answer, one, self._spans, strict=True)
         common: set[str] = set()
         foreign: set[str] = set()
         for other, labels in enumerate(self._labels):
@@ -394,7 +405,7 @@ class _Comparison:
                     common |= _beside(self.answer, mention, self._spans)
         # A word beside both tells them no more apart: "the factorial of 5 … the factorial of 6".
         telling = around - common
-        return not telling & own and bool(around & (foreign - own))
+        return not telling & own and bool(strict & (foreign - own))
 
     @cached_property
     def _spans(self) -> list[Mention]:
@@ -407,7 +418,7 @@ class _Comparison:
         """Of each value: words of the query that stand beside it alone in the reference."""
         places = list(_places(self.query.values, self.reference))
         spans = sorted(filter(None, places), key=lambda one: one.start)
-        asked = set(_words(self.asked))
+        asked = _labels(self.asked)
         beside = []
         for one in places:
             beside.append(_beside(self.reference, one, spans) & asked if one else set())
@@ -453,7 +464,7 @@ def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[Mentio
 
 _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 _STOP = frozenset(
-    "a an the of in on at to for from by with and or is are was were be it its this that as has "
+    "an the of in on at to for from by with and or is are was were be it its this that as has "
     "have had will would into than then so which".split()
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
@@ -462,12 +473,12 @@ _CLAUSE_END = re.compile(
 )
 _DENIAL = re.compile(
     r"\b(?:not(?!\s+(?:only|just|counting|including))|\w+n't|never|neither|nor|cannot"
-    r"|rather than|instead of|other than|no longer|far from|anything but"
+    r"|rather than|instead of|other than|no longer|far from|anything but|doubt|unlikely|hardly"
     r"|(?:wrong|incorrect|false|untrue)\s+(?:to|that))\b",
     re.IGNORECASE,
 )
 _RESTART = re.compile(
-    r"(?:^|[,;:(–—-])\s*(?:it|they|this|that|the|there|so|we|i|you|which|because|since|but|as|and)"
+    r"[,;:(–—-]\s*(?:it|they|this|that|the|there|so|we|i|you|which|because|since|but|as|and)"
     r"(?:'s|'re)?\b|[;:]|\bbut\b",
     re.IGNORECASE,
 )
@@ -526,31 +537,56 @@ def _holds_value(text: str, kind: Kind) -> bool:
     return False
 
 
-def _list_items(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
-    for match in _ITEM_END.finditer(text):
-        if text[at : match.start()].strip():
-            yield at, match.start()
-        at = match.end()
-    if text[at:].strip():
-        yield at, len(text)
+def _bare(item: str) -> str:
+    return _BULLET.sub("", item).strip(" .,;|:()[]\"'\n")
 
 
-def _beside(text: str, one: Mention, values: Iterable[Mention]) -> set[str]:
-    """The words of a value's clause, and of clauses without a value before it."""
-    ends = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
+def _is_bare(kind: Kind, item: str) -> bool:
+    """Is it nothing but such a value, or at most three words? An empty line ends no list."""
+    if not item:
+        return True
+    if kind == "words":
+        return len(item.split()) <= 3
+    return wanted(item).kind == kind
+
+
+def _beside(
+    text: str, one: Mention, values: Iterable[Mention], *, strict: bool = False
+) -> set[str]:
+    """The words of a value's clause, and of clauses without a value before it.
+
+    Where a clause has two values, what stands between them may be either's: `strict` leaves it out.
+    """
     starts = [other.start for other in values if other.start != one.start]
-    begin = end = None
-    pending = 0
+    begin, first, end = _clause(text, one, starts)
+    before = [other.end for other in values if other.end <= one.start]
+    behind = [start for start in starts if one.end <= start < end]
+    left = max([begin, *before])
+    right = min([end, *behind])
+    if strict and left > first:
+        left = one.start
+    if strict and behind:
+        right = one.end
+    return _labels(text[left : one.start]) | _labels(text[one.end : right])
+
+
+def _clause(text: str, one: Mention, starts: Sequence[int]) -> tuple[int, int, int]:
+    """Where it begins with those that lead to it, where it begins itself, and where it ends."""
+    begin = 0
+    ends = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
     for first, last in pairwise(ends):
         if first <= one.start < last:
-            begin, end = pending, last
-            break
+            return begin, first, last
         if any(first <= start < last for start in starts):
-            pending = last
-    if begin is None or end is None:
-        return set()
-    before = max([begin, *(other.end for other in values if other.end <= one.start)])
-    behind = min([end, *(start for start in starts if start >= one.end)])
-    words = _words(f"{text[before : one.start]} {text[one.end : behind]}")
-    return set(words) - _STOP
+            begin = last
+    return one.start, one.start, one.end
+
+
+def _labels(text: str) -> set[str]:
+    """Words that may name a thing; `a` is one in `Series A` alone."""
+    words = set()
+    for match in _WORD.finditer(text):
+        is_article = match[0] == "a" or (match[0] == "A" and match.start() == 0)
+        if not is_article:
+            words.add(match[0].casefold().removesuffix("'s"))
+    return words - _STOP
