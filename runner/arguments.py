@@ -32,6 +32,15 @@ DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
     "answers better, or does it only burn tokens?"
 )
+FIRST_SCREEN = f"""\
+{DESCRIPTION}
+
+  fairtrial demo                    two servers and the shell, and a report
+  fairtrial server check NAME       does a server start, see and answer?
+  fairtrial ground --repo . FILE    are the file:line citations of a text true?
+
+`fairtrial --help` lists every verb; README.md says how to test your own.
+"""
 EXIT_CODES = """\
 exit codes:
   0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
@@ -43,9 +52,11 @@ exit codes:
 class Verbs:
     """Where parsers of verbs are added; all of them show help in the same width."""
 
-    def __init__(self, parent: argparse.ArgumentParser, columns: int, title: str) -> None:
+    def __init__(
+        self, parent: argparse.ArgumentParser, columns: int, title: str, *, required: bool = True
+    ) -> None:
         metavar = title.removesuffix("s").upper()
-        self._parsers = parent.add_subparsers(title=title, metavar=metavar, required=True)
+        self._parsers = parent.add_subparsers(title=title, metavar=metavar, required=required)
         self._columns = columns
 
     def add(self, name: str, text: str) -> argparse.ArgumentParser:
@@ -81,7 +92,8 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         default=".",
         help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
     )
-    verbs = Verbs(parser, columns, "verbs")
+    parser.set_defaults(verb="", request_of=_first_screen_request)
+    verbs = Verbs(parser, columns, "verbs", required=False)
     for add_verb in (
         _add_demo,
         _add_cell,
@@ -98,6 +110,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         _add_anchors,
         _add_ground,
         _add_toolbench,
+        _add_agentbench,
         _add_judge_verb,
         _add_judge_noise,
         _add_agreement,
@@ -125,6 +138,12 @@ def _root(arguments: argparse.Namespace) -> Path:
     from pathlib import Path
 
     return Path(arguments.root).resolve()
+
+
+def _first_screen_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import Request
+
+    return Request(root=_root(arguments))
 
 
 def _add_demo(verbs: Verbs) -> None:
@@ -514,7 +533,10 @@ def _add_ground(verbs: Verbs) -> None:
         help="a repository that git can read or clone",
     )
     parser.add_argument(
-        "--commit", required=True, metavar="SHA", help="the full commit the text speaks of"
+        "--commit",
+        default="HEAD",
+        metavar="REVISION",
+        help="what the text speaks of: any revision of a folder, a URL's full SHA (default: HEAD)",
     )
     parser.add_argument(
         "--root",
@@ -524,6 +546,8 @@ def _add_ground(verbs: Verbs) -> None:
         metavar="PATH",
         help="an absolute path by which the text calls the repository; repeatable",
     )
+    strict_help = "exit 1 if a citation is hallucinated"
+    parser.add_argument("--strict", action="store_true", help=strict_help)
     _add_json(parser, "one JSON object per file")
     parser.add_argument(
         "file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript"
@@ -541,8 +565,110 @@ def _ground_request(arguments: argparse.Namespace) -> Request:
         commit=arguments.commit,
         roots=tuple(arguments.root_path),
         files=tuple(map(Path, arguments.file)),
+        strict=arguments.strict,
         json=arguments.json,
     )
+
+
+def _add_agentbench(verbs: Verbs) -> None:
+    text = "MCP-AgentBench: does an agent get real work done with MCP servers?"
+    actions = verbs.add_group("agentbench", text)
+    _add_agentbench_run(actions)
+    _add_agentbench_check(actions)
+    _add_agentbench_record(actions)
+
+
+def _add_agentbench_run(actions: Verbs) -> None:
+    text = "put queries to models, each with the tools of many MCP servers in one sandbox"
+    parser = _add(actions, "run", _agentbench_run_request, text, verb="agentbench_run")
+    suite_help = "a folder of <category>.yaml, or one file (default: scenarios/agentbench)"
+    parser.add_argument("--suite", metavar="PATH", help=suite_help)
+    _add_repeatable(parser, "--category", "repeatable; such as multi-server-single-call")
+    _add_repeatable(parser, "--server", "repeatable; queries that need one of these")
+    _add_repeatable(parser, "--id", "repeatable; of one query")
+    parser.add_argument("-n", type=_at_least_one, metavar="N", help="only the first N of these")
+    parser.add_argument("--list", action="store_true", help="say how many queries there are")
+    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
+    parser.add_argument(
+        "--mode",
+        choices=("tc", "react"),
+        default="tc",
+        help="tc: the model's own tool calls; react: reasoning, calls and answer in tagged text "
+        "(default: tc)",
+    )
+    parser.add_argument(
+        "--trials", type=_at_least_one, default=1, metavar="N", help="of each query (default: 1)"
+    )
+    _add_model_limits(parser)
+    _add_spending(parser)
+    _add_study(parser)
+    _add_run_name(parser)
+    _add_json(parser)
+    _add_jobs(parser)
+
+
+def _agentbench_run_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import AgentbenchRunRequest
+
+    return AgentbenchRunRequest(
+        root=_root(arguments),
+        suite=_optional_path(arguments.suite),
+        ids=tuple(arguments.id),
+        categories=tuple(arguments.category),
+        servers=tuple(arguments.server),
+        limit=arguments.n,
+        mode=arguments.mode,
+        list=arguments.list,
+        scenarios=(),
+        **_asked(arguments),
+        prices=_optional_path(arguments.prices),
+        run_usd=arguments.max_dollars,
+        executor="local",
+        gate="skip",
+    )
+
+
+def _add_agentbench_check(actions: Verbs) -> None:
+    text = "prove the queries: shape, answer, and each trajectory executed again in the sandbox"
+    parser = _add(actions, "check", _agentbench_check_request, text, verb="agentbench_check")
+    source_help = "a folder of <category>.yaml, or one file (default: scenarios/agentbench)"
+    parser.add_argument("source", nargs="?", metavar="QUERIES", help=source_help)
+    _add_repeatable(parser, "--id", "repeatable; of one query")
+    _add_repeatable(parser, "--category", "repeatable; such as single-server-parallel-call")
+    parser.add_argument(
+        "--unreviewed", action="store_true", help="also queries that nobody has read yet"
+    )
+    parser.add_argument("--static", action="store_true", help="execute nothing: no engine needed")
+    _add_json(parser)
+
+
+def _agentbench_check_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import QueriesRequest
+
+    return QueriesRequest(
+        root=_root(arguments),
+        source=_optional_path(arguments.source),
+        ids=tuple(arguments.id),
+        categories=tuple(arguments.category),
+        unreviewed=arguments.unreviewed,
+        static=arguments.static,
+        json=arguments.json,
+    )
+
+
+def _add_agentbench_record(actions: Verbs) -> None:
+    text = "fill in what the tools of a draft's calls answer, each executed twice"
+    parser = _add(actions, "record", _agentbench_record_request, text, verb="agentbench_record")
+    parser.add_argument("file", metavar="FILE", help="of queries; it is written anew")
+    _add_repeatable(parser, "--id", "repeatable; also if it is recorded (default: all without)")
+
+
+def _agentbench_record_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import RecordRequest
+
+    return RecordRequest(root=_root(arguments), file=Path(arguments.file), ids=tuple(arguments.id))
 
 
 def _add_toolbench(verbs: Verbs) -> None:
@@ -702,15 +828,22 @@ def _toolbench_report_request(arguments: argparse.Namespace) -> Request:
 
 def _add_toolbench_confuse(actions: Verbs) -> None:
     text = (
-        "which tools a model takes for which others; of two runs, two responses, or a run with "
+        "which tools a model takes for which others; of two runs, two responses, or runs with "
         "--variant, also what changed, task by task"
     )
     parser = _add(actions, "confuse", _toolbench_confuse_request, text, verb="toolbench_confuse")
     parser.add_argument(
-        "source", nargs="+", metavar="RUN", help="runs; with --responses, the data they answer"
+        "source",
+        nargs="*",
+        metavar="RUN|SERVER",
+        help="runs (default: all runs of tasks), and servers whose tools are shown (default: all); "
+        "with --responses, the data they answer",
     )
     _add_repeatable(parser, "--responses", "repeatable; a file of answers, as `score` reads it")
     _add_repeatable(parser, "--server", "repeatable; only tools of this server")
+    parser.add_argument(
+        "--variant", metavar="FILE", help="only runs made with this server.yaml (`run --variant`)"
+    )
     _add_json(parser)
 
 
@@ -724,6 +857,7 @@ def _toolbench_confuse_request(arguments: argparse.Namespace) -> Request:
         sources=tuple(arguments.source),
         responses=tuple(map(Path, arguments.responses)),
         servers=tuple(arguments.server),
+        variant=_optional_path(arguments.variant),
         json=arguments.json,
     )
 

@@ -11,7 +11,7 @@ import os
 import sys
 
 from runner import __version__
-from runner.arguments import make_parser
+from runner.arguments import FIRST_SCREEN, make_parser
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.agentbench.proving import QueryProof
+    from runner.benchmarks.agentbench.queries import Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
     from runner.catalog import LazyMapping, LoadedServer
     from runner.checkout import Checkout
-    from runner.errors import GateError
+    from runner.errors import GateError, Problem
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.protocols import Executor
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
+        AgentbenchRunRequest,
         AgreementRequest,
         AnchorsRequest,
         AttestRequest,
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        QueriesRequest,
+        RecordRequest,
         ReportRequest,
         Request,
         RunRequest,
@@ -168,6 +173,11 @@ def _help_columns() -> int:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
         return 80
+
+
+def first_screen(request: Request) -> int:  # noqa: ARG001 - as every verb
+    show(FIRST_SCREEN.rstrip())
+    return OK
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -537,17 +547,45 @@ def _terminal_columns() -> int:
 
 
 def check(request: CheckRequest) -> int:
+    checkout = _checkout(request)
     proofs = []
-    for proof in _checkout(request).prove(request.scenarios):
+    for proof in checkout.prove(request.scenarios):
         proofs.append(proof)
         if not request.json:
             show(proof.as_text())
     failed = sum(1 for proof in proofs if proof.problems)
-    if request.json:
-        show_json([proof.as_json() for proof in proofs])
-    else:
+    if not request.json:
         show(f"{len(proofs) - failed} of {len(proofs)} scenarios prove themselves")
-    return FAILED if failed else OK
+    queries = [] if request.scenarios else _check_suite(checkout, request)
+    if request.json:
+        show_json([*(proof.as_json() for proof in proofs), *(one.as_json() for one in queries)])
+    return FAILED if failed or any(proof.problems for proof in queries) else OK
+
+
+def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
+    """MCP-AgentBench's queries, executed if an engine answers."""
+    from runner.benchmarks.agentbench.suite import FOLDER
+    from runner.errors import EngineError
+    from runner.requests import QueriesRequest
+
+    if not any((request.root / FOLDER).glob("*.yaml")):
+        return []
+    try:
+        _ = checkout.engine
+        static = False
+    except EngineError as error:
+        tell(f"{error.what}: no trajectory of {FOLDER} is executed, their files alone are checked")
+        static = True
+    everything = QueriesRequest(
+        root=request.root,
+        source=None,
+        ids=(),
+        categories=(),
+        unreviewed=False,
+        static=static,
+        json=request.json,
+    )
+    return _prove_queries(checkout, everything)
 
 
 def lock(request: LockRequest) -> int:
@@ -609,7 +647,10 @@ def ground(request: GroundRequest) -> int:
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
+    if not commit.startswith(request.commit):
+        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
     files = GitFiles(repository, commit)
+    hallucinated = 0
     for path in request.files:
         as_json, grounding = ground_file(
             path,
@@ -623,7 +664,8 @@ def ground(request: GroundRequest) -> int:
         else:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
-    return OK
+        hallucinated += grounding.summary.hallucinated
+    return FAILED if request.strict and hallucinated else OK
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
@@ -741,7 +783,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
     store = RunStore(_runs(request) / name)
     with store.lock():
         planned = _plan_tasks(store, prepared, models, request)
-        runs.write_setup(store, setup)
+        runs.write_setup(store, setup, chosen)
         _tell_finished(planned)
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, os.environ, tell) as answering:
@@ -775,7 +817,7 @@ def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> i
 
 
 def _plan_tasks(
-    store: RunStore, prepared: PreparedRun, models: Seq[str], request: ToolbenchRunRequest
+    store: RunStore, prepared: PreparedRun, models: Seq[str], request: RunRequest
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
@@ -785,7 +827,7 @@ def _plan_tasks(
         tell(f"left out: {line}")
     wanted = plan.Wanted(
         cells=benchmark.cells(prepared, models, request.trials),
-        # No judge, and so no gate: calls are compared with labels.
+        # The gate is of scenarios and their judges: neither benchmark has any.
         ungated=True,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -841,27 +883,214 @@ def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.data import load
     from runner.benchmarks.toolbench.responses import read_responses
     from runner.benchmarks.toolbench.scoring import Scorer, answers_to
+    from runner.errors import FairtrialError
 
+    if not request.sources or request.variant is not None:
+        hint = "give the data that they answer, and no --variant: a file of answers names none"
+        raise FairtrialError("--responses cannot be read so", hint=hint)
     data, scorer = load(request.sources), Scorer()
     found = []
     for path in request.responses:
         by_task = read_responses(path).by_task
         answered = [task for task in data.tasks if task.id in by_task]
         results = [scorer.result(one) for one in answers_to(answered, by_task)]
-        found.append(Labelled(label=str(path), model="", tasks=answered, results=results))
+        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
     return confusion_report(found, request.servers)
 
 
 def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
     from runner.benchmarks.toolbench.run_report import labelled, read_run
+    from runner.errors import FairtrialError
 
+    named = {name: _store(request, name) for name in request.sources}
+    runs = [store for store in named.values() if store.has_plan()]
+    servers = [name for name, store in named.items() if not store.has_plan()]
     found = []
-    for name in request.sources:
-        store = _store(request, name)
-        read = read_run(store, _tasks_as_believed(request, store))
-        found += [labelled(store.folder.name, arm) for arm in read.answers.arms]
-    return confusion_report(found, request.servers)
+    for store in _runs_to_confuse(request, runs):
+        try:
+            read = read_run(store, _tasks_as_believed(request, store))
+        except FairtrialError as error:
+            if runs:
+                raise
+            tell(f"left out: {error}")  # nobody named it, and its data may be gone
+            continue
+        _tell_some(list(read.problems))
+        name = store.folder.name
+        # Runs that nobody put side by side may be of other data, and asked otherwise.
+        found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
+    return confusion_report(found, [*request.servers, *servers])
+
+
+def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[RunStore]:
+    """Those that are named, else all; of these, those with the variant that is asked for."""
+    from runner.benchmarks.toolbench.runs import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
+
+    runs = named or runs_of_tasks(_runs(request))
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        raise FairtrialError("there is no run of tasks", where=str(_runs(request)), hint=hint)
+    if request.variant is None:
+        return runs
+    variant = read_variant(request.variant)
+    runs = [store for store in runs if read_setup(store).variant == variant]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
+    return runs
+
+
+def agentbench_run(request: AgentbenchRunRequest) -> int:
+    from dataclasses import replace
+
+    from runner.benchmarks.agentbench import runs
+    from runner.errors import FairtrialError
+    from runner.executors import EXECUTORS
+    from runner.models.weights import served
+    from runner.plan import check_name, seed_of
+    from runner.sandbox.engine import sweep
+    from runner.store import RunStore
+
+    if request.agent or request.pass_at is not None:
+        hint = "`--mode` says how they are asked, and an answer passes or fails"
+        raise FairtrialError("queries know neither --agent nor --pass-at", hint=hint)
+    checkout = _checkout(request)
+    queries = _queries(checkout, request)
+    if request.list:
+        show("\n".join(runs.counted(queries)))
+        return OK
+    name = request.name or runs.default_name(queries, request.mode, request.models, request.trials)
+    check_name(name)
+    seed = seed_of(name) if request.seed is None else request.seed
+    if request.dry_run:
+        return _show_query_estimate(checkout, request, queries, seed)
+    models, settings, spending = _models(request)
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        # What a killed run left behind would go on taking this run's memory.
+        sweep(checkout.engine, run=store.label)
+        ready = runs.make_ready(checkout, queries, request.mode, seed)
+        prepared = replace(ready.prepared, models=settings, spending=spending)
+        planned = _plan_tasks(store, prepared, models, request)
+        runs.write_setup(store, ready.setup)
+        _tell_finished(planned)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, os.environ, tell) as answering:
+            executor = EXECUTORS["local"](jobs=request.jobs)
+            _execute(executor, planned, replace(prepared, models=answering), store)
+        return _show_outcomes(store, as_json=request.json)
+
+
+def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
+    """Those that are chosen. Raises CatalogError with every problem of the suite."""
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    source = request.suite or request.root / FOLDER
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known)
+    suite.sound()
+    wanted = chosen(
+        suite.queries,
+        ids=request.ids,
+        categories=request.categories,
+        servers=request.servers,
+    )
+    return [loaded.query for loaded in wanted][: request.limit]
+
+
+def _show_query_estimate(
+    checkout: Checkout, request: AgentbenchRunRequest, queries: Seq[Query], seed: int
+) -> int:
+    from runner.benchmarks.agentbench.estimate import estimated
+    from runner.models import require_known
+    from runner.models.weights import short_name
+    from runner.spending import spending_for
+
+    models = list(dict.fromkeys(map(short_name, request.models)))
+    for model in models:
+        require_known(model)
+    found = estimated(
+        checkout,
+        queries,
+        request.mode,
+        seed,
+        models=models,
+        trials=request.trials,
+        prices=spending_for(request, models).priced,
+    )
+    if request.json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return OK
+
+
+def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
+    from runner.benchmarks.agentbench.outcomes import outcomes_of
+
+    loaded = store.load()
+    found = outcomes_of(loaded)
+    if as_json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return _code_for_broken_cells(loaded)
+
+
+def agentbench_check(request: QueriesRequest) -> int:
+    proofs = _prove_queries(_checkout(request), request)
+    if request.json:
+        show_json([proof.as_json() for proof in proofs])
+    return FAILED if any(proof.problems for proof in proofs) else OK
+
+
+def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProof]:
+    """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
+    import time
+
+    from runner.benchmarks.agentbench.proving import prove_executed, prove_files, summary
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    started = time.monotonic()
+    source = request.source or request.root / FOLDER
+    suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
+    suite.sound()
+    wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
+    proofs: list[QueryProof] = []
+
+    def told(proof: QueryProof) -> None:
+        proofs.append(proof)
+        if not request.json:
+            show(proof.as_text())
+
+    if request.static:
+        for proof in prove_files(wanted):
+            told(proof)
+    else:
+        prove_executed(checkout, wanted, told)
+    if not request.json:
+        show(summary(proofs, time.monotonic() - started))
+    return proofs
+
+
+def agentbench_record(request: RecordRequest) -> int:
+    from runner.benchmarks.agentbench.proving import record_file
+
+    unsound = 0
+
+    def told(name: str, problems: Seq[Problem]) -> None:
+        nonlocal unsound
+        unsound += bool(problems)
+        show("\n".join([f"{'FAIL' if problems else 'ok  '} {name}", *map(_indented, problems)]))
+
+    record_file(_checkout(request), request.file, request.ids, told)
+    return FAILED if unsound else OK
+
+
+def _indented(problem: Problem) -> str:
+    return f"     {problem}"
 
 
 def judge(request: JudgeRequest) -> int:
@@ -1220,6 +1449,7 @@ def _store(request: Request, run: str) -> RunStore:
 
 
 VERBS: dict[str, Callable[[Any], int]] = {
+    "": first_screen,
     "run": run,
     "score": score,
     "report": report,
@@ -1238,6 +1468,9 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "toolbench_report": toolbench_report,
     "toolbench_confuse": toolbench_confuse,
     "toolbench_check": toolbench_check,
+    "agentbench_run": agentbench_run,
+    "agentbench_check": agentbench_check,
+    "agentbench_record": agentbench_record,
     "judge": judge,
     "judge-noise": judge_noise,
     "agreement": agreement,

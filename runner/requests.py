@@ -181,6 +181,8 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    strict: bool
+    """A hallucination fails the verb."""
     json: bool
 
 
@@ -238,10 +240,12 @@ class ToolbenchReportRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class ConfuseRequest(Request):
     sources: tuple[str, ...]
-    """Runs; with responses, files or folders of data, or URLs."""
+    """Runs, and servers in any runs; with responses, files or folders of data, or URLs."""
     responses: tuple[Path, ...]
     servers: tuple[str, ...]
     """Whose tools are shown; empty for all."""
+    variant: Path | None
+    """Only runs that measured it."""
     json: bool
 
 
@@ -265,6 +269,41 @@ class JudgeNoiseRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgentbenchRunRequest(RunRequest):
+    """`agentbench run`: of RunRequest, what belongs to models, money, trials and the run's name.
+
+    `servers`: only queries that need one of these.
+    """
+
+    suite: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    limit: int | None
+    """Queries, the first of those that the filters leave."""
+    mode: Literal["tc", "react"]
+    list: bool
+    """Say what is there, and do nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesRequest(Request):
+    """`agentbench check`."""
+
+    source: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    unreviewed: bool
+    """Take queries that nobody has read, too."""
+    static: bool
+    """Execute nothing."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgreementRequest(Request):
     file: Path
     people: tuple[str, ...]
@@ -276,6 +315,13 @@ class AgreementRequest(Request):
     category: str
     """A column; empty for `category`, if there is one."""
     json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRequest(Request):
+    file: Path
+    ids: tuple[str, ...]
+    """Empty for all that lack a result."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,9 @@
-"""scenarios/agentbench/<category>.yaml: queries, and how each reference answer came about."""
+"""scenarios/agentbench/<category>.yaml: queries, and how each reference answer came about.
+
+A draft has calls without results, until `fairtrial agentbench record` has filled them in. What one
+call gives, a later one is fed by `{{name}}`, as a text by `{{name|text}}` where it looks like a
+number (an identifier, a binary figure), and as a JSON value by `{{name|json}}` (a list).
+"""
 
 from __future__ import annotations
 
@@ -26,8 +31,10 @@ CATEGORIES: tuple[Category, ...] = (
     "multi-server-parallel-call",
     "multi-server-sequential-call",
 )
-GIVEN = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+GIVEN = re.compile(r"\{\{([a-z][a-z0-9_]*)(?:\|(text|json))?\}\}")
 """`{{mass}}` in an argument: what an earlier call of the trajectory gave under that name."""
+Dependency = Literal["single", "parallel", "sequential"]
+Scope = Literal["single-server", "multi-server"]
 
 
 class ReferenceCall(Record):
@@ -36,12 +43,12 @@ class ReferenceCall(Record):
     server: Name
     tool: Annotated[str, Field(min_length=1)]
     arguments: dict[str, Any] = Field(default_factory=dict)
-    """A text that is `{{name}}` alone stands for the number or text given; inside a longer text it
-    is replaced."""
+    """A text that is `{{name}}` alone stands for the number or text given; `{{name|text}}` for the
+    text even of a number, `{{name|json}}` for a JSON value. Inside a longer text it is replaced."""
     gives: dict[str, str] = Field(default_factory=dict)
     """Name -> regular expression with one group, found in the result: what later calls are fed."""
-    result: str
-    """As it was recorded: the whole text that the tool answered."""
+    result: str = ""
+    """As it was recorded: the whole text that the tool answered. Empty in a draft."""
 
     @field_validator("gives")
     @classmethod
@@ -53,6 +60,8 @@ class ReferenceCall(Record):
                 raise ValueError(f"{name}: {pattern!r} is no regular expression") from error
             if groups != 1:
                 raise ValueError(f"{name}: {pattern!r} has {groups} groups, and needs one")
+            if not GIVEN.fullmatch(f"{{{{{name}}}}}"):
+                raise ValueError(f"{name!r} is no name: lower-case letters, digits and _")
         return gives
 
 
@@ -82,10 +91,20 @@ class Query(Record):
     values: Annotated[tuple[ReferenceValue, ...], Field(min_length=1)]
     calls: Annotated[tuple[ReferenceCall, ...], Field(min_length=1)]
     """The reference trajectory, in order."""
-    provenance: str
+    provenance: Annotated[str, Field(min_length=1)]
     """Who wrote it and who has read it; a generated one names its model."""
     unreviewed: bool = False
     """Generated, and read by nobody yet: no suite takes it."""
+
+    @property
+    def scope(self) -> Scope:
+        return "single-server" if self.category.startswith("single-server") else "multi-server"
+
+    @property
+    def dependency(self) -> Dependency:
+        if "-parallel-" in self.category:
+            return "parallel"
+        return "sequential" if "-sequential-" in self.category else "single"
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
