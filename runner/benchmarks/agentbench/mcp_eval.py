@@ -140,6 +140,8 @@ class JudgeModel:
     """A model that judges, and what its replies follow from apart from the request."""
 
     name: str
+    endpoint: str
+    """Digest of where it is reached."""
     asking: TextAsking
     basis: list[Any]
 
@@ -155,6 +157,7 @@ def judge_model(model: str, settings: JudgeSettings) -> JudgeModel:
     place = settings.judging.endpoints.get(model, endpoint.digest)
     return JudgeModel(
         name=model,
+        endpoint=place,
         asking=TextAsking(model, replace(settings, models=limits)),
         basis=[full_name(model), place, OUTPUT_TOKENS, VERSION],
     )
@@ -197,6 +200,13 @@ def text_ask(
 def prompt(name: str) -> str:
     """As it is shipped."""
     return resources.files("runner.benchmarks.agentbench").joinpath(name).read_text("utf-8")
+
+
+def endpoints_of(judge: OutcomeJudge) -> dict[str, str]:
+    """As Judging keeps it: a report without the address knows the judge's replies again."""
+    if isinstance(judge, ModelOutcomeJudge):
+        return {judge.model.name: judge.model.endpoint}
+    return {}
 
 
 # --- replies ------------------------------------------------------------------------------------

@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-SLACK = 1e-9
+SLACK = 1e-12
 """Of a comparison, relative: binary fractions of decimal ones."""
+SAME = 1e-6
+"""A fraction that is as near as this is that fraction: 0.3 for 0.30000000000000004."""
+EXACT_DIGITS = 15
+"""Beyond these a float holds no whole number: 25! is compared digit by digit."""
 LEAST_DIGITS = 3
 """From which on a rounded figure is that figure: 12.3 for 12.34, never 12."""
 
@@ -39,6 +43,8 @@ class Quantity:
     """That say something: without leading zeros."""
     shows_places: bool = False
     """It has a fraction or a power: its last digit is meant. 1,230 may be 1,234 or not."""
+    whole: str = ""
+    """The digits of a whole number that is written out."""
     unit: str = ""
     """As it is written; empty if none that is known follows."""
 
@@ -286,6 +292,7 @@ def _quantity(start: int, end: int, digits: str, fraction: str, scale: float = 1
         last_digit=10.0**-places * scale,
         digits=len(f"{digits}{fraction[1:]}".lstrip("0")),
         shows_places=bool(fraction) or scale != 1.0,
+        whole="" if fraction or scale != 1.0 else digits.lstrip("0"),
     )
 
 
@@ -355,11 +362,15 @@ def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
     number = _converted(wanted, said)
     if number is None:
         return False
+    if len(wanted.whole) > EXACT_DIGITS and said.whole and tolerance is None:
+        return wanted.whole == said.whole
     off = abs(number - wanted.number)
     slack = SLACK * max(1.0, abs(wanted.number))
     if tolerance is not None:
         return off <= tolerance + slack
     if off <= wanted.last_digit / 2 + slack:
+        return True
+    if wanted.shows_places and off <= SAME * abs(wanted.number):
         return True
     return off <= _rounding(wanted, said) + slack
 

@@ -44,13 +44,13 @@ from runner.transcript import read_transcript
 
 NOT_RANKED = "Nobody is ranked: {}."
 VALUES_NOTICE = (
-    "Judged by `values`, a program: it looks for the reference's figures, dates and names. It cannot "
-    "tell a name in other words, values swapped between things that no word beside them tells apart, "
-    "nor what is false beside a right value."
+    "Judged by `values`, a program that looks for the reference's figures, dates and names. It "
+    "cannot tell a name in other words, values swapped between things that no word beside them "
+    "tells apart, nor what is false beside a right value."
 )
 UNPROVEN = (
-    "Judged by {judge}, whose verdicts on this run were held against nobody's: let people judge some "
-    "of the answers, and `fairtrial agreement` says what they are worth."
+    "Judged by {judge}, whose verdicts on this run were held against nobody's: let people judge "
+    "some of the answers, and `fairtrial agreement` says what they are worth."
 )
 
 
