@@ -103,7 +103,8 @@ async def open_testbed_cell(
     start.
     """
     # In a thread: installing may take minutes, for which every other cell would wait.
-    spec = await asyncio.to_thread(_cell_with, checkout, names, required=names)
+    installed = await asyncio.to_thread(install_all, checkout, names)
+    spec = cell_of(checkout, installed.values(), required=names)
     async with open_cell(checkout.engine, spec, note=note) as router:
         yield router
 
@@ -175,17 +176,19 @@ def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
 
 async def _ask(checkout: Checkout, names: Sequence[str]) -> Router:
     """The router, which is closed, and still knows."""
-    async with open_cell(checkout.engine, _cell_with(checkout, names)) as router:
+    installed = install_all(checkout, names)
+    async with open_cell(checkout.engine, cell_of(checkout, installed.values())) as router:
         return router
 
 
-def _cell_with(
-    checkout: Checkout, names: Sequence[str], *, required: Collection[str] = ()
+def cell_of(
+    checkout: Checkout, servers: Iterable[Installed], *, required: Collection[str] = ()
 ) -> CellSpec:
+    """A cell that holds these servers."""
     return CellSpec(
         image=checkout.base_image,
         limits=cell_limits(checkout.limits),
-        servers=list(install_all(checkout, names).values()),
+        servers=list(servers),
         required=required,
     )
 
