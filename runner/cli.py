@@ -7,11 +7,12 @@ the function imports what it needs when it runs, so that --help answers at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
 from runner import __version__
-from runner.arguments import make_parser
+from runner.arguments import FIRST_SCREEN, make_parser
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.agentbench.drafts import Draft, Drafts
+    from runner.benchmarks.agentbench.mcp_eval import OutcomeJudge
     from runner.benchmarks.agentbench.proving import QueryProof
+    from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
@@ -34,12 +38,18 @@ if TYPE_CHECKING:
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
+        AgentbenchReportRequest,
+        AgentbenchRunRequest,
+        AgreementRequest,
         AnchorsRequest,
+        AnnotateRequest,
         AttestRequest,
         CheckRequest,
         CleanRequest,
         ConfuseRequest,
+        DraftsRequest,
         GatePolicy,
+        GenerateRequest,
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
@@ -51,6 +61,7 @@ if TYPE_CHECKING:
         RecordRequest,
         ReportRequest,
         Request,
+        ReviewRequest,
         RunRequest,
         ScoreRequest,
         ServerRequest,
@@ -61,7 +72,7 @@ if TYPE_CHECKING:
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
-    from runner.spending import Spending
+    from runner.spending import Purse, Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
@@ -170,6 +181,11 @@ def _help_columns() -> int:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
         return 80
+
+
+def first_screen(request: Request) -> int:  # noqa: ARG001 - as every verb
+    show(FIRST_SCREEN.rstrip())
+    return OK
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -539,17 +555,45 @@ def _terminal_columns() -> int:
 
 
 def check(request: CheckRequest) -> int:
+    checkout = _checkout(request)
     proofs = []
-    for proof in _checkout(request).prove(request.scenarios):
+    for proof in checkout.prove(request.scenarios):
         proofs.append(proof)
         if not request.json:
             show(proof.as_text())
     failed = sum(1 for proof in proofs if proof.problems)
-    if request.json:
-        show_json([proof.as_json() for proof in proofs])
-    else:
+    if not request.json:
         show(f"{len(proofs) - failed} of {len(proofs)} scenarios prove themselves")
-    return FAILED if failed else OK
+    queries = [] if request.scenarios else _check_suite(checkout, request)
+    if request.json:
+        show_json([*(proof.as_json() for proof in proofs), *(one.as_json() for one in queries)])
+    return FAILED if failed or any(proof.problems for proof in queries) else OK
+
+
+def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
+    """MCP-AgentBench's queries, executed if an engine answers."""
+    from runner.benchmarks.agentbench.suite import FOLDER
+    from runner.errors import EngineError
+    from runner.requests import QueriesRequest
+
+    if not any((request.root / FOLDER).glob("*.yaml")):
+        return []
+    try:
+        _ = checkout.engine
+        static = False
+    except EngineError as error:
+        tell(f"{error.what}: no trajectory of {FOLDER} is executed, their files alone are checked")
+        static = True
+    everything = QueriesRequest(
+        root=request.root,
+        source=None,
+        ids=(),
+        categories=(),
+        unreviewed=False,
+        static=static,
+        json=request.json,
+    )
+    return _prove_queries(checkout, everything)
 
 
 def lock(request: LockRequest) -> int:
@@ -611,7 +655,10 @@ def ground(request: GroundRequest) -> int:
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
+    if not commit.startswith(request.commit):
+        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
     files = GitFiles(repository, commit)
+    hallucinated = 0
     for path in request.files:
         as_json, grounding = ground_file(
             path,
@@ -625,7 +672,8 @@ def ground(request: GroundRequest) -> int:
         else:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
-    return OK
+        hallucinated += grounding.summary.hallucinated
+    return FAILED if request.strict and hallucinated else OK
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
@@ -743,7 +791,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
     store = RunStore(_runs(request) / name)
     with store.lock():
         planned = _plan_tasks(store, prepared, models, request)
-        runs.write_setup(store, setup)
+        runs.write_setup(store, setup, chosen)
         _tell_finished(planned)
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, os.environ, tell) as answering:
@@ -777,7 +825,7 @@ def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> i
 
 
 def _plan_tasks(
-    store: RunStore, prepared: PreparedRun, models: Seq[str], request: ToolbenchRunRequest
+    store: RunStore, prepared: PreparedRun, models: Seq[str], request: RunRequest
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
@@ -787,7 +835,7 @@ def _plan_tasks(
         tell(f"left out: {line}")
     wanted = plan.Wanted(
         cells=benchmark.cells(prepared, models, request.trials),
-        # No judge, and so no gate: calls are compared with labels.
+        # The gate is of scenarios and their judges: neither benchmark has any.
         ungated=True,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -843,50 +891,222 @@ def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.data import load
     from runner.benchmarks.toolbench.responses import read_responses
     from runner.benchmarks.toolbench.scoring import Scorer, answers_to
+    from runner.errors import FairtrialError
 
+    if not request.sources or request.variant is not None:
+        hint = "give the data that they answer, and no --variant: a file of answers names none"
+        raise FairtrialError("--responses cannot be read so", hint=hint)
     data, scorer = load(request.sources), Scorer()
     found = []
     for path in request.responses:
         by_task = read_responses(path).by_task
         answered = [task for task in data.tasks if task.id in by_task]
         results = [scorer.result(one) for one in answers_to(answered, by_task)]
-        found.append(Labelled(label=str(path), model="", tasks=answered, results=results))
+        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
     return confusion_report(found, request.servers)
 
 
 def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
     from runner.benchmarks.toolbench.run_report import labelled, read_run
+    from runner.errors import FairtrialError
 
+    named = {name: _store(request, name) for name in request.sources}
+    runs = [store for store in named.values() if store.has_plan()]
+    servers = [name for name, store in named.items() if not store.has_plan()]
     found = []
-    for name in request.sources:
-        store = _store(request, name)
-        read = read_run(store, _tasks_as_believed(request, store))
-        found += [labelled(store.folder.name, arm) for arm in read.answers.arms]
-    return confusion_report(found, request.servers)
+    for store in _runs_to_confuse(request, runs):
+        try:
+            read = read_run(store, _tasks_as_believed(request, store))
+        except FairtrialError as error:
+            if runs:
+                raise
+            tell(f"left out: {error}")  # nobody named it, and its data may be gone
+            continue
+        _tell_some(list(read.problems))
+        name = store.folder.name
+        # Runs that nobody put side by side may be of other data, and asked otherwise.
+        found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
+    return confusion_report(found, [*request.servers, *servers])
+
+
+def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[RunStore]:
+    """Those that are named, else all; of these, those with the variant that is asked for."""
+    from runner.benchmarks.toolbench.runs import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
+
+    runs = named or runs_of_tasks(_runs(request))
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        raise FairtrialError("there is no run of tasks", where=str(_runs(request)), hint=hint)
+    if request.variant is None:
+        return runs
+    variant = read_variant(request.variant)
+    runs = [store for store in runs if read_setup(store).variant == variant]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
+    return runs
+
+
+def agentbench_run(request: AgentbenchRunRequest) -> int:
+    from dataclasses import replace
+
+    from runner.benchmarks.agentbench import runs
+    from runner.errors import FairtrialError
+    from runner.executors import EXECUTORS
+    from runner.models.weights import served
+    from runner.plan import check_name, seed_of
+    from runner.sandbox.engine import sweep
+    from runner.store import RunStore
+
+    if request.agent or request.pass_at is not None:
+        hint = "`--mode` says how they are asked, and an answer passes or fails"
+        raise FairtrialError("queries know neither --agent nor --pass-at", hint=hint)
+    checkout = _checkout(request)
+    queries = _queries(checkout, request)
+    if request.list:
+        show("\n".join(runs.counted(queries)))
+        return OK
+    name = request.name or runs.default_name(queries, request.mode, request.models, request.trials)
+    check_name(name)
+    seed = seed_of(name) if request.seed is None else request.seed
+    if request.dry_run:
+        return _show_query_estimate(checkout, request, queries, seed)
+    models, settings, spending = _models(request)
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        # What a killed run left behind would go on taking this run's memory.
+        sweep(checkout.engine, run=store.label)
+        ready = runs.make_ready(checkout, queries, request.mode, seed)
+        prepared = replace(ready.prepared, models=settings, spending=spending)
+        planned = _plan_tasks(store, prepared, models, request)
+        runs.write_setup(store, ready.setup)
+        _tell_finished(planned)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, os.environ, tell) as answering:
+            executor = EXECUTORS["local"](jobs=request.jobs)
+            _execute(executor, planned, replace(prepared, models=answering), store)
+        return _show_outcomes(store, as_json=request.json)
+
+
+def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
+    """Those that are chosen. Raises CatalogError with every problem of the suite."""
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    source = request.suite or request.root / FOLDER
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known)
+    suite.sound()
+    wanted = chosen(
+        suite.queries,
+        ids=request.ids,
+        categories=request.categories,
+        servers=request.servers,
+    )
+    return [loaded.query for loaded in wanted][: request.limit]
+
+
+def _show_query_estimate(
+    checkout: Checkout, request: AgentbenchRunRequest, queries: Seq[Query], seed: int
+) -> int:
+    from runner.benchmarks.agentbench.estimate import estimated
+    from runner.models import require_known
+    from runner.models.weights import short_name
+    from runner.spending import spending_for
+
+    models = list(dict.fromkeys(map(short_name, request.models)))
+    for model in models:
+        require_known(model)
+    found = estimated(
+        checkout,
+        queries,
+        request.mode,
+        seed,
+        models=models,
+        trials=request.trials,
+        prices=spending_for(request, models).priced,
+    )
+    if request.json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return OK
+
+
+def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
+    from runner.benchmarks.agentbench.outcomes import outcomes_of
+
+    loaded = store.load()
+    found = outcomes_of(loaded)
+    if as_json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return _code_for_broken_cells(loaded)
+
+
+def agentbench_report(request: AgentbenchReportRequest) -> int:
+    from runner.audit import Audit
+    from runner.benchmarks.agentbench.cells import BENCHMARK
+    from runner.benchmarks.agentbench.run_files import write_report, write_verdicts
+    from runner.benchmarks.agentbench.run_report import report_of_run
+    from runner.benchmarks.agentbench.runs import read_setup
+    from runner.benchmarks.agentbench.shown import tables_of_run
+
+    store, checkout = _store(request, request.run), _checkout(request)
+    read_setup(store)
+    with store.lock():
+        loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
+        judge = _outcome_judge(checkout, request, store)
+        report = report_of_run(store, loaded, judge)
+        written = [*write_report(report, store.folder)]
+    if request.verdicts is not None:
+        written.append(write_verdicts(report, request.verdicts))
+    for path in written:
+        tell(f"wrote {path}")
+    if not request.json:
+        show("\n".join(report.notices))
+    _show_tables(report, tables_of_run(report), as_json=request.json)
+    _tell_spent(checkout)
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _outcome_judge(
+    checkout: Checkout, request: AgentbenchReportRequest, store: RunStore
+) -> OutcomeJudge:
+    """What is asked for, else what judged the run before; what a model says is kept with it."""
+    from runner.benchmarks.agentbench.mcp_eval import VALUES, endpoints_of, open_outcome_judge
+    from runner.judges.replies import Replies
+    from runner.records import Judging
+
+    judging = request.judging or store.judging() or Judging(judges=(VALUES,))
+    spent_usd = Replies(folder=store.judged).spent_usd()
+    _set_judge(checkout, request, judging, store.judged, spent_usd)
+    judge = open_outcome_judge(judging.judges[0], checkout.judge_settings)
+    store.write_judging(judging.model_copy(update={"endpoints": endpoints_of(judge)}))
+    return judge
 
 
 def agentbench_check(request: QueriesRequest) -> int:
-    import time
-
-    from runner.benchmarks.agentbench.proving import summary
-
-    started = time.monotonic()
     proofs = _prove_queries(_checkout(request), request)
     if request.json:
         show_json([proof.as_json() for proof in proofs])
-    else:
-        show(summary(proofs, time.monotonic() - started))
     return FAILED if any(proof.problems for proof in proofs) else OK
 
 
 def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProof]:
     """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
-    from runner.benchmarks.agentbench.proving import prove_executed, prove_files
+    import time
+
+    from runner.benchmarks.agentbench.proving import prove_executed, prove_files, summary
     from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
 
+    started = time.monotonic()
     source = request.source or request.root / FOLDER
-    suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
     suite.sound()
     wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
     proofs: list[QueryProof] = []
@@ -901,6 +1121,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
             told(proof)
     else:
         prove_executed(checkout, wanted, told)
+    if not request.json:
+        show(summary(proofs, time.monotonic() - started))
     return proofs
 
 
@@ -920,6 +1142,170 @@ def agentbench_record(request: RecordRequest) -> int:
 
 def _indented(problem: Problem) -> str:
     return f"     {problem}"
+
+
+def agentbench_generate(request: GenerateRequest) -> int:
+    from runner.benchmarks.agentbench.asking import Writer
+    from runner.benchmarks.agentbench.drafts import Draft, Failure
+    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.models import open_model
+
+    checkout, drafted = _checkout(request), 0
+
+    def told(made: Draft | Failure) -> None:
+        nonlocal drafted
+        drafted += isinstance(made, Draft)
+        if isinstance(made, Draft):
+            show(f"{made.id}: {made.query}")
+        else:
+            show(f"no draft of {made.category} ({made.kind}): {made.problem}")
+
+    with _answering(request) as (model, settings, purse):
+        order = Order(
+            categories=_categories(request.categories),
+            count=request.count,
+            seed=request.seed,
+            model=model,
+        )
+        offered = listings_of(checkout, request.servers)
+        writer = Writer(model=open_model(model, settings), purse=purse)
+        generate_drafts(request.file, order, offered, writer, told)
+    tell(f"{request.file}: `fairtrial agentbench annotate` tries what is new")
+    return OK if drafted else FAILED
+
+
+def _categories(asked: Seq[str]) -> Seq[Category]:
+    """Those that are asked for, or all. Raises FairtrialError for one that there is not."""
+    from runner.benchmarks.agentbench.queries import CATEGORIES
+    from runner.catalog import pick
+
+    known: dict[str, Category] = {category: category for category in CATEGORIES}
+    return [pick(known, name, "category") for name in asked] or CATEGORIES
+
+
+def agentbench_annotate(request: AnnotateRequest) -> int:
+    from functools import partial
+
+    from runner.benchmarks.agentbench.annotate import Trying
+    from runner.benchmarks.agentbench.cells import open_for_queries
+    from runner.benchmarks.agentbench.trial_judges import open_trial_judge
+    from runner.benchmarks.agentbench.workshop import annotate_drafts
+
+    def told(draft: Draft) -> None:
+        rate = "unjudged" if draft.pass_rate is None else f"{draft.pass_rate:.0%} passed"
+        show(f"{draft.id}: {rate}; {READERS[draft.stage]}")
+
+    checkout = _checkout(request)
+    with _answering(request) as (model, settings, purse):
+        trying = Trying(
+            open_model=partial(open_for_queries, model, settings),
+            mode=request.mode,
+            result_chars=checkout.limits.result_chars,
+            purse=purse,
+            judge=open_trial_judge(request.judge, settings, purse),
+            tries=request.tries,
+        )
+        annotate_drafts(checkout, request.file, trying, told, ids=request.ids)
+    tell(f"{request.file}: `fairtrial agentbench review` lists what is to be read")
+    return OK
+
+
+READERS = {"read": "a person has to read it", "expert": "it needs an expert"}
+
+
+@contextlib.contextmanager
+def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Purse]]:
+    """The model's name, how it is reached while the block lasts, and what it may cost."""
+    from dataclasses import replace
+
+    from runner.models import open_model
+    from runner.models.settings import LocalSettings
+    from runner.models.weights import located, served
+    from runner.requests import AnnotateRequest
+    from runner.spending import purse_for
+
+    names = [request.model]
+    if isinstance(request, AnnotateRequest) and request.judge.startswith("model:"):
+        names.append(request.judge.removeprefix("model:"))
+    names, files = located(names, tell)
+    local = LocalSettings(
+        files=files, threads=request.threads, context_tokens=request.context_tokens
+    )
+    settings = replace(
+        _providers(),
+        local=local,
+        thinking_tokens=request.thinking_tokens,
+        output_tokens=request.output_tokens,
+    )
+    # A wrong name or no key must not cost the minutes that servers take.
+    for name in names:
+        open_model(name, settings)
+    purse = purse_for(names, request.prices, request.run_usd)
+    with served(names, settings, os.environ, tell) as answering:
+        yield names[0], answering, purse
+
+
+def agentbench_review(request: ReviewRequest) -> int:
+    from runner.benchmarks.agentbench.drafts import draft_called, read_drafts
+    from runner.benchmarks.agentbench.review import draft_text, queue_text, starting_point
+    from runner.benchmarks.agentbench.written import write_yaml
+
+    drafts = read_drafts(request.file)
+    if not request.id:
+        show("\n".join(queue_text(drafts)))
+        return OK
+    draft = draft_called(drafts, request.id)
+    if request.edit_to is not None:
+        write_yaml(request.edit_to, starting_point(draft))
+        tell(f"wrote {request.edit_to}: edit it, and give it with --from")
+        return OK
+    if not request.action:
+        show("\n".join(draft_text(draft)))
+        return OK
+    return _review(request, drafts, draft)
+
+
+def _review(request: ReviewRequest, drafts: Drafts, draft: Draft) -> int:
+    """Decide; what is accepted is proved first, and then put into its suite."""
+    from runner.benchmarks.agentbench.drafts import replaced, write_drafts
+    from runner.benchmarks.agentbench.review import (
+        Review,
+        add_to_suite,
+        edited_query,
+        require_place,
+        review,
+    )
+
+    said = Review(
+        action=request.action or "accept",
+        reviewer=request.reviewer,
+        note=request.note,
+        message=request.query,
+        edited=edited_query(request.edited, draft.id) if request.edited else None,
+    )
+    reviewed = review(draft, said)
+    if reviewed.accepted is not None:
+        place = require_place(request.into)
+        if not request.static and not _proved(_checkout(request), reviewed.accepted):
+            return FAILED
+        tell(f"{draft.id} is in {add_to_suite(place, reviewed.accepted)}")
+    write_drafts(request.file, replaced(drafts, reviewed.draft))
+    show(f"{draft.id}: {reviewed.draft.stage}")
+    return OK
+
+
+def _proved(checkout: Checkout, query: Query) -> bool:
+    """Is its trajectory, executed now, as it was recorded? Raises EngineError if none answers."""
+    from runner.benchmarks.agentbench.proving import prove_executed
+    from runner.benchmarks.agentbench.suite import LoadedQuery
+
+    proofs: list[QueryProof] = []
+    loaded = LoadedQuery(query=query, where=query.id, file=checkout.root)
+    prove_executed(checkout, [loaded], proofs.append)
+    for proof in proofs:
+        if proof.problems:
+            show(proof.as_text())
+    return not any(proof.problems for proof in proofs)
 
 
 def judge(request: JudgeRequest) -> int:
@@ -994,6 +1380,21 @@ def judge_noise(request: JudgeNoiseRequest) -> int:
         show_json(noise.model_dump(mode="json"))
     else:
         show(noise_text(noise))
+    return OK
+
+
+def agreement(request: AgreementRequest) -> int:
+    from runner.rated import Columns, read_ratings, report_of
+    from runner.report.rated import tables_of
+
+    columns = Columns(
+        item=request.item,
+        category=request.category,
+        people=request.people,
+        raters=request.raters,
+    )
+    report = report_of(read_ratings(request.file, columns))
+    _show_tables(report, tables_of(report), as_json=request.json)
     return OK
 
 
@@ -1263,6 +1664,7 @@ def _store(request: Request, run: str) -> RunStore:
 
 
 VERBS: dict[str, Callable[[Any], int]] = {
+    "": first_screen,
     "run": run,
     "score": score,
     "report": report,
@@ -1281,10 +1683,16 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "toolbench_report": toolbench_report,
     "toolbench_confuse": toolbench_confuse,
     "toolbench_check": toolbench_check,
+    "agentbench_run": agentbench_run,
+    "agentbench_report": agentbench_report,
     "agentbench_check": agentbench_check,
     "agentbench_record": agentbench_record,
+    "agentbench_generate": agentbench_generate,
+    "agentbench_annotate": agentbench_annotate,
+    "agentbench_review": agentbench_review,
     "judge": judge,
     "judge-noise": judge_noise,
+    "agreement": agreement,
     "clean": clean,
 }
 """What each name in arguments.py's parsers does with its request."""

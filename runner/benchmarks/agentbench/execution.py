@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Protocol
 
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall
-from runner.benchmarks.agentbench.trajectory import NotGiven, fill, given_by
-from runner.errors import FairtrialError, ServerError
-from runner.prepared import Arm
-from runner.records import Limits
-from runner.sandbox.container import ContainerSpec, open_container
-from runner.sandbox.engine import Engine
-from runner.sandbox.session import McpResult, ServerSession
-from runner.sandbox.stream import StderrFile
-from runner.sandbox.transport import ServerLog
-from runner.servers import open_server
+from runner.benchmarks.agentbench.router import Router
+from runner.benchmarks.agentbench.trajectory import NotGiven, as_text, fill, given_by
+from runner.errors import FairtrialError
+from runner.sandbox.session import McpResult
 
-MOST_OPEN = 8
-"""Servers at a time, each in a cell of its own: a hundred megabytes each."""
-CELL_LIMIT_SEC = 3600
+MOST_TOGETHER = 8
+"""Servers in a cell; a hundred megabytes each."""
 SHOWN_CHARS = 200
 
 
@@ -97,10 +89,25 @@ def difference(recorded: str, now: str) -> str:
     return f"differs from character {at} on: recorded {was}, now {came}"
 
 
+def day_shown(made: Made, today: date) -> str:
+    """Today's date, or another time zone's, if it is in the result and was not asked for.
+
+    Twice within a second a tool that reads the clock may well answer the same.
+    """
+    asked = as_text(made.arguments)
+    for days in (-1, 0, 1):
+        day = today + timedelta(days=days)
+        for written in (day.isoformat(), f"{day:%b} {day.day}, {day.year}", f"{day:%Y%m%d}"):
+            if written in made.result.text and written not in asked:
+                return written
+    return ""
+
+
 async def recorded(query: Query, caller: Caller) -> Query:
     """The query with its calls' results as they are now.
 
-    Raises CannotGoOn as `execute`, and if two executions differ: no answer would stay right.
+    Raises CannotGoOn as `execute`, and if two executions differ or show today's date: no answer
+    would stay right.
     """
     first, second = await execute(query.calls, caller), await execute(query.calls, caller)
     calls = []
@@ -108,101 +115,45 @@ async def recorded(query: Query, caller: Caller) -> Query:
         if made.result.text != again.result.text:
             told = difference(made.result.text, again.result.text)
             raise CannotGoOn(index, f"{call.tool} answers differently each time: {told}")
+        if day := day_shown(made, date.today()):
+            raise CannotGoOn(index, f"{call.tool} tells the day, {day}: tomorrow it will differ")
         calls.append(call.model_copy(update={"result": made.result.text}))
     return query.model_copy(update={"calls": tuple(calls)})
 
 
-# --- servers --------------------------------------------------------------------------------
+# --- cells ----------------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True)
-class _Cell:
-    """A server in a cell of its own, held open by a task."""
+@dataclass(frozen=True)
+class RouterCaller:
+    """A `Caller` over the servers of one cell."""
 
-    session: ServerSession
-    timeout_sec: float
-    stop: asyncio.Event
-    task: asyncio.Task[None]
-
-
-@dataclass(kw_only=True)
-class Cells:
-    """A `Caller`: servers, each started in its cell when it is first called."""
-
-    engine: Engine
-    image: str
-    limits: Limits
-    arms: Mapping[str, Arm]
-    """By name: every server that will be called."""
-    _open: dict[str, _Cell] = field(default_factory=dict)
-    """In the order of their last use."""
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    router: Router
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
-        async with self._lock:
-            cell = await self._cell(server)
+        """A server that is gone, or has no such tool, is an error result."""
         try:
-            return await cell.session.call(tool, arguments, timeout_sec=cell.timeout_sec)
-        except ServerError:
-            # The next query gets a fresh one, or every other query of this server would fail too.
-            await self._close(server)
-            raise
+            name = self.router.named(server, tool)
+        except KeyError as error:
+            what = self.router.gone.get(server) or str(error.args[0])
+            return McpResult(text=what, is_error=True, wall_sec=0.0)
+        return await self.router.call(name, arguments)
 
-    async def _cell(self, server: str) -> _Cell:
-        cell = self._open.pop(server, None)
-        if cell is None:
-            while len(self._open) >= MOST_OPEN:
-                await self._close(next(iter(self._open)))
-            cell = await self._start(server)
-        self._open[server] = cell
-        return cell
 
-    async def _start(self, server: str) -> _Cell:
-        """Raises FairtrialError if it does not start."""
-        stop = asyncio.Event()
-        started: asyncio.Future[ServerSession] = asyncio.get_running_loop().create_future()
-        # In a task of its own: what a cell opens has to be closed by the task that opened it.
-        task = asyncio.create_task(self._hold(server, started, stop))
-        session = await started
-        spec = self.arms[server].spec
-        timeout_sec = spec.call_timeout_sec if spec else 0
-        return _Cell(session=session, timeout_sec=timeout_sec, stop=stop, task=task)
+Servers = frozenset[str]
 
-    async def _hold(
-        self, server: str, started: asyncio.Future[ServerSession], stop: asyncio.Event
-    ) -> None:
-        try:
-            async with self._session(server) as session:
-                started.set_result(session)
-                await stop.wait()
-        except BaseException as error:
-            if started.done():
-                raise
-            started.set_exception(error)
 
-    @asynccontextmanager
-    async def _session(self, server: str) -> AsyncIterator[ServerSession]:
-        arm = self.arms[server]
-        if arm.spec is None:
-            raise FairtrialError(f"{server} is no MCP server")
-        spec = ContainerSpec(
-            image=self.image,
-            limits=self.limits,
-            deadline_sec=CELL_LIMIT_SEC,
-            server_volume=arm.volume,
-            private=arm.spec.private,
-        )
-        async with (
-            open_container(self.engine, spec) as container,
-            open_server(container, arm.spec, ServerLog(stderr=StderrFile(None))) as ready,
-        ):
-            yield ready.session
+def cells_for(wanted: Iterable[Servers]) -> list[Servers]:
+    """Sets of servers, few and none too large, so that one of them holds each that is wanted.
 
-    async def _close(self, server: str) -> None:
-        cell = self._open.pop(server)
-        cell.stop.set()
-        await asyncio.gather(cell.task, return_exceptions=True)
-
-    async def close(self) -> None:
-        for server in list(self._open):
-            await self._close(server)
+    Each server is started once for each set that it is in.
+    """
+    cells: list[Servers] = []
+    for servers in sorted(set(wanted), key=lambda servers: (-len(servers), sorted(servers))):
+        fitting = [cell for cell in cells if len(cell | servers) <= MOST_TOGETHER]
+        best = min(fitting, key=lambda cell: len(servers - cell), default=None)
+        if best is None:
+            cells.append(servers)
+        else:
+            cells[cells.index(best)] = best | servers
+    return cells

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from runner.benchmarks.agentbench.check import problems
-from runner.benchmarks.agentbench.execution import Caller, CannotGoOn, Cells, drift, recorded
+from runner.benchmarks.agentbench.execution import (
+    Caller,
+    CannotGoOn,
+    RouterCaller,
+    cells_for,
+    drift,
+    recorded,
+)
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
+from runner.benchmarks.agentbench.testbed import CellSpec, cell_of, install_all, open_cell
+from runner.benchmarks.agentbench.written import write_yaml
 from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
 from runner.interrupts import run_until_done
@@ -82,21 +89,13 @@ def prove_files(queries: Sequence[LoadedQuery]) -> list[QueryProof]:
     return [_proof(loaded, problems(loaded.query, loaded.where)) for loaded in queries]
 
 
-async def prove(
-    queries: Sequence[LoadedQuery], caller: Caller, told: Callable[[QueryProof], None]
-) -> None:
-    """By their files, and by executing each trajectory; `told` gets each proof as it is found."""
-    for loaded in _by_servers(queries):
-        started = time.monotonic()
-        found = problems(loaded.query, loaded.where)
-        for key, message in await drift(loaded.query, caller):
-            found.append(Problem(where=f"{loaded.where}.{key}", message=message))
-        told(_proof(loaded, found, wall_sec=time.monotonic() - started))
-
-
-def _by_servers(queries: Sequence[LoadedQuery]) -> list[LoadedQuery]:
-    """Those of one server after one another: it is started once for them."""
-    return sorted(queries, key=lambda loaded: sorted(loaded.query.servers))
+async def prove(loaded: LoadedQuery, caller: Caller) -> QueryProof:
+    """By its file, and by executing its trajectory."""
+    started = time.monotonic()
+    found = problems(loaded.query, loaded.where)
+    for key, message in await drift(loaded.query, caller):
+        found.append(Problem(where=f"{loaded.where}.{key}", message=message))
+    return _proof(loaded, found, wall_sec=time.monotonic() - started)
 
 
 def _proof(
@@ -116,30 +115,46 @@ def _proof(
 def prove_executed(
     checkout: Checkout, queries: Sequence[LoadedQuery], told: Callable[[QueryProof], None]
 ) -> None:
-    """As `prove`, on the testbed's servers. Raises EngineError if no engine answers."""
-    cells = _cells(checkout, [loaded.query for loaded in queries])
-    run_until_done(_then_close(prove(queries, cells, told), cells))
+    """By their files, and by executing each trajectory on the testbed's servers.
+
+    `told` gets each proof as it is found: those of one cell after one another. Raises EngineError
+    if no engine answers.
+    """
+    by_query = {loaded.query.id: loaded for loaded in queries}
+
+    async def prove_one(query: Query, caller: Caller) -> None:
+        told(await prove(by_query[query.id], caller))
+
+    in_cells(checkout, [loaded.query for loaded in queries], prove_one)
 
 
-def _cells(checkout: Checkout, queries: Collection[Query]) -> Cells:
-    """The servers that they call, installed now and started when they are called."""
-    names = sorted({call.server for query in queries for call in query.calls})
+Work = Callable[[Query, Caller], Coroutine[object, object, None]]
+
+
+def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
+    """Do it for each query, beside a cell that holds its servers; a server is started seldom."""
+    wanted = {query.id: frozenset(call.server for call in query.calls) for query in queries}
+    names = sorted(frozenset().union(*wanted.values()))
     for name in names:
-        pick(checkout.catalog.testbed, name, "server of the testbed")
-    prepared = checkout.prepare((), names)
-    return Cells(
-        engine=checkout.engine,
-        image=checkout.base_image,
-        limits=checkout.limits,
-        arms=prepared.arms,
-    )
+        if name not in checkout.catalog.servers:
+            pick(checkout.catalog.testbed, name, "server of the testbed")
+    # Once for all cells: a volume is read through before it is used.
+    installed = install_all(checkout, names)
+    done: set[str] = set()
+    for servers in cells_for(wanted.values()):
+        now = [query for query in queries if wanted[query.id] <= servers and query.id not in done]
+        done.update(query.id for query in now)
+        checkout.log(f"starting {', '.join(sorted(servers))}")
+        spec = cell_of(checkout, [installed[name] for name in sorted(servers)])
+        run_until_done(_in_cell(checkout, spec, now, work))
 
 
-async def _then_close(work: Coroutine[object, object, None], cells: Cells) -> None:
-    try:
-        await work
-    finally:
-        await cells.close()
+async def _in_cell(
+    checkout: Checkout, spec: CellSpec, queries: Sequence[Query], work: Work
+) -> None:
+    async with open_cell(checkout.engine, spec) as router:
+        for query in queries:
+            await work(query, RouterCaller(router))
 
 
 # --- recording ------------------------------------------------------------------------------
@@ -158,64 +173,28 @@ def record_file(checkout: Checkout, file: Path, ids: Collection[str], told: Reco
     queries = read_queries(file).queries
     if unknown := sorted(set(ids) - {query.id for query in queries}):
         raise FairtrialError(f"no query is called {', '.join(unknown)}", where=str(file))
-    wanted = [query for query in queries if _is_wanted(query, ids)]
-    cells = _cells(checkout, wanted)
-    names = [query.id for query in wanted]
-    run_until_done(_then_close(record(file, names, cells, told), cells))
+
+    async def record_one(query: Query, caller: Caller) -> None:
+        told(query.id, await record(file, query.id, caller))
+
+    in_cells(checkout, [query for query in queries if _is_wanted(query, ids)], record_one)
 
 
-async def record(file: Path, ids: Collection[str], caller: Caller, told: Recorded) -> None:
-    """As `record_file`, of the queries named."""
+async def record(file: Path, name: str, caller: Caller) -> list[Problem]:
+    """Fill the results of one of the file's queries in, and say what is wrong with it now."""
     queries = list(read_queries(file).queries)
-    for index, query in enumerate(queries):
-        if query.id not in ids:
-            continue
-        where = f"{where_of(file)} queries[{index}]"
-        try:
-            queries[index] = await recorded(query, caller)
-            found = problems(queries[index], where)
-        except CannotGoOn as stop:
-            found = [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
-        # Each at once: what is recorded must outlive whatever ends the next one.
-        write_queries(file, Queries(queries=tuple(queries)))
-        told(query.id, found)
+    index = [query.id for query in queries].index(name)
+    where = f"{where_of(file)} queries[{index}]"
+    try:
+        queries[index] = await recorded(queries[index], caller)
+    except CannotGoOn as stop:
+        return [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
+    # Each at once: what is recorded must outlive whatever ends the next one.
+    write_yaml(file, Queries(queries=tuple(queries)))
+    return problems(queries[index], where)
 
 
 def _is_wanted(query: Query, ids: Collection[str]) -> bool:
     if ids:
         return query.id in ids
     return any(not call.result for call in query.calls)
-
-
-# --- writing --------------------------------------------------------------------------------
-
-
-class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks that people can read."""
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def queries_yaml(queries: Queries) -> str:
-    """As a file holds them; what is left to its default is left out."""
-    data = queries.model_dump(mode="json", exclude_defaults=True)
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-
-
-def write_queries(file: Path, queries: Queries) -> None:
-    """In the place of what the file held; comments at its top stay, others do not."""
-    head = []
-    if file.exists():
-        for line in file.read_text("utf-8").splitlines(keepends=True):
-            if not line.startswith("#"):
-                break
-            head.append(line)
-    written = file.with_name(f"{file.name}.new")
-    written.write_text("".join(head) + queries_yaml(queries), encoding="utf-8")
-    written.replace(file)

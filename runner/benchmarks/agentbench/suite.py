@@ -12,6 +12,7 @@ from runner.records import parse_yaml, read_text
 
 FOLDER = "scenarios/agentbench"
 """Of the shipped suite, from the checkout's top."""
+README = "README.md"
 LIMIT_BYTES = 8 * 1024 * 1024
 
 
@@ -44,7 +45,7 @@ class Suite:
 def load_suite(source: Path, *, testbed: Collection[str], unreviewed: bool = False) -> Suite:
     """A folder of `<category>.yaml`, or one file of any queries.
 
-    `testbed`: the servers there are. `unreviewed`: take queries that nobody has read.
+    `testbed`: every server that a query may need. `unreviewed`: take queries that nobody has read.
     Raises FairtrialError if there is neither, or nothing in it.
     """
     problems: list[Problem] = []
@@ -99,7 +100,7 @@ def _files(source: Path, problems: list[Problem]) -> list[Path]:
         raise FairtrialError("there is neither a file nor a folder", where=str(source), hint=hint)
     files = []
     for path in sorted(source.iterdir()):
-        if path.name.startswith((".", "__")):
+        if path.name.startswith((".", "__")) or path.name == README:
             continue
         if path.suffix == ".yaml" and path.stem in CATEGORIES:
             files.append(path)
@@ -158,7 +159,7 @@ def _problems(
         yield Problem(where=f"{where}.category", message=message)
     for server in query.servers:
         if server not in testbed:
-            yield Problem(where=f"{where}.servers", message=f"the testbed has no server {server!r}")
+            yield Problem(where=f"{where}.servers", message=f"there is no server {server!r}")
     if query.unreviewed and not unreviewed:
         message = "generated, and read by nobody: `fairtrial agentbench review` takes it further"
         yield Problem(where=f"{where}.unreviewed", message=message)
