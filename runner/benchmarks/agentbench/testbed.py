@@ -33,9 +33,10 @@ INSTALLED_AT_ONCE = 4
 LISTED_AT_ONCE = 6
 """Servers in a cell that only lists them."""
 DEADLINE_SEC = 7200
-MEMORY_MB = 6144
-PIDS = 2048
-"""Twenty Node processes have three hundred threads."""
+MEMORY_MB = 4096
+"""Fifteen servers with 114 tools hold 880 MB once they are started."""
+PIDS = 1024
+"""They have a hundred threads."""
 
 
 def cell_limits(limits: Limits) -> Limits:
@@ -160,17 +161,24 @@ def known_listings(checkout: Checkout, names: Iterable[str]) -> dict[str, Listin
 
 def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
     """Of all these servers; those that never were listed are installed and started for it."""
-    found = known_listings(checkout, names)
     silent: dict[str, str] = {}
-    for group in _groups([name for name in names if name not in found]):
-        checkout.log(f"listing the tools of {', '.join(group)}")
-        router = asyncio.run(_ask(checkout, group))
-        silent |= router.gone
-        for name, listing in router.listings.items():
-            found[name] = listing
-            write_record(_listed(checkout, name), listing)
-    in_order = {name: found[name] for name in names if name in found}
-    return Listings(of=in_order, silent=silent)
+    for group in _groups(_unlisted(checkout, names)):
+        silent |= _list(checkout, group)
+    return Listings(of=known_listings(checkout, names), silent=silent)
+
+
+def _unlisted(checkout: Checkout, names: Sequence[str]) -> list[str]:
+    known = known_listings(checkout, names)
+    return [name for name in names if name not in known]
+
+
+def _list(checkout: Checkout, names: Sequence[str]) -> dict[str, str]:
+    """Keep what each of them says; name -> why, of those that do not start."""
+    checkout.log(f"listing the tools of {', '.join(names)}")
+    router = asyncio.run(_ask(checkout, names))
+    for name, listing in router.listings.items():
+        write_record(_listed(checkout, name), listing)
+    return router.gone
 
 
 async def _ask(checkout: Checkout, names: Sequence[str]) -> Router:
