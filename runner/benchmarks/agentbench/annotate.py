@@ -41,9 +41,12 @@ class Judged:
 class TrialJudge(Protocol):
     """Sees the question, the answer and what the tools returned."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
-    async def judge(self, draft: Draft, trial: Trial) -> Judged: ...
+    async def judge(self, draft: Draft, trial: Trial) -> Judged:
+        """Raises ProviderError or SpendingCap."""
+        ...
 
 
 # --- one trajectory -------------------------------------------------------------------------

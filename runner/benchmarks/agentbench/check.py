@@ -25,6 +25,7 @@ from runner.benchmarks.agentbench.trajectory import (
     one_number,
     stands,
 )
+from runner.benchmarks.agentbench.values import compare
 from runner.errors import Problem
 
 LONG_TEXT = 8
@@ -267,6 +268,15 @@ def _values(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
             yield key, f"{value.text!r} is what call {value.call} was told: no result is needed"
 
 
+def _judged(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """The offline judge passes the reference answer itself."""
+    query = trajectory.query
+    for index, value in enumerate(compare(query, query.reference_answer)):
+        if value.standing != "found" and stands(value.text, query.reference_answer):
+            message = f"the offline judge calls {value.text!r} {value.standing} in the answer"
+            yield f"values[{index}]", f"{message}: {value.said!r}"
+
+
 def _agrees(value: ReferenceValue) -> bool:
     """False if text and result show one number each, and not the same: `12.34 kg`, `12.3400001`."""
     told, shown = one_number(value.text), one_number(value.shown or value.text)
@@ -314,5 +324,6 @@ RULES: tuple[Rule, ...] = (
     _scope,
     _needed,
     _values,
+    _judged,
     _names_no_tool,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from runner.benchmarks.agentbench.execution import (
 )
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
-from runner.benchmarks.agentbench.testbed import CellSpec, cell_limits, install, open_cell
+from runner.benchmarks.agentbench.testbed import CellSpec, Testbed, open_cell
 from runner.benchmarks.agentbench.written import write_yaml
 from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
@@ -138,19 +137,13 @@ def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
     for name in sorted(frozenset().union(*wanted.values())):
         if name not in checkout.catalog.servers:
             pick(checkout.catalog.testbed, name, "server of the testbed")
-    # Read through each time, a server in several cells would be read as often.
-    installed = cache(partial(install, checkout))
+    testbed = Testbed(checkout)
     done: set[str] = set()
     for servers in cells_for(wanted.values()):
         now = [query for query in queries if wanted[query.id] <= servers and query.id not in done]
         done.update(query.id for query in now)
         checkout.log(f"starting {', '.join(sorted(servers))}")
-        spec = CellSpec(
-            image=checkout.base_image,
-            limits=cell_limits(checkout.limits),
-            servers=[installed(name) for name in sorted(servers)],
-        )
-        run_until_done(_in_cell(checkout, spec, now, work))
+        run_until_done(_in_cell(checkout, testbed.cell(sorted(servers)), now, work))
 
 
 async def _in_cell(

@@ -109,7 +109,23 @@ def _vouched(query: Query, draft: Draft, said: Review) -> Query:
     return query.model_copy(update={"unreviewed": False, "provenance": provenance})
 
 
+def edited_query(file: Path, name: str) -> Query:
+    """The query of that id in a file that a person has edited. Raises FairtrialError."""
+    for query in read_queries(file).queries:
+        if query.id == name:
+            return query
+    raise FairtrialError(f"it holds no query called {name!r}", where=str(file))
+
+
 # --- into a suite ---------------------------------------------------------------------------
+
+
+def require_place(place: Path | None) -> Path:
+    """Raises FairtrialError if none is named: what is accepted would be nowhere."""
+    if place is None:
+        hint = "name a file or folder of queries with --into"
+        raise FairtrialError("what is accepted goes into a suite", hint=hint)
+    return place
 
 
 def add_to_suite(place: Path, query: Query) -> Path:
