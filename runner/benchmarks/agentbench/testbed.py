@@ -104,7 +104,7 @@ async def open_testbed_cell(
     start.
     """
     # In a thread: installing may take minutes, for which every other cell would wait.
-    spec = await asyncio.to_thread(_cell_with, checkout, names, required=names)
+    spec = await asyncio.to_thread(Testbed(checkout).cell, names, required=names)
     async with open_cell(checkout.engine, spec, note=note) as router:
         yield router
 
@@ -121,88 +121,90 @@ class Listings:
     """Server -> why it does not start. It can be neither asked nor drawn."""
 
 
-def install(checkout: Checkout, name: str) -> Installed:
-    """A server of the testbed, or of the user's own, at its place among others.
+@dataclass(frozen=True)
+class Testbed:
+    """The servers of a checkout: those of the testbed, and the user's own."""
 
-    Raises FairtrialError if it is unknown or cannot be installed.
-    """
-    server = checkout.server(name)
-    volume = ensure_volume(
-        checkout.engine,
-        server,
-        checkout.base,
-        checkout.builder_env,
-        checkout.log,
-        places=places_among(name),
-    )
-    digest = digest_of([server.digest, volume.digest])
-    return Installed(spec=server.spec, volume=volume.name, digest=digest)
+    checkout: Checkout
+    _installed: dict[str, Installed] = field(default_factory=dict)
+    """A volume is read through before it is used: once for a command, not for each cell of it."""
 
+    def install(self, name: str) -> Installed:
+        """A server at its place among others.
 
-def install_all(checkout: Checkout, names: Iterable[str]) -> dict[str, Installed]:
-    """A few at a time: each is read through by a container that mostly waits for the engine."""
-    wanted = list(names)
-    # Both are made when they are first asked for, and two threads would each make one.
-    _ = checkout.engine, checkout.base
-    with ThreadPoolExecutor(INSTALLED_AT_ONCE) as pool:
-        found = pool.map(lambda name: install(checkout, name), wanted)
-        return dict(zip(wanted, found, strict=True))
+        Raises FairtrialError if it is unknown or cannot be installed.
+        """
+        if name not in self._installed:
+            self._installed[name] = self._install(name)
+        return self._installed[name]
 
+    def _install(self, name: str) -> Installed:
+        checkout, server = self.checkout, self.checkout.server(name)
+        volume = ensure_volume(
+            checkout.engine,
+            server,
+            checkout.base,
+            checkout.builder_env,
+            checkout.log,
+            places=places_among(name),
+        )
+        digest = digest_of([server.digest, volume.digest])
+        return Installed(spec=server.spec, volume=volume.name, digest=digest)
 
-def known_listings(checkout: Checkout, names: Iterable[str]) -> dict[str, Listing]:
-    """Of the servers that have been listed as they are defined now; needs no engine."""
-    found = {}
-    for name in names:
-        path = _listed(checkout, name)
-        if path.is_file():
-            found[name] = parse_json(path.read_bytes(), Listing, where=str(path))
-    return found
+    def install_all(self, names: Iterable[str]) -> dict[str, Installed]:
+        """A few at a time: each is read through by a container that mostly waits for the engine."""
+        wanted = list(names)
+        # Both are made when they are first asked for, and two threads would each make one.
+        _ = self.checkout.engine, self.checkout.base
+        with ThreadPoolExecutor(INSTALLED_AT_ONCE) as pool:
+            return dict(zip(wanted, pool.map(self.install, wanted), strict=True))
 
+    def cell(self, names: Sequence[str], *, required: Collection[str] = ()) -> CellSpec:
+        """Of a cell with these servers."""
+        return CellSpec(
+            image=self.checkout.base_image,
+            limits=cell_limits(self.checkout.limits),
+            servers=list(self.install_all(names).values()),
+            required=required,
+        )
 
-def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
-    """Of all these servers; those that never were listed are installed and started for it."""
-    silent: dict[str, str] = {}
-    for group in _groups(_unlisted(checkout, names)):
-        silent |= _list(checkout, group)
-    return Listings(of=known_listings(checkout, names), silent=silent)
+    # --- what they offer ------------------------------------------------------------------------
 
+    def known(self, names: Iterable[str]) -> dict[str, Listing]:
+        """Of the servers that have been listed as they are defined now; needs no engine."""
+        found = {}
+        for name in names:
+            path = self._listed(name)
+            if path.is_file():
+                found[name] = parse_json(path.read_bytes(), Listing, where=str(path))
+        return found
 
-def _unlisted(checkout: Checkout, names: Sequence[str]) -> list[str]:
-    known = known_listings(checkout, names)
-    return [name for name in names if name not in known]
+    def listings(self, names: Sequence[str]) -> Listings:
+        """Of all these servers; those that never were listed are installed and started for it."""
+        known = self.known(names)
+        silent: dict[str, str] = {}
+        for group in _groups([name for name in names if name not in known]):
+            silent |= self._list(group)
+        return Listings(of=self.known(names), silent=silent)
 
+    def _list(self, names: Sequence[str]) -> dict[str, str]:
+        """Keep what each of them says; name -> why, of those that do not start."""
+        self.checkout.log(f"listing the tools of {', '.join(names)}")
+        router = asyncio.run(self._ask(names))
+        for name, listing in router.listings.items():
+            write_record(self._listed(name), listing)
+        return router.gone
 
-def _list(checkout: Checkout, names: Sequence[str]) -> dict[str, str]:
-    """Keep what each of them says; name -> why, of those that do not start."""
-    checkout.log(f"listing the tools of {', '.join(names)}")
-    router = asyncio.run(_ask(checkout, names))
-    for name, listing in router.listings.items():
-        write_record(_listed(checkout, name), listing)
-    return router.gone
+    async def _ask(self, names: Sequence[str]) -> Router:
+        """The router, which is closed, and still knows."""
+        async with open_cell(self.checkout.engine, self.cell(names)) as router:
+            return router
 
-
-async def _ask(checkout: Checkout, names: Sequence[str]) -> Router:
-    """The router, which is closed, and still knows."""
-    async with open_cell(checkout.engine, _cell_with(checkout, names)) as router:
-        return router
-
-
-def _cell_with(
-    checkout: Checkout, names: Sequence[str], *, required: Collection[str] = ()
-) -> CellSpec:
-    return CellSpec(
-        image=checkout.base_image,
-        limits=cell_limits(checkout.limits),
-        servers=list(install_all(checkout, names).values()),
-        required=required,
-    )
-
-
-def _listed(checkout: Checkout, name: str) -> Path:
-    server = checkout.server(name)
-    volume = volume_name(server, read_pins(checkout.root).recipe, places_among(name))
-    digest = digest_of([server.digest, volume])
-    return checkout.state / LISTED / f"{name}-{digest[:16]}.json"
+    def _listed(self, name: str) -> Path:
+        server = self.checkout.server(name)
+        volume = volume_name(server, read_pins(self.checkout.root).recipe, places_among(name))
+        digest = digest_of([server.digest, volume])
+        return self.checkout.state / LISTED / f"{name}-{digest[:16]}.json"
 
 
 def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
