@@ -1147,9 +1147,15 @@ def _indented(problem: Problem) -> str:
 def agentbench_generate(request: GenerateRequest) -> int:
     from runner.benchmarks.agentbench.asking import Writer
     from runner.benchmarks.agentbench.drafts import Draft, Failure
-    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.benchmarks.agentbench.workshop import (
+        Order,
+        generate_drafts,
+        listings_of,
+        require_writer,
+    )
     from runner.models import open_model
 
+    require_writer(request.model)
     checkout, drafted = _checkout(request), 0
 
     def told(made: Draft | Failure) -> None:
