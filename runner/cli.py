@@ -1066,8 +1066,6 @@ def agentbench_report(request: AgentbenchReportRequest) -> int:
         written.append(write_verdicts(report, request.verdicts))
     for path in written:
         tell(f"wrote {path}")
-    if not request.json:
-        show("\n".join(report.notices))
     _show_tables(report, tables_of_run(report), as_json=request.json)
     _tell_spent(checkout)
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
