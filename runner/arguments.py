@@ -574,8 +574,12 @@ def _add_agentbench(verbs: Verbs) -> None:
     text = "MCP-AgentBench: does an agent get real work done with MCP servers?"
     actions = verbs.add_group("agentbench", text)
     _add_agentbench_run(actions)
+    _add_agentbench_report(actions)
     _add_agentbench_check(actions)
     _add_agentbench_record(actions)
+    _add_agentbench_generate(actions)
+    _add_agentbench_annotate(actions)
+    _add_agentbench_review(actions)
 
 
 def _add_agentbench_run(actions: Verbs) -> None:
@@ -628,6 +632,41 @@ def _agentbench_run_request(arguments: argparse.Namespace) -> Request:
     )
 
 
+def _add_agentbench_report(actions: Verbs) -> None:
+    text = "judge a run's answers by their outcome (MCP-Eval), and report it"
+    parser = _add(actions, "report", _agentbench_report_request, text, verb="agentbench_report")
+    parser.add_argument("run", metavar="RUN", help="its name under runs/, or its folder")
+    parser.add_argument(
+        "--judge",
+        metavar="NAME",
+        help="values, which looks for the reference's values and costs nothing, or model:ID with "
+        "an ID as --model takes it (default: as the run was judged before, else values)",
+    )
+    parser.add_argument(
+        "--verdicts",
+        metavar="FILE.csv",
+        help="write a line for each answer: add a column for each person who judges them, and "
+        "`fairtrial agreement` says what the judge is worth",
+    )
+    _add_judge_spending(parser)
+    _add_json(parser)
+
+
+def _agentbench_report_request(arguments: argparse.Namespace) -> Request:
+    from runner.records import Judging
+    from runner.requests import AgentbenchReportRequest
+
+    return AgentbenchReportRequest(
+        root=_root(arguments),
+        run=arguments.run,
+        judging=Judging(judges=(arguments.judge,), duplicates=1) if arguments.judge else None,
+        verdicts=_optional_path(arguments.verdicts),
+        prices=_optional_path(arguments.prices),
+        run_usd=arguments.max_dollars,
+        json=arguments.json,
+    )
+
+
 def _add_agentbench_check(actions: Verbs) -> None:
     text = "prove the queries: shape, answer, and each trajectory executed again in the sandbox"
     parser = _add(actions, "check", _agentbench_check_request, text, verb="agentbench_check")
@@ -669,6 +708,138 @@ def _agentbench_record_request(arguments: argparse.Namespace) -> Request:
     from runner.requests import RecordRequest
 
     return RecordRequest(root=_root(arguments), file=Path(arguments.file), ids=tuple(arguments.id))
+
+
+def _add_agentbench_generate(actions: Verbs) -> None:
+    text = "have a model write queries for servers; nothing of it is in a suite until it is read"
+    parser = _add(
+        actions, "generate", _agentbench_generate_request, text, verb="agentbench_generate"
+    )
+    parser.add_argument("file", metavar="DRAFTS", help="made, or added to")
+    _add_repeatable(parser, "--server", "repeatable; to write for (default: the whole testbed)")
+    _add_repeatable(parser, "--category", "repeatable (default: all six)")
+    parser.add_argument(
+        "-n", type=_at_least_one, default=1, metavar="N", help="of each category (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=_whole_number, default=0, metavar="N", help="draws the servers (default: 0)"
+    )
+    _add_writer(parser)
+
+
+def _agentbench_generate_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import GenerateRequest
+
+    return GenerateRequest(
+        **_writer(arguments),
+        servers=tuple(arguments.server),
+        categories=tuple(arguments.category),
+        count=arguments.n,
+        seed=arguments.seed,
+    )
+
+
+def _add_agentbench_annotate(actions: Verbs) -> None:
+    text = "have a model try each draft several times, and propose a reference or ask for an expert"
+    parser = _add(
+        actions, "annotate", _agentbench_annotate_request, text, verb="agentbench_annotate"
+    )
+    parser.add_argument("file", metavar="DRAFTS")
+    _add_repeatable(parser, "--id", "repeatable; also if it was tried (default: all untried)")
+    parser.add_argument("--mode", choices=("tc", "react"), default="tc", help="as in run")
+    parser.add_argument(
+        "-k", type=_at_least_one, default=5, metavar="K", help="trajectories of each (default: 5)"
+    )
+    parser.add_argument(
+        "--judge",
+        default="rules",
+        metavar="NAME",
+        help="rules, or model:ID with an ID as --model takes it (default: rules)",
+    )
+    _add_writer(parser)
+
+
+def _agentbench_annotate_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import AnnotateRequest
+
+    return AnnotateRequest(
+        **_writer(arguments),
+        ids=tuple(arguments.id),
+        mode=arguments.mode,
+        tries=arguments.k,
+        judge=arguments.judge,
+    )
+
+
+def _add_agentbench_review(actions: Verbs) -> None:
+    text = "read drafts, and decide on them: what is accepted goes into a suite"
+    parser = _add(actions, "review", _agentbench_review_request, text, verb="agentbench_review")
+    parser.add_argument("file", metavar="DRAFTS")
+    parser.add_argument("--id", default="", metavar="NAME", help="of one draft (default: list all)")
+    parser.add_argument(
+        "--action",
+        choices=("accept", "revise", "refine", "author", "reject"),
+        default="",
+        help="revise: another query, to be tried again; refine: another answer; author: another "
+        "trajectory and answer (default: show the draft)",
+    )
+    parser.add_argument("--reviewer", default="", metavar="NAME", help="who reads")
+    parser.add_argument("--note", default="", metavar="TEXT", help="why")
+    parser.add_argument("--query", default="", metavar="TEXT", help="of revise")
+    parser.add_argument(
+        "--from", dest="edited", metavar="FILE", help="of refine and author: the edited query"
+    )
+    parser.add_argument("--edit-to", metavar="FILE", help="write what to start editing from")
+    parser.add_argument("--into", metavar="PATH", help="file or folder of queries that takes it")
+    parser.add_argument("--static", action="store_true", help="execute nothing before it is taken")
+
+
+def _agentbench_review_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import ReviewRequest
+
+    return ReviewRequest(
+        root=_root(arguments),
+        file=Path(arguments.file),
+        id=arguments.id,
+        action=arguments.action,
+        reviewer=arguments.reviewer,
+        note=arguments.note,
+        query=arguments.query,
+        edited=_optional_path(arguments.edited),
+        edit_to=_optional_path(arguments.edit_to),
+        into=_optional_path(arguments.into),
+        static=arguments.static,
+    )
+
+
+def _add_writer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", default="offline", metavar="NAME", help=MODEL_HELP)
+    _add_turn_limits(parser)
+    parser.add_argument(
+        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
+    )
+    parser.add_argument(
+        "--max-dollars", type=_dollars, metavar="USD", help="what it may cost; it can go on later"
+    )
+
+
+def _writer(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of DraftsRequest."""
+    from pathlib import Path
+
+    return {
+        "root": _root(arguments),
+        "file": Path(arguments.file),
+        "model": arguments.model,
+        "threads": arguments.threads,
+        "context_tokens": arguments.context_tokens,
+        "thinking_tokens": arguments.thinking_tokens,
+        "output_tokens": arguments.output_tokens,
+        "prices": _optional_path(arguments.prices),
+        "run_usd": arguments.max_dollars,
+    }
 
 
 def _add_toolbench(verbs: Verbs) -> None:
@@ -1006,6 +1177,10 @@ def _add_model_limits(parser: argparse.ArgumentParser) -> None:
         help="how it calls tools: tool_calling, react or json_actions "
         f"(default: {AGENT}, and json_actions for local weights)",
     )
+    _add_turn_limits(parser)
+
+
+def _add_turn_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",
         type=_at_least_one,

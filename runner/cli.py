@@ -7,6 +7,7 @@ the function imports what it needs when it runs, so that --help answers at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.agentbench.drafts import Draft, Drafts
+    from runner.benchmarks.agentbench.mcp_eval import OutcomeJudge
     from runner.benchmarks.agentbench.proving import QueryProof
-    from runner.benchmarks.agentbench.queries import Query
+    from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
@@ -35,14 +38,18 @@ if TYPE_CHECKING:
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
+        AgentbenchReportRequest,
         AgentbenchRunRequest,
         AgreementRequest,
         AnchorsRequest,
+        AnnotateRequest,
         AttestRequest,
         CheckRequest,
         CleanRequest,
         ConfuseRequest,
+        DraftsRequest,
         GatePolicy,
+        GenerateRequest,
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
@@ -54,6 +61,7 @@ if TYPE_CHECKING:
         RecordRequest,
         ReportRequest,
         Request,
+        ReviewRequest,
         RunRequest,
         ScoreRequest,
         ServerRequest,
@@ -64,7 +72,7 @@ if TYPE_CHECKING:
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
-    from runner.spending import Spending
+    from runner.spending import Purse, Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
@@ -1040,6 +1048,48 @@ def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
     return _code_for_broken_cells(loaded)
 
 
+def agentbench_report(request: AgentbenchReportRequest) -> int:
+    from runner.audit import Audit
+    from runner.benchmarks.agentbench.cells import BENCHMARK
+    from runner.benchmarks.agentbench.run_files import write_report, write_verdicts
+    from runner.benchmarks.agentbench.run_report import report_of_run
+    from runner.benchmarks.agentbench.runs import read_setup
+    from runner.benchmarks.agentbench.shown import tables_of_run
+
+    store, checkout = _store(request, request.run), _checkout(request)
+    read_setup(store)
+    with store.lock():
+        loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
+        judge = _outcome_judge(checkout, request, store)
+        report = report_of_run(store, loaded, judge)
+        written = [*write_report(report, store.folder)]
+    if request.verdicts is not None:
+        written.append(write_verdicts(report, request.verdicts))
+    for path in written:
+        tell(f"wrote {path}")
+    if not request.json:
+        show("\n".join(report.notices))
+    _show_tables(report, tables_of_run(report), as_json=request.json)
+    _tell_spent(checkout)
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _outcome_judge(
+    checkout: Checkout, request: AgentbenchReportRequest, store: RunStore
+) -> OutcomeJudge:
+    """What is asked for, else what judged the run before; what a model says is kept with it."""
+    from runner.benchmarks.agentbench.mcp_eval import VALUES, endpoints_of, open_outcome_judge
+    from runner.judges.replies import Replies
+    from runner.records import Judging
+
+    judging = request.judging or store.judging() or Judging(judges=(VALUES,))
+    spent_usd = Replies(folder=store.judged).spent_usd()
+    _set_judge(checkout, request, judging, store.judged, spent_usd)
+    judge = open_outcome_judge(judging.judges[0], checkout.judge_settings)
+    store.write_judging(judging.model_copy(update={"endpoints": endpoints_of(judge)}))
+    return judge
+
+
 def agentbench_check(request: QueriesRequest) -> int:
     proofs = _prove_queries(_checkout(request), request)
     if request.json:
@@ -1056,7 +1106,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
 
     started = time.monotonic()
     source = request.source or request.root / FOLDER
-    suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
     suite.sound()
     wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
     proofs: list[QueryProof] = []
@@ -1092,6 +1143,170 @@ def agentbench_record(request: RecordRequest) -> int:
 
 def _indented(problem: Problem) -> str:
     return f"     {problem}"
+
+
+def agentbench_generate(request: GenerateRequest) -> int:
+    from runner.benchmarks.agentbench.asking import Writer
+    from runner.benchmarks.agentbench.drafts import Draft, Failure
+    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.models import open_model
+
+    checkout, drafted = _checkout(request), 0
+
+    def told(made: Draft | Failure) -> None:
+        nonlocal drafted
+        drafted += isinstance(made, Draft)
+        if isinstance(made, Draft):
+            show(f"{made.id}: {made.query}")
+        else:
+            show(f"no draft of {made.category} ({made.kind}): {made.problem}")
+
+    with _answering(request) as (model, settings, purse):
+        order = Order(
+            categories=_categories(request.categories),
+            count=request.count,
+            seed=request.seed,
+            model=model,
+        )
+        offered = listings_of(checkout, request.servers)
+        writer = Writer(model=open_model(model, settings), purse=purse)
+        generate_drafts(request.file, order, offered, writer, told)
+    tell(f"{request.file}: `fairtrial agentbench annotate` tries what is new")
+    return OK if drafted else FAILED
+
+
+def _categories(asked: Seq[str]) -> Seq[Category]:
+    """Those that are asked for, or all. Raises FairtrialError for one that there is not."""
+    from runner.benchmarks.agentbench.queries import CATEGORIES
+    from runner.catalog import pick
+
+    known: dict[str, Category] = {category: category for category in CATEGORIES}
+    return [pick(known, name, "category") for name in asked] or CATEGORIES
+
+
+def agentbench_annotate(request: AnnotateRequest) -> int:
+    from functools import partial
+
+    from runner.benchmarks.agentbench.annotate import Trying
+    from runner.benchmarks.agentbench.cells import open_for_queries
+    from runner.benchmarks.agentbench.trial_judges import open_trial_judge
+    from runner.benchmarks.agentbench.workshop import annotate_drafts
+
+    def told(draft: Draft) -> None:
+        rate = "unjudged" if draft.pass_rate is None else f"{draft.pass_rate:.0%} passed"
+        show(f"{draft.id}: {rate}; {READERS[draft.stage]}")
+
+    checkout = _checkout(request)
+    with _answering(request) as (model, settings, purse):
+        trying = Trying(
+            open_model=partial(open_for_queries, model, settings),
+            mode=request.mode,
+            result_chars=checkout.limits.result_chars,
+            purse=purse,
+            judge=open_trial_judge(request.judge, settings, purse),
+            tries=request.tries,
+        )
+        annotate_drafts(checkout, request.file, trying, told, ids=request.ids)
+    tell(f"{request.file}: `fairtrial agentbench review` lists what is to be read")
+    return OK
+
+
+READERS = {"read": "a person has to read it", "expert": "it needs an expert"}
+
+
+@contextlib.contextmanager
+def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Purse]]:
+    """The model's name, how it is reached while the block lasts, and what it may cost."""
+    from dataclasses import replace
+
+    from runner.models import open_model
+    from runner.models.settings import LocalSettings
+    from runner.models.weights import located, served
+    from runner.requests import AnnotateRequest
+    from runner.spending import purse_for
+
+    names = [request.model]
+    if isinstance(request, AnnotateRequest) and request.judge.startswith("model:"):
+        names.append(request.judge.removeprefix("model:"))
+    names, files = located(names, tell)
+    local = LocalSettings(
+        files=files, threads=request.threads, context_tokens=request.context_tokens
+    )
+    settings = replace(
+        _providers(),
+        local=local,
+        thinking_tokens=request.thinking_tokens,
+        output_tokens=request.output_tokens,
+    )
+    # A wrong name or no key must not cost the minutes that servers take.
+    for name in names:
+        open_model(name, settings)
+    purse = purse_for(names, request.prices, request.run_usd)
+    with served(names, settings, os.environ, tell) as answering:
+        yield names[0], answering, purse
+
+
+def agentbench_review(request: ReviewRequest) -> int:
+    from runner.benchmarks.agentbench.drafts import draft_called, read_drafts
+    from runner.benchmarks.agentbench.review import draft_text, queue_text, starting_point
+    from runner.benchmarks.agentbench.written import write_yaml
+
+    drafts = read_drafts(request.file)
+    if not request.id:
+        show("\n".join(queue_text(drafts)))
+        return OK
+    draft = draft_called(drafts, request.id)
+    if request.edit_to is not None:
+        write_yaml(request.edit_to, starting_point(draft))
+        tell(f"wrote {request.edit_to}: edit it, and give it with --from")
+        return OK
+    if not request.action:
+        show("\n".join(draft_text(draft)))
+        return OK
+    return _review(request, drafts, draft)
+
+
+def _review(request: ReviewRequest, drafts: Drafts, draft: Draft) -> int:
+    """Decide; what is accepted is proved first, and then put into its suite."""
+    from runner.benchmarks.agentbench.drafts import replaced, write_drafts
+    from runner.benchmarks.agentbench.review import (
+        Review,
+        add_to_suite,
+        edited_query,
+        require_place,
+        review,
+    )
+
+    said = Review(
+        action=request.action or "accept",
+        reviewer=request.reviewer,
+        note=request.note,
+        message=request.query,
+        edited=edited_query(request.edited, draft.id) if request.edited else None,
+    )
+    reviewed = review(draft, said)
+    if reviewed.accepted is not None:
+        place = require_place(request.into)
+        if not request.static and not _proved(_checkout(request), reviewed.accepted):
+            return FAILED
+        tell(f"{draft.id} is in {add_to_suite(place, reviewed.accepted)}")
+    write_drafts(request.file, replaced(drafts, reviewed.draft))
+    show(f"{draft.id}: {reviewed.draft.stage}")
+    return OK
+
+
+def _proved(checkout: Checkout, query: Query) -> bool:
+    """Is its trajectory, executed now, as it was recorded? Raises EngineError if none answers."""
+    from runner.benchmarks.agentbench.proving import prove_executed
+    from runner.benchmarks.agentbench.suite import LoadedQuery
+
+    proofs: list[QueryProof] = []
+    loaded = LoadedQuery(query=query, where=query.id, file=checkout.root)
+    prove_executed(checkout, [loaded], proofs.append)
+    for proof in proofs:
+        if proof.problems:
+            show(proof.as_text())
+    return not any(proof.problems for proof in proofs)
 
 
 def judge(request: JudgeRequest) -> int:
@@ -1470,8 +1685,12 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "toolbench_confuse": toolbench_confuse,
     "toolbench_check": toolbench_check,
     "agentbench_run": agentbench_run,
+    "agentbench_report": agentbench_report,
     "agentbench_check": agentbench_check,
     "agentbench_record": agentbench_record,
+    "agentbench_generate": agentbench_generate,
+    "agentbench_annotate": agentbench_annotate,
+    "agentbench_review": agentbench_review,
     "judge": judge,
     "judge-noise": judge_noise,
     "agreement": agreement,

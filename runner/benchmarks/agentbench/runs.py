@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.cells import BENCHMARK, HARNESS, PreparedQueries
@@ -17,12 +17,7 @@ from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.prompts import Mode
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.router import TOOLS_AT_MOST, Listing
-from runner.benchmarks.agentbench.testbed import (
-    cell_limits,
-    install,
-    listings,
-    with_listing,
-)
+from runner.benchmarks.agentbench.testbed import cell_limits, install_all, listings
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun
@@ -136,7 +131,11 @@ def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: i
     prepared = PreparedQueries(
         queries={query.id: query for query in queries},
         drawn=chosen.drawn,
-        servers={name: with_listing(install(checkout, name), found.of[name]) for name in needed},
+        servers={
+            # With its listing: one that offers something else by then is not what was planned.
+            name: replace(one, listing=found.of[name])
+            for name, one in install_all(checkout, needed).items()
+        },
         mode=mode,
         image=checkout.base_image,
         seed=seed,

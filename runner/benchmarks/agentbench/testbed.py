@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 LISTED = "testbed"
 """Under .fairtrial: what each server said of itself."""
+INSTALLED_AT_ONCE = 4
 LISTED_AT_ONCE = 6
 """Servers in a cell that only lists them."""
 DEADLINE_SEC = 7200
@@ -52,7 +54,8 @@ class CellSpec:
     limits: Limits
     servers: Sequence[Installed]
     required: Collection[str] = ()
-    """As in `open_router`."""
+    asleep: Collection[str] = ()
+    """Both as in `open_router`."""
     labels: Mapping[str, str] = field(default_factory=dict)
     deadline_sec: int = DEADLINE_SEC
     tools_at_most: int | None = None
@@ -81,6 +84,7 @@ async def open_cell(
             container,
             spec.servers,
             required=spec.required,
+            asleep=spec.asleep,
             note=note,
             logs=logs,
             tools_at_most=spec.tools_at_most,
@@ -98,34 +102,14 @@ async def open_testbed_cell(
     Raises FairtrialError if one is unknown or cannot be installed, ServerError if one does not
     start.
     """
-    servers = [await asyncio.to_thread(install, checkout, name) for name in names]
-    spec = CellSpec(
-        image=checkout.base_image,
-        limits=cell_limits(checkout.limits),
-        servers=servers,
-        required=names,
-    )
+    # In a thread: installing may take minutes, for which every other cell would wait.
+    installed = await asyncio.to_thread(install_all, checkout, names)
+    spec = cell_of(checkout, installed.values(), required=names)
     async with open_cell(checkout.engine, spec, note=note) as router:
         yield router
 
 
 # --- what is there ------------------------------------------------------------------------------
-
-
-def install(checkout: Checkout, name: str) -> Installed:
-    """A server of the testbed, or of the user's own, at its place among others."""
-    server = checkout.server(name)
-    places = places_among(name)
-    volume = ensure_volume(
-        checkout.engine,
-        server,
-        checkout.base,
-        checkout.builder_env,
-        checkout.log,
-        places=places,
-    )
-    digest = digest_of([server.digest, volume.digest])
-    return Installed(spec=server.spec, volume=volume.name, digest=digest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +119,34 @@ class Listings:
     of: Mapping[str, Listing]
     silent: Mapping[str, str]
     """Server -> why it does not start. It can be neither asked nor drawn."""
+
+
+def install(checkout: Checkout, name: str) -> Installed:
+    """A server of the testbed, or of the user's own, at its place among others.
+
+    Raises FairtrialError if it is unknown or cannot be installed.
+    """
+    server = checkout.server(name)
+    volume = ensure_volume(
+        checkout.engine,
+        server,
+        checkout.base,
+        checkout.builder_env,
+        checkout.log,
+        places=places_among(name),
+    )
+    digest = digest_of([server.digest, volume.digest])
+    return Installed(spec=server.spec, volume=volume.name, digest=digest)
+
+
+def install_all(checkout: Checkout, names: Iterable[str]) -> dict[str, Installed]:
+    """A few at a time: each is read through by a container that mostly waits for the engine."""
+    wanted = list(names)
+    # Both are made when they are first asked for, and two threads would each make one.
+    _ = checkout.engine, checkout.base
+    with ThreadPoolExecutor(INSTALLED_AT_ONCE) as pool:
+        found = pool.map(lambda name: install(checkout, name), wanted)
+        return dict(zip(wanted, found, strict=True))
 
 
 def known_listings(checkout: Checkout, names: Iterable[str]) -> dict[str, Listing]:
@@ -151,10 +163,9 @@ def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
     """Of all these servers; those that never were listed are installed and started for it."""
     found = known_listings(checkout, names)
     silent: dict[str, str] = {}
-    missing = [name for name in names if name not in found]
-    for group in _groups(missing):
+    for group in _groups([name for name in names if name not in found]):
         checkout.log(f"listing the tools of {', '.join(group)}")
-        router = asyncio.run(_list_servers(checkout, group))
+        router = asyncio.run(_ask(checkout, group))
         silent |= router.gone
         for name, listing in router.listings.items():
             found[name] = listing
@@ -163,20 +174,23 @@ def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
     return Listings(of=in_order, silent=silent)
 
 
-async def _list_servers(checkout: Checkout, names: Sequence[str]) -> Router:
+async def _ask(checkout: Checkout, names: Sequence[str]) -> Router:
     """The router, which is closed, and still knows."""
-    spec = CellSpec(
-        image=checkout.base_image,
-        limits=cell_limits(checkout.limits),
-        servers=[await asyncio.to_thread(install, checkout, name) for name in names],
-    )
-    async with open_cell(checkout.engine, spec) as router:
+    installed = install_all(checkout, names)
+    async with open_cell(checkout.engine, cell_of(checkout, installed.values())) as router:
         return router
 
 
-def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), LISTED_AT_ONCE):
-        yield names[start : start + LISTED_AT_ONCE]
+def cell_of(
+    checkout: Checkout, servers: Iterable[Installed], *, required: Collection[str] = ()
+) -> CellSpec:
+    """A cell that holds these servers."""
+    return CellSpec(
+        image=checkout.base_image,
+        limits=cell_limits(checkout.limits),
+        servers=list(servers),
+        required=required,
+    )
 
 
 def _listed(checkout: Checkout, name: str) -> Path:
@@ -186,6 +200,6 @@ def _listed(checkout: Checkout, name: str) -> Path:
     return checkout.state / LISTED / f"{name}-{digest[:16]}.json"
 
 
-def with_listing(installed: Installed, listing: Listing) -> Installed:
-    """Held to what was planned with."""
-    return replace(installed, listing=listing)
+def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(names), LISTED_AT_ONCE):
+        yield names[start : start + LISTED_AT_ONCE]
