@@ -549,8 +549,59 @@ def _ground_request(arguments: argparse.Namespace) -> Request:
 def _add_agentbench(verbs: Verbs) -> None:
     text = "MCP-AgentBench: does an agent get real work done with MCP servers?"
     actions = verbs.add_group("agentbench", text)
+    _add_agentbench_run(actions)
     _add_agentbench_check(actions)
     _add_agentbench_record(actions)
+
+
+def _add_agentbench_run(actions: Verbs) -> None:
+    text = "put queries to models, each with the tools of many MCP servers in one sandbox"
+    parser = _add(actions, "run", _agentbench_run_request, text, verb="agentbench_run")
+    suite_help = "a folder of <category>.yaml, or one file (default: scenarios/agentbench)"
+    parser.add_argument("--suite", metavar="PATH", help=suite_help)
+    _add_repeatable(parser, "--category", "repeatable; such as multi-server-single-call")
+    _add_repeatable(parser, "--server", "repeatable; queries that need one of these")
+    _add_repeatable(parser, "--id", "repeatable; of one query")
+    parser.add_argument("-n", type=_at_least_one, metavar="N", help="only the first N of these")
+    parser.add_argument("--list", action="store_true", help="say how many queries there are")
+    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
+    parser.add_argument(
+        "--mode",
+        choices=("tc", "react"),
+        default="tc",
+        help="tc: the model's own tool calls; react: reasoning, calls and answer in tagged text "
+        "(default: tc)",
+    )
+    parser.add_argument(
+        "--trials", type=_at_least_one, default=1, metavar="N", help="of each query (default: 1)"
+    )
+    _add_model_limits(parser)
+    _add_spending(parser)
+    _add_study(parser)
+    _add_run_name(parser)
+    _add_json(parser)
+    _add_jobs(parser)
+
+
+def _agentbench_run_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import AgentbenchRunRequest
+
+    return AgentbenchRunRequest(
+        root=_root(arguments),
+        suite=_optional_path(arguments.suite),
+        ids=tuple(arguments.id),
+        categories=tuple(arguments.category),
+        servers=tuple(arguments.server),
+        limit=arguments.n,
+        mode=arguments.mode,
+        list=arguments.list,
+        scenarios=(),
+        **_asked(arguments),
+        prices=_optional_path(arguments.prices),
+        run_usd=arguments.max_dollars,
+        executor="local",
+        gate="skip",
+    )
 
 
 def _add_agentbench_check(actions: Verbs) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from runner.benchmarks.agentbench.proving import QueryProof
+    from runner.benchmarks.agentbench.queries import Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
+        AgentbenchRunRequest,
         AgreementRequest,
         AnchorsRequest,
         AttestRequest,
@@ -540,17 +542,45 @@ def _terminal_columns() -> int:
 
 
 def check(request: CheckRequest) -> int:
+    checkout = _checkout(request)
     proofs = []
-    for proof in _checkout(request).prove(request.scenarios):
+    for proof in checkout.prove(request.scenarios):
         proofs.append(proof)
         if not request.json:
             show(proof.as_text())
     failed = sum(1 for proof in proofs if proof.problems)
-    if request.json:
-        show_json([proof.as_json() for proof in proofs])
-    else:
+    if not request.json:
         show(f"{len(proofs) - failed} of {len(proofs)} scenarios prove themselves")
-    return FAILED if failed else OK
+    queries = [] if request.scenarios else _check_suite(checkout, request)
+    if request.json:
+        show_json([*(proof.as_json() for proof in proofs), *(one.as_json() for one in queries)])
+    return FAILED if failed or any(proof.problems for proof in queries) else OK
+
+
+def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
+    """MCP-AgentBench's queries, executed if an engine answers."""
+    from runner.benchmarks.agentbench.suite import FOLDER
+    from runner.errors import EngineError
+    from runner.requests import QueriesRequest
+
+    if not any((request.root / FOLDER).glob("*.yaml")):
+        return []
+    try:
+        _ = checkout.engine
+        static = False
+    except EngineError as error:
+        tell(f"{error.what}: no trajectory of {FOLDER} is executed, their files alone are checked")
+        static = True
+    everything = QueriesRequest(
+        root=request.root,
+        source=None,
+        ids=(),
+        categories=(),
+        unreviewed=False,
+        static=static,
+        json=request.json,
+    )
+    return _prove_queries(checkout, everything)
 
 
 def lock(request: LockRequest) -> int:
@@ -778,7 +808,7 @@ def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> i
 
 
 def _plan_tasks(
-    store: RunStore, prepared: PreparedRun, models: Seq[str], request: ToolbenchRunRequest
+    store: RunStore, prepared: PreparedRun, models: Seq[str], request: RunRequest
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
@@ -788,7 +818,7 @@ def _plan_tasks(
         tell(f"left out: {line}")
     wanted = plan.Wanted(
         cells=benchmark.cells(prepared, models, request.trials),
-        # No judge, and so no gate: calls are compared with labels.
+        # The gate is of scenarios and their judges: neither benchmark has any.
         ungated=True,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -867,25 +897,118 @@ def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     return confusion_report(found, request.servers)
 
 
+def agentbench_run(request: AgentbenchRunRequest) -> int:
+    from dataclasses import replace
+
+    from runner.benchmarks.agentbench import runs
+    from runner.errors import FairtrialError
+    from runner.executors import EXECUTORS
+    from runner.models.weights import served
+    from runner.plan import check_name, seed_of
+    from runner.sandbox.engine import sweep
+    from runner.store import RunStore
+
+    if request.agent or request.pass_at is not None:
+        hint = "`--mode` says how they are asked, and an answer passes or fails"
+        raise FairtrialError("queries know neither --agent nor --pass-at", hint=hint)
+    checkout = _checkout(request)
+    queries = _queries(checkout, request)
+    if request.list:
+        show("\n".join(runs.counted(queries)))
+        return OK
+    name = request.name or runs.default_name(queries, request.mode, request.models, request.trials)
+    check_name(name)
+    seed = seed_of(name) if request.seed is None else request.seed
+    if request.dry_run:
+        return _show_query_estimate(checkout, request, queries, seed)
+    models, settings, spending = _models(request)
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        # What a killed run left behind would go on taking this run's memory.
+        sweep(checkout.engine, run=store.label)
+        ready = runs.make_ready(checkout, queries, request.mode, seed)
+        prepared = replace(ready.prepared, models=settings, spending=spending)
+        planned = _plan_tasks(store, prepared, models, request)
+        runs.write_setup(store, ready.setup)
+        _tell_finished(planned)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, os.environ, tell) as answering:
+            executor = EXECUTORS["local"](jobs=request.jobs)
+            _execute(executor, planned, replace(prepared, models=answering), store)
+        return _show_outcomes(store, as_json=request.json)
+
+
+def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
+    """Those that are chosen. Raises CatalogError with every problem of the suite."""
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    source = request.suite or request.root / FOLDER
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known)
+    suite.sound()
+    wanted = chosen(
+        suite.queries,
+        ids=request.ids,
+        categories=request.categories,
+        servers=request.servers,
+    )
+    return [loaded.query for loaded in wanted][: request.limit]
+
+
+def _show_query_estimate(
+    checkout: Checkout, request: AgentbenchRunRequest, queries: Seq[Query], seed: int
+) -> int:
+    from runner.benchmarks.agentbench.estimate import estimated
+    from runner.models import require_known
+    from runner.models.weights import short_name
+    from runner.spending import spending_for
+
+    models = list(dict.fromkeys(map(short_name, request.models)))
+    for model in models:
+        require_known(model)
+    found = estimated(
+        checkout,
+        queries,
+        request.mode,
+        seed,
+        models=models,
+        trials=request.trials,
+        prices=spending_for(request, models).priced,
+    )
+    if request.json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return OK
+
+
+def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
+    from runner.benchmarks.agentbench.outcomes import outcomes_of
+
+    loaded = store.load()
+    found = outcomes_of(loaded)
+    if as_json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return _code_for_broken_cells(loaded)
+
+
 def agentbench_check(request: QueriesRequest) -> int:
-    import time
-
-    from runner.benchmarks.agentbench.proving import summary
-
-    started = time.monotonic()
     proofs = _prove_queries(_checkout(request), request)
     if request.json:
         show_json([proof.as_json() for proof in proofs])
-    else:
-        show(summary(proofs, time.monotonic() - started))
     return FAILED if any(proof.problems for proof in proofs) else OK
 
 
 def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProof]:
     """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
-    from runner.benchmarks.agentbench.proving import prove_executed, prove_files
+    import time
+
+    from runner.benchmarks.agentbench.proving import prove_executed, prove_files, summary
     from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
 
+    started = time.monotonic()
     source = request.source or request.root / FOLDER
     suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
     suite.sound()
@@ -902,6 +1025,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
             told(proof)
     else:
         prove_executed(checkout, wanted, told)
+    if not request.json:
+        show(summary(proofs, time.monotonic() - started))
     return proofs
 
 
@@ -1297,6 +1422,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "toolbench_report": toolbench_report,
     "toolbench_confuse": toolbench_confuse,
     "toolbench_check": toolbench_check,
+    "agentbench_run": agentbench_run,
     "agentbench_check": agentbench_check,
     "agentbench_record": agentbench_record,
     "judge": judge,

