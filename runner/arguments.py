@@ -32,6 +32,15 @@ DESCRIPTION = (
     "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
     "answers better, or does it only burn tokens?"
 )
+FIRST_SCREEN = f"""\
+{DESCRIPTION}
+
+  fairtrial demo                    two servers and the shell, and a report
+  fairtrial server check NAME       does a server start, see and answer?
+  fairtrial ground --repo . FILE    are the file:line citations of a text true?
+
+`fairtrial --help` lists every verb; README.md says how to test your own.
+"""
 EXIT_CODES = """\
 exit codes:
   0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
@@ -43,9 +52,11 @@ exit codes:
 class Verbs:
     """Where parsers of verbs are added; all of them show help in the same width."""
 
-    def __init__(self, parent: argparse.ArgumentParser, columns: int, title: str) -> None:
+    def __init__(
+        self, parent: argparse.ArgumentParser, columns: int, title: str, *, required: bool = True
+    ) -> None:
         metavar = title.removesuffix("s").upper()
-        self._parsers = parent.add_subparsers(title=title, metavar=metavar, required=True)
+        self._parsers = parent.add_subparsers(title=title, metavar=metavar, required=required)
         self._columns = columns
 
     def add(self, name: str, text: str) -> argparse.ArgumentParser:
@@ -81,7 +92,8 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         default=".",
         help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
     )
-    verbs = Verbs(parser, columns, "verbs")
+    parser.set_defaults(verb="", request_of=_first_screen_request)
+    verbs = Verbs(parser, columns, "verbs", required=False)
     for add_verb in (
         _add_demo,
         _add_cell,
@@ -126,6 +138,12 @@ def _root(arguments: argparse.Namespace) -> Path:
     from pathlib import Path
 
     return Path(arguments.root).resolve()
+
+
+def _first_screen_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import Request
+
+    return Request(root=_root(arguments))
 
 
 def _add_demo(verbs: Verbs) -> None:
@@ -515,7 +533,10 @@ def _add_ground(verbs: Verbs) -> None:
         help="a repository that git can read or clone",
     )
     parser.add_argument(
-        "--commit", required=True, metavar="SHA", help="the full commit the text speaks of"
+        "--commit",
+        default="HEAD",
+        metavar="REVISION",
+        help="what the text speaks of: any revision of a folder, a URL's full SHA (default: HEAD)",
     )
     parser.add_argument(
         "--root",
@@ -525,6 +546,8 @@ def _add_ground(verbs: Verbs) -> None:
         metavar="PATH",
         help="an absolute path by which the text calls the repository; repeatable",
     )
+    strict_help = "exit 1 if a citation is hallucinated"
+    parser.add_argument("--strict", action="store_true", help=strict_help)
     _add_json(parser, "one JSON object per file")
     parser.add_argument(
         "file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript"
@@ -542,6 +565,7 @@ def _ground_request(arguments: argparse.Namespace) -> Request:
         commit=arguments.commit,
         roots=tuple(arguments.root_path),
         files=tuple(map(Path, arguments.file)),
+        strict=arguments.strict,
         json=arguments.json,
     )
 
@@ -552,6 +576,9 @@ def _add_agentbench(verbs: Verbs) -> None:
     _add_agentbench_run(actions)
     _add_agentbench_check(actions)
     _add_agentbench_record(actions)
+    _add_agentbench_generate(actions)
+    _add_agentbench_annotate(actions)
+    _add_agentbench_review(actions)
 
 
 def _add_agentbench_run(actions: Verbs) -> None:
@@ -645,6 +672,138 @@ def _agentbench_record_request(arguments: argparse.Namespace) -> Request:
     from runner.requests import RecordRequest
 
     return RecordRequest(root=_root(arguments), file=Path(arguments.file), ids=tuple(arguments.id))
+
+
+def _add_agentbench_generate(actions: Verbs) -> None:
+    text = "have a model write queries for servers; nothing of it is in a suite until it is read"
+    parser = _add(
+        actions, "generate", _agentbench_generate_request, text, verb="agentbench_generate"
+    )
+    parser.add_argument("file", metavar="DRAFTS", help="made, or added to")
+    _add_repeatable(parser, "--server", "repeatable; to write for (default: the whole testbed)")
+    _add_repeatable(parser, "--category", "repeatable (default: all six)")
+    parser.add_argument(
+        "-n", type=_at_least_one, default=1, metavar="N", help="of each category (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=_whole_number, default=0, metavar="N", help="draws the servers (default: 0)"
+    )
+    _add_writer(parser)
+
+
+def _agentbench_generate_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import GenerateRequest
+
+    return GenerateRequest(
+        **_writer(arguments),
+        servers=tuple(arguments.server),
+        categories=tuple(arguments.category),
+        count=arguments.n,
+        seed=arguments.seed,
+    )
+
+
+def _add_agentbench_annotate(actions: Verbs) -> None:
+    text = "have a model try each draft several times, and propose a reference or ask for an expert"
+    parser = _add(
+        actions, "annotate", _agentbench_annotate_request, text, verb="agentbench_annotate"
+    )
+    parser.add_argument("file", metavar="DRAFTS")
+    _add_repeatable(parser, "--id", "repeatable; also if it was tried (default: all untried)")
+    parser.add_argument("--mode", choices=("tc", "react"), default="tc", help="as in run")
+    parser.add_argument(
+        "-k", type=_at_least_one, default=5, metavar="K", help="trajectories of each (default: 5)"
+    )
+    parser.add_argument(
+        "--judge",
+        default="rules",
+        metavar="NAME",
+        help="rules, or model:ID with an ID as --model takes it (default: rules)",
+    )
+    _add_writer(parser)
+
+
+def _agentbench_annotate_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import AnnotateRequest
+
+    return AnnotateRequest(
+        **_writer(arguments),
+        ids=tuple(arguments.id),
+        mode=arguments.mode,
+        tries=arguments.k,
+        judge=arguments.judge,
+    )
+
+
+def _add_agentbench_review(actions: Verbs) -> None:
+    text = "read drafts, and decide on them: what is accepted goes into a suite"
+    parser = _add(actions, "review", _agentbench_review_request, text, verb="agentbench_review")
+    parser.add_argument("file", metavar="DRAFTS")
+    parser.add_argument("--id", default="", metavar="NAME", help="of one draft (default: list all)")
+    parser.add_argument(
+        "--action",
+        choices=("accept", "revise", "refine", "author", "reject"),
+        default="",
+        help="revise: another query, to be tried again; refine: another answer; author: another "
+        "trajectory and answer (default: show the draft)",
+    )
+    parser.add_argument("--reviewer", default="", metavar="NAME", help="who reads")
+    parser.add_argument("--note", default="", metavar="TEXT", help="why")
+    parser.add_argument("--query", default="", metavar="TEXT", help="of revise")
+    parser.add_argument(
+        "--from", dest="edited", metavar="FILE", help="of refine and author: the edited query"
+    )
+    parser.add_argument("--edit-to", metavar="FILE", help="write what to start editing from")
+    parser.add_argument("--into", metavar="PATH", help="file or folder of queries that takes it")
+    parser.add_argument("--static", action="store_true", help="execute nothing before it is taken")
+
+
+def _agentbench_review_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import ReviewRequest
+
+    return ReviewRequest(
+        root=_root(arguments),
+        file=Path(arguments.file),
+        id=arguments.id,
+        action=arguments.action,
+        reviewer=arguments.reviewer,
+        note=arguments.note,
+        query=arguments.query,
+        edited=_optional_path(arguments.edited),
+        edit_to=_optional_path(arguments.edit_to),
+        into=_optional_path(arguments.into),
+        static=arguments.static,
+    )
+
+
+def _add_writer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", default="offline", metavar="NAME", help=MODEL_HELP)
+    _add_turn_limits(parser)
+    parser.add_argument(
+        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
+    )
+    parser.add_argument(
+        "--max-dollars", type=_dollars, metavar="USD", help="what it may cost; it can go on later"
+    )
+
+
+def _writer(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of DraftsRequest."""
+    from pathlib import Path
+
+    return {
+        "root": _root(arguments),
+        "file": Path(arguments.file),
+        "model": arguments.model,
+        "threads": arguments.threads,
+        "context_tokens": arguments.context_tokens,
+        "thinking_tokens": arguments.thinking_tokens,
+        "output_tokens": arguments.output_tokens,
+        "prices": _optional_path(arguments.prices),
+        "run_usd": arguments.max_dollars,
+    }
 
 
 def _add_toolbench(verbs: Verbs) -> None:
@@ -804,15 +963,22 @@ def _toolbench_report_request(arguments: argparse.Namespace) -> Request:
 
 def _add_toolbench_confuse(actions: Verbs) -> None:
     text = (
-        "which tools a model takes for which others; of two runs, two responses, or a run with "
+        "which tools a model takes for which others; of two runs, two responses, or runs with "
         "--variant, also what changed, task by task"
     )
     parser = _add(actions, "confuse", _toolbench_confuse_request, text, verb="toolbench_confuse")
     parser.add_argument(
-        "source", nargs="+", metavar="RUN", help="runs; with --responses, the data they answer"
+        "source",
+        nargs="*",
+        metavar="RUN|SERVER",
+        help="runs (default: all runs of tasks), and servers whose tools are shown (default: all); "
+        "with --responses, the data they answer",
     )
     _add_repeatable(parser, "--responses", "repeatable; a file of answers, as `score` reads it")
     _add_repeatable(parser, "--server", "repeatable; only tools of this server")
+    parser.add_argument(
+        "--variant", metavar="FILE", help="only runs made with this server.yaml (`run --variant`)"
+    )
     _add_json(parser)
 
 
@@ -826,6 +992,7 @@ def _toolbench_confuse_request(arguments: argparse.Namespace) -> Request:
         sources=tuple(arguments.source),
         responses=tuple(map(Path, arguments.responses)),
         servers=tuple(arguments.server),
+        variant=_optional_path(arguments.variant),
         json=arguments.json,
     )
 
@@ -974,6 +1141,10 @@ def _add_model_limits(parser: argparse.ArgumentParser) -> None:
         help="how it calls tools: tool_calling, react or json_actions "
         f"(default: {AGENT}, and json_actions for local weights)",
     )
+    _add_turn_limits(parser)
+
+
+def _add_turn_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",
         type=_at_least_one,

@@ -52,7 +52,8 @@ from runner.volumes import ServerVolume, ensure_volume
 from runner.workspace import WorkspaceImage, ensure_workspace
 
 BENCHMARK = "scenarios"
-CACHES = ("repositories", "grounding", "scores", "images.json")
+TITLES = {"toolbench": "MCPToolBench++", "agentbench": "MCP-AgentBench"}
+CACHES = ("repositories", "grounding", "scores", "testbed", "images.json")
 """Under .fairtrial: what can be made again."""
 
 
@@ -257,13 +258,13 @@ class Checkout:
     def audit(self, store: RunStore) -> Audit:
         """The run's files, to be held against each other and scored.
 
-        Raises FairtrialError for a run of tasks, which have no scorecards.
+        Raises FairtrialError for a run of tasks or queries, which have no scorecards.
         """
-        if store.has_plan() and store.plan().benchmark is not None:
-            hint = f"`fairtrial toolbench report {store.folder.name}` shows it"
-            raise FairtrialError(
-                "this run is of MCPToolBench++", where=store.folder.name, hint=hint
-            )
+        benchmark = store.plan().benchmark if store.has_plan() else None
+        if benchmark is not None:
+            hint = f"`fairtrial {benchmark} report {store.folder.name}` shows it"
+            title = TITLES.get(benchmark, benchmark)
+            raise FairtrialError(f"this run is of {title}", where=store.folder.name, hint=hint)
         return Audit(store=store, checkout=self, benchmark=BENCHMARK)
 
     def _broken(self) -> Iterator[Proof]:

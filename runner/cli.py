@@ -7,11 +7,12 @@ the function imports what it needs when it runs, so that --help answers at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
 from runner import __version__
-from runner.arguments import make_parser
+from runner.arguments import FIRST_SCREEN, make_parser
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.agentbench.drafts import Draft, Drafts
     from runner.benchmarks.agentbench.proving import QueryProof
-    from runner.benchmarks.agentbench.queries import Query
+    from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
@@ -38,11 +40,14 @@ if TYPE_CHECKING:
         AgentbenchRunRequest,
         AgreementRequest,
         AnchorsRequest,
+        AnnotateRequest,
         AttestRequest,
         CheckRequest,
         CleanRequest,
         ConfuseRequest,
+        DraftsRequest,
         GatePolicy,
+        GenerateRequest,
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
         RecordRequest,
         ReportRequest,
         Request,
+        ReviewRequest,
         RunRequest,
         ScoreRequest,
         ServerRequest,
@@ -64,7 +70,7 @@ if TYPE_CHECKING:
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
-    from runner.spending import Spending
+    from runner.spending import Purse, Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
@@ -173,6 +179,11 @@ def _help_columns() -> int:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
         return 80
+
+
+def first_screen(request: Request) -> int:  # noqa: ARG001 - as every verb
+    show(FIRST_SCREEN.rstrip())
+    return OK
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -642,7 +653,10 @@ def ground(request: GroundRequest) -> int:
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
+    if not commit.startswith(request.commit):
+        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
     files = GitFiles(repository, commit)
+    hallucinated = 0
     for path in request.files:
         as_json, grounding = ground_file(
             path,
@@ -656,7 +670,8 @@ def ground(request: GroundRequest) -> int:
         else:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
-    return OK
+        hallucinated += grounding.summary.hallucinated
+    return FAILED if request.strict and hallucinated else OK
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
@@ -774,7 +789,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
     store = RunStore(_runs(request) / name)
     with store.lock():
         planned = _plan_tasks(store, prepared, models, request)
-        runs.write_setup(store, setup)
+        runs.write_setup(store, setup, chosen)
         _tell_finished(planned)
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, os.environ, tell) as answering:
@@ -874,27 +889,63 @@ def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.data import load
     from runner.benchmarks.toolbench.responses import read_responses
     from runner.benchmarks.toolbench.scoring import Scorer, answers_to
+    from runner.errors import FairtrialError
 
+    if not request.sources or request.variant is not None:
+        hint = "give the data that they answer, and no --variant: a file of answers names none"
+        raise FairtrialError("--responses cannot be read so", hint=hint)
     data, scorer = load(request.sources), Scorer()
     found = []
     for path in request.responses:
         by_task = read_responses(path).by_task
         answered = [task for task in data.tasks if task.id in by_task]
         results = [scorer.result(one) for one in answers_to(answered, by_task)]
-        found.append(Labelled(label=str(path), model="", tasks=answered, results=results))
+        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
     return confusion_report(found, request.servers)
 
 
 def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
     from runner.benchmarks.toolbench.run_report import labelled, read_run
+    from runner.errors import FairtrialError
 
+    named = {name: _store(request, name) for name in request.sources}
+    runs = [store for store in named.values() if store.has_plan()]
+    servers = [name for name, store in named.items() if not store.has_plan()]
     found = []
-    for name in request.sources:
-        store = _store(request, name)
-        read = read_run(store, _tasks_as_believed(request, store))
-        found += [labelled(store.folder.name, arm) for arm in read.answers.arms]
-    return confusion_report(found, request.servers)
+    for store in _runs_to_confuse(request, runs):
+        try:
+            read = read_run(store, _tasks_as_believed(request, store))
+        except FairtrialError as error:
+            if runs:
+                raise
+            tell(f"left out: {error}")  # nobody named it, and its data may be gone
+            continue
+        _tell_some(list(read.problems))
+        name = store.folder.name
+        # Runs that nobody put side by side may be of other data, and asked otherwise.
+        found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
+    return confusion_report(found, [*request.servers, *servers])
+
+
+def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[RunStore]:
+    """Those that are named, else all; of these, those with the variant that is asked for."""
+    from runner.benchmarks.toolbench.runs import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
+
+    runs = named or runs_of_tasks(_runs(request))
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        raise FairtrialError("there is no run of tasks", where=str(_runs(request)), hint=hint)
+    if request.variant is None:
+        return runs
+    variant = read_variant(request.variant)
+    runs = [store for store in runs if read_setup(store).variant == variant]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
+    return runs
 
 
 def agentbench_run(request: AgentbenchRunRequest) -> int:
@@ -1010,7 +1061,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
 
     started = time.monotonic()
     source = request.source or request.root / FOLDER
-    suite = load_suite(source, testbed=checkout.catalog.testbed, unreviewed=request.unreviewed)
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
     suite.sound()
     wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
     proofs: list[QueryProof] = []
@@ -1046,6 +1098,170 @@ def agentbench_record(request: RecordRequest) -> int:
 
 def _indented(problem: Problem) -> str:
     return f"     {problem}"
+
+
+def agentbench_generate(request: GenerateRequest) -> int:
+    from runner.benchmarks.agentbench.asking import Writer
+    from runner.benchmarks.agentbench.drafts import Draft, Failure
+    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.models import open_model
+
+    checkout, drafted = _checkout(request), 0
+
+    def told(made: Draft | Failure) -> None:
+        nonlocal drafted
+        drafted += isinstance(made, Draft)
+        if isinstance(made, Draft):
+            show(f"{made.id}: {made.query}")
+        else:
+            show(f"no draft of {made.category} ({made.kind}): {made.problem}")
+
+    with _answering(request) as (model, settings, purse):
+        order = Order(
+            categories=_categories(request.categories),
+            count=request.count,
+            seed=request.seed,
+            model=model,
+        )
+        offered = listings_of(checkout, request.servers)
+        writer = Writer(model=open_model(model, settings), purse=purse)
+        generate_drafts(request.file, order, offered, writer, told)
+    tell(f"{request.file}: `fairtrial agentbench annotate` tries what is new")
+    return OK if drafted else FAILED
+
+
+def _categories(asked: Seq[str]) -> Seq[Category]:
+    """Those that are asked for, or all. Raises FairtrialError for one that there is not."""
+    from runner.benchmarks.agentbench.queries import CATEGORIES
+    from runner.catalog import pick
+
+    known: dict[str, Category] = {category: category for category in CATEGORIES}
+    return [pick(known, name, "category") for name in asked] or CATEGORIES
+
+
+def agentbench_annotate(request: AnnotateRequest) -> int:
+    from functools import partial
+
+    from runner.benchmarks.agentbench.annotate import Trying
+    from runner.benchmarks.agentbench.cells import open_for_queries
+    from runner.benchmarks.agentbench.trial_judges import open_trial_judge
+    from runner.benchmarks.agentbench.workshop import annotate_drafts
+
+    def told(draft: Draft) -> None:
+        rate = "unjudged" if draft.pass_rate is None else f"{draft.pass_rate:.0%} passed"
+        show(f"{draft.id}: {rate}; {READERS[draft.stage]}")
+
+    checkout = _checkout(request)
+    with _answering(request) as (model, settings, purse):
+        trying = Trying(
+            open_model=partial(open_for_queries, model, settings),
+            mode=request.mode,
+            result_chars=checkout.limits.result_chars,
+            purse=purse,
+            judge=open_trial_judge(request.judge, settings, purse),
+            tries=request.tries,
+        )
+        annotate_drafts(checkout, request.file, trying, told, ids=request.ids)
+    tell(f"{request.file}: `fairtrial agentbench review` lists what is to be read")
+    return OK
+
+
+READERS = {"read": "a person has to read it", "expert": "it needs an expert"}
+
+
+@contextlib.contextmanager
+def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Purse]]:
+    """The model's name, how it is reached while the block lasts, and what it may cost."""
+    from dataclasses import replace
+
+    from runner.models import open_model
+    from runner.models.settings import LocalSettings
+    from runner.models.weights import located, served
+    from runner.requests import AnnotateRequest
+    from runner.spending import purse_for
+
+    names = [request.model]
+    if isinstance(request, AnnotateRequest) and request.judge.startswith("model:"):
+        names.append(request.judge.removeprefix("model:"))
+    names, files = located(names, tell)
+    local = LocalSettings(
+        files=files, threads=request.threads, context_tokens=request.context_tokens
+    )
+    settings = replace(
+        _providers(),
+        local=local,
+        thinking_tokens=request.thinking_tokens,
+        output_tokens=request.output_tokens,
+    )
+    # A wrong name or no key must not cost the minutes that servers take.
+    for name in names:
+        open_model(name, settings)
+    purse = purse_for(names, request.prices, request.run_usd)
+    with served(names, settings, os.environ, tell) as answering:
+        yield names[0], answering, purse
+
+
+def agentbench_review(request: ReviewRequest) -> int:
+    from runner.benchmarks.agentbench.drafts import draft_called, read_drafts
+    from runner.benchmarks.agentbench.review import draft_text, queue_text, starting_point
+    from runner.benchmarks.agentbench.written import write_yaml
+
+    drafts = read_drafts(request.file)
+    if not request.id:
+        show("\n".join(queue_text(drafts)))
+        return OK
+    draft = draft_called(drafts, request.id)
+    if request.edit_to is not None:
+        write_yaml(request.edit_to, starting_point(draft))
+        tell(f"wrote {request.edit_to}: edit it, and give it with --from")
+        return OK
+    if not request.action:
+        show("\n".join(draft_text(draft)))
+        return OK
+    return _review(request, drafts, draft)
+
+
+def _review(request: ReviewRequest, drafts: Drafts, draft: Draft) -> int:
+    """Decide; what is accepted is proved first, and then put into its suite."""
+    from runner.benchmarks.agentbench.drafts import replaced, write_drafts
+    from runner.benchmarks.agentbench.review import (
+        Review,
+        add_to_suite,
+        edited_query,
+        require_place,
+        review,
+    )
+
+    said = Review(
+        action=request.action or "accept",
+        reviewer=request.reviewer,
+        note=request.note,
+        message=request.query,
+        edited=edited_query(request.edited, draft.id) if request.edited else None,
+    )
+    reviewed = review(draft, said)
+    if reviewed.accepted is not None:
+        place = require_place(request.into)
+        if not request.static and not _proved(_checkout(request), reviewed.accepted):
+            return FAILED
+        tell(f"{draft.id} is in {add_to_suite(place, reviewed.accepted)}")
+    write_drafts(request.file, replaced(drafts, reviewed.draft))
+    show(f"{draft.id}: {reviewed.draft.stage}")
+    return OK
+
+
+def _proved(checkout: Checkout, query: Query) -> bool:
+    """Is its trajectory, executed now, as it was recorded? Raises EngineError if none answers."""
+    from runner.benchmarks.agentbench.proving import prove_executed
+    from runner.benchmarks.agentbench.suite import LoadedQuery
+
+    proofs: list[QueryProof] = []
+    loaded = LoadedQuery(query=query, where=query.id, file=checkout.root)
+    prove_executed(checkout, [loaded], proofs.append)
+    for proof in proofs:
+        if proof.problems:
+            show(proof.as_text())
+    return not any(proof.problems for proof in proofs)
 
 
 def judge(request: JudgeRequest) -> int:
@@ -1404,6 +1620,7 @@ def _store(request: Request, run: str) -> RunStore:
 
 
 VERBS: dict[str, Callable[[Any], int]] = {
+    "": first_screen,
     "run": run,
     "score": score,
     "report": report,
@@ -1425,6 +1642,9 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "agentbench_run": agentbench_run,
     "agentbench_check": agentbench_check,
     "agentbench_record": agentbench_record,
+    "agentbench_generate": agentbench_generate,
+    "agentbench_annotate": agentbench_annotate,
+    "agentbench_review": agentbench_review,
     "judge": judge,
     "judge-noise": judge_noise,
     "agreement": agreement,

@@ -181,6 +181,8 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    strict: bool
+    """A hallucination fails the verb."""
     json: bool
 
 
@@ -238,10 +240,12 @@ class ToolbenchReportRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class ConfuseRequest(Request):
     sources: tuple[str, ...]
-    """Runs; with responses, files or folders of data, or URLs."""
+    """Runs, and servers in any runs; with responses, files or folders of data, or URLs."""
     responses: tuple[Path, ...]
     servers: tuple[str, ...]
     """Whose tools are shown; empty for all."""
+    variant: Path | None
+    """Only runs that measured it."""
     json: bool
 
 
@@ -318,6 +322,62 @@ class RecordRequest(Request):
     file: Path
     ids: tuple[str, ...]
     """Empty for all that lack a result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftsRequest(Request):
+    """What `agentbench generate` and `annotate` ask of a model, and where drafts are kept."""
+
+    file: Path
+    model: str
+    threads: int
+    context_tokens: int
+    thinking_tokens: int
+    output_tokens: int
+    """As in RunRequest."""
+    prices: Path | None
+    run_usd: float | None
+    """What the verb may cost; None without a cap."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateRequest(DraftsRequest):
+    servers: tuple[str, ...]
+    """That drafts may be planned with; empty for the testbed."""
+    categories: tuple[str, ...]
+    """Empty for all."""
+    count: int
+    """Of each category."""
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotateRequest(DraftsRequest):
+    ids: tuple[str, ...]
+    """Empty for all that were not tried."""
+    mode: Literal["tc", "react"]
+    tries: int
+    judge: str
+    """`rules`, or `model:<id>`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewRequest(Request):
+    file: Path
+    id: str
+    """Empty to list the queue."""
+    action: Literal["", "accept", "revise", "refine", "author", "reject"]
+    """Empty to show the draft."""
+    reviewer: str
+    note: str
+    query: str
+    edited: Path | None
+    edit_to: Path | None
+    """Where what is to be edited is written."""
+    into: Path | None
+    """A file or folder of queries that takes what is accepted."""
+    static: bool
+    """Execute no trajectory."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -220,11 +220,14 @@ def _queries_of(prepared: PreparedRun) -> PreparedQueries:
 
 def _cell_spec(attempt: Attempt, queries: PreparedQueries) -> CellSpec:
     query = queries.queries[attempt.cell.scenario]
+    drawn = set(queries.drawn[query.id])
     return CellSpec(
         image=queries.image,
         limits=attempt.prepared.limits,
         servers=queries.of(query.id),
         required=query.servers,
+        # Twenty servers take half a minute to start, and most of them are never called.
+        asleep=drawn - set(query.servers),
         labels={"fairtrial.run": attempt.run_label, "fairtrial.cell": attempt.cell.id},
         tools_at_most=TOOLS_AT_MOST,
     )
@@ -291,7 +294,7 @@ def _inputs(prepared: PreparedRun, name: str) -> dict[str, str]:
         "shown": queries.shown_digest(name),
         "installed": queries.installed_digest(name),
         "base_image": queries.image,
-        "limits": digest_of([prepared.limits, BUDGET, ACTIONS]),
+        "limits": digest_of([prepared.limits.model_dump(), BUDGET.model_dump(), ACTIONS]),
     }
 
 

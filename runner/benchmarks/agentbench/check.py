@@ -25,6 +25,7 @@ from runner.benchmarks.agentbench.trajectory import (
     one_number,
     stands,
 )
+from runner.benchmarks.agentbench.values import compare
 from runner.errors import Problem
 
 LONG_TEXT = 8
@@ -221,15 +222,23 @@ def _crosses_servers(trajectory: Trajectory) -> bool:
 
 
 def _needed(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    """No call fewer would do: each one left out loses a value of the answer.
+    """No call fewer would do."""
+    for index in superfluous(trajectory):
+        message = "could be left out: every value is in the other results, or needs none of it"
+        yield f"calls[{index}]", message
+
+
+def superfluous(trajectory: Trajectory) -> list[int]:
+    """The calls, from 0, without any of which the answer would lose no value.
 
     A value is lost if its call, or one that had to be fed, is gone and no other result holds it.
     """
+    found = []
     for index in range(len(trajectory.query.calls)):
         left = trajectory.without(index)
         if not any(_is_lost(value, trajectory, left) for value in trajectory.query.values):
-            message = "could be left out: every value is in the other results, or needs none of it"
-            yield f"calls[{index}]", message
+            found.append(index)
+    return found
 
 
 def _is_lost(value: ReferenceValue, trajectory: Trajectory, left: Collection[int]) -> bool:
@@ -259,6 +268,15 @@ def _values(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
             yield key, f"{value.text!r} is what call {value.call} was told: no result is needed"
 
 
+def _judged(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """The offline judge passes the reference answer itself."""
+    query = trajectory.query
+    for index, value in enumerate(compare(query, query.reference_answer)):
+        if value.standing != "found" and stands(value.text, query.reference_answer):
+            message = f"the offline judge calls {value.text!r} {value.standing} in the answer"
+            yield f"values[{index}]", f"{message}: {value.said!r}"
+
+
 def _agrees(value: ReferenceValue) -> bool:
     """False if text and result show one number each, and not the same: `12.34 kg`, `12.3400001`."""
     told, shown = one_number(value.text), one_number(value.shown or value.text)
@@ -285,13 +303,14 @@ def _names_no_tool(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     query = trajectory.query
     names = {*query.servers, *(call.tool for call in query.calls)}
     for name in sorted(names):
-        if _is_named(name, query.query):
+        if is_named(name, query.query):
             yield "query", f"names {name!r}: a user knows no tools"
     if stands("MCP", query.query):
         yield "query", "speaks of MCP: a user knows no tools"
 
 
-def _is_named(name: str, query: str) -> bool:
+def is_named(name: str, query: str) -> bool:
+    """Does a message say a tool's or server's name, and mean it?"""
     # `convert` and `chess` are words that users say; `unit_converter` and `chess-mcp` are not.
     if name.isalpha() and name.islower():
         return re.search(rf"\b{name} (tool|server|function)\b", query, re.IGNORECASE) is not None
@@ -305,5 +324,6 @@ RULES: tuple[Rule, ...] = (
     _scope,
     _needed,
     _values,
+    _judged,
     _names_no_tool,
 )

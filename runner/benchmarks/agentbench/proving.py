@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import yaml
 
 from runner.benchmarks.agentbench.check import problems
 from runner.benchmarks.agentbench.execution import (
@@ -22,7 +19,8 @@ from runner.benchmarks.agentbench.execution import (
 )
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
-from runner.benchmarks.agentbench.testbed import CellSpec, cell_limits, install, open_cell
+from runner.benchmarks.agentbench.testbed import CellSpec, Testbed, open_cell
+from runner.benchmarks.agentbench.written import write_yaml
 from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
 from runner.interrupts import run_until_done
@@ -137,20 +135,15 @@ def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
     """Do it for each query, beside a cell that holds its servers; a server is started seldom."""
     wanted = {query.id: frozenset(call.server for call in query.calls) for query in queries}
     for name in sorted(frozenset().union(*wanted.values())):
-        pick(checkout.catalog.testbed, name, "server of the testbed")
-    # Read through each time, a server in several cells would be read as often.
-    installed = cache(partial(install, checkout))
+        if name not in checkout.catalog.servers:
+            pick(checkout.catalog.testbed, name, "server of the testbed")
+    testbed = Testbed(checkout)
     done: set[str] = set()
     for servers in cells_for(wanted.values()):
         now = [query for query in queries if wanted[query.id] <= servers and query.id not in done]
         done.update(query.id for query in now)
         checkout.log(f"starting {', '.join(sorted(servers))}")
-        spec = CellSpec(
-            image=checkout.base_image,
-            limits=cell_limits(checkout.limits),
-            servers=[installed(name) for name in sorted(servers)],
-        )
-        run_until_done(_in_cell(checkout, spec, now, work))
+        run_until_done(_in_cell(checkout, testbed.cell(sorted(servers)), now, work))
 
 
 async def _in_cell(
@@ -194,7 +187,7 @@ async def record(file: Path, name: str, caller: Caller) -> list[Problem]:
     except CannotGoOn as stop:
         return [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
     # Each at once: what is recorded must outlive whatever ends the next one.
-    write_queries(file, Queries(queries=tuple(queries)))
+    write_yaml(file, Queries(queries=tuple(queries)))
     return problems(queries[index], where)
 
 
@@ -202,40 +195,3 @@ def _is_wanted(query: Query, ids: Collection[str]) -> bool:
     if ids:
         return query.id in ids
     return any(not call.result for call in query.calls)
-
-
-# --- writing --------------------------------------------------------------------------------
-
-
-class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks that people can read; no aliases, which no reader takes."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - yaml calls it so
-        return True
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def queries_yaml(queries: Queries) -> str:
-    """As a file holds them; what is left to its default is left out."""
-    data = queries.model_dump(mode="json", exclude_defaults=True)
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-
-
-def write_queries(file: Path, queries: Queries) -> None:
-    """In the place of what the file held; comments at its top stay, others do not."""
-    head = []
-    if file.exists():
-        for line in file.read_text("utf-8").splitlines(keepends=True):
-            if not line.startswith("#"):
-                break
-            head.append(line)
-    written = file.with_name(f"{file.name}.new")
-    written.write_text("".join(head) + queries_yaml(queries), encoding="utf-8")
-    written.replace(file)

@@ -137,7 +137,7 @@ def _routed(server: str, tool: ListedTool, name: str) -> RoutedTool:
 
 
 class _Seat:
-    """One server among the others: started, started again once, or gone."""
+    """One server among the others: asleep, started, started again once, or gone."""
 
     def __init__(
         self, container: Container, installed: Installed, note: Notes, stderr: Path | None
@@ -189,8 +189,8 @@ class _Seat:
         self.listing = found
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_sec: float) -> McpResult:
+        session = await self._awake()
         started = time.monotonic()
-        session = self._session
         if session is None:
             return _failed(f"the server {self.name} is gone: {self.gone}", started)
         try:
@@ -200,6 +200,16 @@ class _Seat:
         if result.is_error and result.wall_sec >= timeout_sec:
             self._note(f"{self.name}: {tool} gave no answer in {timeout_sec:g} s")
         return result
+
+    async def _awake(self) -> ServerSession | None:
+        """Its session, started first if it sleeps. None if it is gone."""
+        async with self._mending:
+            if self._session is None and not self.gone:
+                try:
+                    await self.open()
+                except ServerError as error:
+                    self.give_up(f"it did not start: {error.what}")
+        return self._session
 
     async def _after_end(self, ended: ServerSession, error: ServerError) -> str:
         """What became of the server, for the model. Of several calls it left, one mends it."""
@@ -316,6 +326,7 @@ async def open_router(  # noqa: PLR0913 - all but the first two have a default
     servers: Sequence[Installed],
     *,
     required: Collection[str] = (),
+    asleep: Collection[str] = (),
     note: Notes = lambda _: None,
     logs: Path | None = None,
     tools_at_most: int | None = TOOLS_AT_MOST,
@@ -323,13 +334,14 @@ async def open_router(  # noqa: PLR0913 - all but the first two have a default
     """Start the servers, a few at a time; each proves its life by its canary.
 
     `required`: without these nothing can be measured; of any other it is noted that it is gone.
+    `asleep`: are started when they are called first; their listings must be known.
     `logs`: a folder for what they write to stderr. Raises ServerError if a required one does not
     start or offers more tools than fit, SandboxError or OutOfMemory if no server is to blame.
     """
     seats = [_Seat(container, one, note, _stderr_file(logs, one.name)) for one in servers]
     try:
         await _make_state_folders(container, servers)
-        failures = await _start_all(seats)
+        failures = await _start_all([seat for seat in seats if seat.name not in asleep])
         failures |= await _turn_away(seats, tools_at_most)
         for seat in seats:
             if seat.name in failures:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.cells import BENCHMARK, HARNESS, PreparedQueries
@@ -17,12 +17,7 @@ from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.prompts import Mode
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.router import TOOLS_AT_MOST, Listing
-from runner.benchmarks.agentbench.testbed import (
-    cell_limits,
-    install,
-    listings,
-    with_listing,
-)
+from runner.benchmarks.agentbench.testbed import Testbed, cell_limits
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun
@@ -128,7 +123,8 @@ class Ready:
 
 def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: int) -> Ready:
     """Servers installed, listed and drawn. Raises FairtrialError if one cannot be installed."""
-    found = listings(checkout, servers_to_know(checkout, queries))
+    testbed = Testbed(checkout)
+    found = testbed.listings(servers_to_know(checkout, queries))
     for name, why in found.silent.items():
         checkout.log(f"{name} does not start, and is drawn for no query: {why}")
     chosen = draw(queries, found.of, seed, found.silent)
@@ -136,7 +132,8 @@ def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: i
     prepared = PreparedQueries(
         queries={query.id: query for query in queries},
         drawn=chosen.drawn,
-        servers={name: with_listing(install(checkout, name), found.of[name]) for name in needed},
+        # With its listing: one that offers something else by then is not what was planned.
+        servers={name: replace(testbed.install(name), listing=found.of[name]) for name in needed},
         mode=mode,
         image=checkout.base_image,
         seed=seed,

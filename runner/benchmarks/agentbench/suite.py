@@ -45,7 +45,7 @@ class Suite:
 def load_suite(source: Path, *, testbed: Collection[str], unreviewed: bool = False) -> Suite:
     """A folder of `<category>.yaml`, or one file of any queries.
 
-    `testbed`: the servers there are. `unreviewed`: take queries that nobody has read.
+    `testbed`: every server that a query may need. `unreviewed`: take queries that nobody has read.
     Raises FairtrialError if there is neither, or nothing in it.
     """
     problems: list[Problem] = []
@@ -159,7 +159,7 @@ def _problems(
         yield Problem(where=f"{where}.category", message=message)
     for server in query.servers:
         if server not in testbed:
-            yield Problem(where=f"{where}.servers", message=f"the testbed has no server {server!r}")
+            yield Problem(where=f"{where}.servers", message=f"there is no server {server!r}")
     if query.unreviewed and not unreviewed:
         message = "generated, and read by nobody: `fairtrial agentbench review` takes it further"
         yield Problem(where=f"{where}.unreviewed", message=message)

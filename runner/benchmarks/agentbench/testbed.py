@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,8 @@ class CellSpec:
     limits: Limits
     servers: Sequence[Installed]
     required: Collection[str] = ()
-    """As in `open_router`."""
+    asleep: Collection[str] = ()
+    """Both as in `open_router`."""
     labels: Mapping[str, str] = field(default_factory=dict)
     deadline_sec: int = DEADLINE_SEC
     tools_at_most: int | None = None
@@ -81,6 +82,7 @@ async def open_cell(
             container,
             spec.servers,
             required=spec.required,
+            asleep=spec.asleep,
             note=note,
             logs=logs,
             tools_at_most=spec.tools_at_most,
@@ -98,34 +100,13 @@ async def open_testbed_cell(
     Raises FairtrialError if one is unknown or cannot be installed, ServerError if one does not
     start.
     """
-    servers = [await asyncio.to_thread(install, checkout, name) for name in names]
-    spec = CellSpec(
-        image=checkout.base_image,
-        limits=cell_limits(checkout.limits),
-        servers=servers,
-        required=names,
-    )
+    # In a thread: installing may take minutes, for which every other cell would wait.
+    spec = await asyncio.to_thread(Testbed(checkout).cell, names, required=names)
     async with open_cell(checkout.engine, spec, note=note) as router:
         yield router
 
 
 # --- what is there ------------------------------------------------------------------------------
-
-
-def install(checkout: Checkout, name: str) -> Installed:
-    """A server of the testbed, or of the user's own, at its place among others."""
-    server = checkout.server(name)
-    places = places_among(name)
-    volume = ensure_volume(
-        checkout.engine,
-        server,
-        checkout.base,
-        checkout.builder_env,
-        checkout.log,
-        places=places,
-    )
-    digest = digest_of([server.digest, volume.digest])
-    return Installed(spec=server.spec, volume=volume.name, digest=digest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,55 +118,79 @@ class Listings:
     """Server -> why it does not start. It can be neither asked nor drawn."""
 
 
-def known_listings(checkout: Checkout, names: Iterable[str]) -> dict[str, Listing]:
-    """Of the servers that have been listed as they are defined now; needs no engine."""
-    found = {}
-    for name in names:
-        path = _listed(checkout, name)
-        if path.is_file():
-            found[name] = parse_json(path.read_bytes(), Listing, where=str(path))
-    return found
+@dataclass(frozen=True)
+class Testbed:
+    """The servers of a checkout: those of the testbed, and the user's own."""
 
+    checkout: Checkout
+    _installed: dict[str, Installed] = field(default_factory=dict)
+    """A volume is read through before it is used: once for a command, not for each cell of it."""
 
-def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
-    """Of all these servers; those that never were listed are installed and started for it."""
-    found = known_listings(checkout, names)
-    silent: dict[str, str] = {}
-    missing = [name for name in names if name not in found]
-    for group in _groups(missing):
-        checkout.log(f"listing the tools of {', '.join(group)}")
-        router = asyncio.run(_list_servers(checkout, group))
-        silent |= router.gone
-        for name, listing in router.listings.items():
-            found[name] = listing
-            write_record(_listed(checkout, name), listing)
-    in_order = {name: found[name] for name in names if name in found}
-    return Listings(of=in_order, silent=silent)
+    def install(self, name: str) -> Installed:
+        """A server at its place among others. Raises FairtrialError if it cannot be installed."""
+        if name not in self._installed:
+            self._installed[name] = self._install(name)
+        return self._installed[name]
 
+    def _install(self, name: str) -> Installed:
+        checkout, server = self.checkout, self.checkout.server(name)
+        volume = ensure_volume(
+            checkout.engine,
+            server,
+            checkout.base,
+            checkout.builder_env,
+            checkout.log,
+            places=places_among(name),
+        )
+        digest = digest_of([server.digest, volume.digest])
+        return Installed(spec=server.spec, volume=volume.name, digest=digest)
 
-async def _list_servers(checkout: Checkout, names: Sequence[str]) -> Router:
-    """The router, which is closed, and still knows."""
-    spec = CellSpec(
-        image=checkout.base_image,
-        limits=cell_limits(checkout.limits),
-        servers=[await asyncio.to_thread(install, checkout, name) for name in names],
-    )
-    async with open_cell(checkout.engine, spec) as router:
-        return router
+    def known(self, names: Iterable[str]) -> dict[str, Listing]:
+        """Of those that have been listed as they are defined now; needs no engine."""
+        found = {}
+        for name in names:
+            path = self._listed(name)
+            if path.is_file():
+                found[name] = parse_json(path.read_bytes(), Listing, where=str(path))
+        return found
+
+    def listings(self, names: Sequence[str]) -> Listings:
+        """Of all these; those that never were listed are installed and started for it."""
+        found = self.known(names)
+        silent: dict[str, str] = {}
+        missing = [name for name in names if name not in found]
+        for group in _groups(missing):
+            self.checkout.log(f"listing the tools of {', '.join(group)}")
+            router = asyncio.run(self._list(group))
+            silent |= router.gone
+            for name, listing in router.listings.items():
+                found[name] = listing
+                write_record(self._listed(name), listing)
+        in_order = {name: found[name] for name in names if name in found}
+        return Listings(of=in_order, silent=silent)
+
+    async def _list(self, names: Sequence[str]) -> Router:
+        """The router, which is closed, and still knows."""
+        spec = self.cell(names)
+        async with open_cell(self.checkout.engine, spec) as router:
+            return router
+
+    def cell(self, names: Sequence[str], *, required: Collection[str] = ()) -> CellSpec:
+        """Of a cell with these servers."""
+        return CellSpec(
+            image=self.checkout.base_image,
+            limits=cell_limits(self.checkout.limits),
+            servers=list(map(self.install, names)),
+            required=required,
+        )
+
+    def _listed(self, name: str) -> Path:
+        server = self.checkout.server(name)
+        volume = volume_name(server, read_pins(self.checkout.root).recipe, places_among(name))
+        digest = digest_of([server.digest, volume])
+        return self.checkout.state / LISTED / f"{name}-{digest[:16]}.json"
 
 
 def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(names), LISTED_AT_ONCE):
         yield names[start : start + LISTED_AT_ONCE]
-
-
-def _listed(checkout: Checkout, name: str) -> Path:
-    server = checkout.server(name)
-    volume = volume_name(server, read_pins(checkout.root).recipe, places_among(name))
-    digest = digest_of([server.digest, volume])
-    return checkout.state / LISTED / f"{name}-{digest[:16]}.json"
-
-
-def with_listing(installed: Installed, listing: Listing) -> Installed:
-    """Held to what was planned with."""
-    return replace(installed, listing=listing)

@@ -203,6 +203,11 @@ def test_a_value_missing_in_the_reference_answer_is_found() -> None:
     only(query, at="values[0]", says="does not stand in the reference answer")
 
 
+def test_a_reference_answer_that_the_offline_judge_would_fail_is_found() -> None:
+    query = query_of("single-server-single-call", reference_answer="It is not 451.12 ft.")
+    only(query, at="values[0]", says="the offline judge calls '451.12 ft' denied")
+
+
 @pytest.mark.parametrize(
     "text",
     [

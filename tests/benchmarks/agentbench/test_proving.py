@@ -10,9 +10,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.benchmarks.agentbench.proving import queries_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import read_queries
+from runner.benchmarks.agentbench.written import as_yaml
 from runner.catalog import load_catalog
 from runner.sandbox.base import read_pins
 from runner.server_spec import places_among
@@ -138,7 +138,7 @@ def test_check_proves_the_shipped_queries_beside_the_scenarios(
     checkout = copied(recorded, tmp_path, "id: cheque", "id: cheque")
     for query in queries(checkout).values():
         file = f"scenarios/agentbench/{query.category}.yaml"
-        checkout.write(file, queries_yaml(Queries(queries=(query,))))
+        checkout.write(file, as_yaml(Queries(queries=(query,))))
     done = checkout.fairtrial("check")
     assert (done.returncode, done.stderr.count("starting")) == (0, 1), done.stderr
     assert "2 of 2 queries prove themselves; 3 calls executed in " in done.stdout

@@ -337,3 +337,24 @@ def test_one_that_lists_other_tools_than_were_planned_is_not_believed(
     listings = use(look, spec("turns"))
     use(look, spec("turns", with_tools("new")), listings=listings)
     assert notes == ["turns is gone: it lists other tools than before"]
+
+
+def test_one_that_sleeps_is_offered_and_starts_when_it_is_called(
+    use: Use, notes: list[str]
+) -> None:
+    async def look(router: Router) -> Any:
+        return router.listings
+
+    listings = use(look, spec("late"), spec("never"))
+    mute = spec("never", {"initialize": "pass"}, initialize_timeout_sec=2)
+
+    async def work(router: Router) -> list[McpResult]:
+        first = await asyncio.gather(*(say(router, "late") for _ in range(3)))
+        return [*first, await say(router, "never")]
+
+    *first, dead = use(work, spec("late"), mute, listings=listings, asleep=["late", "never"])
+    assert [result.text for result in first] == ["here"] * 3
+    assert dead.text == (
+        "the server never is gone: it did not start: the server did not initialise in 2 s"
+    )
+    assert len(notes) == 1

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.benchmarks.agentbench.execution import MOST_TOGETHER, cells_for
-from runner.benchmarks.agentbench.proving import queries_yaml, write_queries
 from runner.benchmarks.agentbench.queries import Category, Queries, Query, ReferenceCall
 from runner.benchmarks.agentbench.suite import Suite, chosen, load_suite, read_queries
+from runner.benchmarks.agentbench.written import as_yaml, write_yaml
 from runner.errors import CatalogError, FairtrialError
 from runner.records import parse_yaml
 from tests.benchmarks.agentbench.material import TRENCH, query_of, unfed
@@ -22,7 +22,7 @@ PARALLEL: Category = "multi-server-parallel-call"
 
 
 def write(file: Path, *queries: Query) -> Path:
-    file.write_text(queries_yaml(Queries(queries=queries)))
+    file.write_text(as_yaml(Queries(queries=queries)))
     return file
 
 
@@ -58,14 +58,14 @@ def test_every_problem_of_every_file_is_told_with_its_key(tmp_path: Path) -> Non
     write(tmp_path / f"{PARALLEL}.yaml", query_of(PARALLEL, calls=(stranger,) * 2))
     (tmp_path / "multi-server-single-call.yaml").write_text("queries: [{id: x}]")
     suite = load(tmp_path)
-    assert len(suite.problems) == 6
+    assert "README" not in "".join(told(suite))
     lines = "\n".join(told(suite))
     for expected in (
         "notes.txt: nothing reads this",
         f"{SINGLE}.yaml queries[0].id: 'trench' is the id of",
         f"{SINGLE}.yaml queries[1].category: is 'multi-server-parallel-call', but the file",
         f"{SINGLE}.yaml queries[2].unreviewed: generated, and read by nobody",
-        f"{PARALLEL}.yaml queries[0].servers: the testbed has no server 'abacus'",
+        f"{PARALLEL}.yaml queries[0].servers: there is no server 'abacus'",
         "multi-server-single-call.yaml queries[0].category: Field required",
     ):
         assert expected in lines, expected
@@ -110,7 +110,7 @@ def test_what_is_written_is_read_again_and_the_comments_at_its_top_stay(tmp_path
     file = tmp_path / "mine.yaml"
     file.write_text("# Trenches.\n# By hand.\nqueries: []  # none yet\n")
     queries = Queries(queries=(query_of(SINGLE), query_of(PARALLEL, id="other")))
-    write_queries(file, queries)
+    write_yaml(file, queries)
     assert read_queries(file) == queries
     assert file.read_text().startswith("# Trenches.\n# By hand.\nqueries:\n- id: trench\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.yaml"]
@@ -118,7 +118,7 @@ def test_what_is_written_is_read_again_and_the_comments_at_its_top_stay(tmp_path
 
 def test_a_result_of_several_lines_is_written_as_people_read_it() -> None:
     call = unfed(TRENCH, result="a: 1\n  b: 2\n")
-    text = queries_yaml(Queries(queries=(query_of(SINGLE, calls=(call,)),)))
+    text = as_yaml(Queries(queries=(query_of(SINGLE, calls=(call,)),)))
     assert "result: |\n      a: 1\n        b: 2\n" in text
 
 
@@ -126,7 +126,7 @@ def test_a_result_of_several_lines_is_written_as_people_read_it() -> None:
 def test_whatever_a_tool_answers_is_read_as_it_was_written(result: str) -> None:
     call = ReferenceCall(server="unit_calc", tool="t", arguments={"x": [result]}, result=result)
     queries = Queries(queries=(query_of(SINGLE, calls=(call,)),))
-    assert parse_yaml(queries_yaml(queries), Queries, where="x") == queries
+    assert parse_yaml(as_yaml(queries), Queries, where="x") == queries
 
 
 # --- cells ----------------------------------------------------------------------------------
