@@ -333,11 +333,11 @@ def _tell_remarks(store: RunStore) -> None:
     from runner.models import kind_of
 
     for cell in store.plan().cells:
-        attempt = store.counted_attempt(cell.id)
         kind = kind_of(cell.model)
-        if attempt is None or kind is None or kind.remarks is None:
+        if kind is None or kind.remarks is None:
             continue
-        lines = list(kind.remarks(attempt.path))
+        attempt = store.counted_attempt(cell.id)
+        lines = list(kind.remarks(attempt.path)) if attempt else []
         if lines:
             tell(f"{cell.scenario} × {cell.server}: " + "\n".join(lines))
 
@@ -797,6 +797,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
         with served(asked, settings, os.environ, tell) as answering:
             executor = EXECUTORS["local"](jobs=request.jobs)
             _execute(executor, planned, replace(prepared, models=answering), store)
+        _tell_remarks(store)
         return _report_tasks(request, str(store.folder), compat="", as_json=request.json)
 
 
@@ -1144,9 +1145,15 @@ def _indented(problem: Problem) -> str:
 def agentbench_generate(request: GenerateRequest) -> int:
     from runner.benchmarks.agentbench.asking import Writer
     from runner.benchmarks.agentbench.drafts import Draft, Failure
-    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.benchmarks.agentbench.workshop import (
+        Order,
+        generate_drafts,
+        listings_of,
+        require_writer,
+    )
     from runner.models import open_model
 
+    require_writer(request.model)
     checkout, drafted = _checkout(request), 0
 
     def told(made: Draft | Failure) -> None:
