@@ -184,7 +184,9 @@ def test_a_reference_answer_with_one_value_changed_fails() -> None:
     passing = []
     for one in shipped():
         for value in one.values:
-            changed = one.reference_answer.replace(value.text, _other(value.text))
+            # Some references say a figure twice, rounded and in full.
+            once = one.reference_answer.replace(value.shown or value.text, value.text)
+            changed = once.replace(value.text, _other(value.text))
             if is_right(one, changed):
                 passing.append((one.id, value.text))
     assert passing == []
