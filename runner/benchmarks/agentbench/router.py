@@ -254,8 +254,9 @@ class _Seat:
     async def close(self) -> None:
         session, self._session = self._session, None
         if session is not None and session.log.stray_lines:
-            lines = f"{session.log.stray_lines} lines on stdout that are not JSON-RPC"
-            self.note(f"wrote {lines}; the first: {session.log.stray[0]}")
+            first = session.log.stray[0]
+            times = f"{session.log.stray_lines} ×"
+            self.note(f"wrote to stdout what is not JSON-RPC, {times}; the first line: {first}")
         await self._open.aclose()
 
 
