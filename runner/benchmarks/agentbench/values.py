@@ -279,8 +279,12 @@ def _with_unit(value: ReferenceValue, reference: str) -> Wanted:
 
 
 def _as_shown(value: ReferenceValue, text: str) -> list[Mention]:
-    """Where the answer writes a value as the tool did."""
-    return wanted(value.shown, value.tolerance).mentions(text) if value.shown else []
+    """Where the answer writes a value as the tool did, no less exactly than the reference."""
+    if value.shown is None:
+        return []
+    figure = wanted(value.text).quantity
+    half = figure.last_digit / 2 if figure else None
+    return wanted(value.shown, half if value.tolerance is None else value.tolerance).mentions(text)
 
 
 def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[Mention | None]:

@@ -63,17 +63,17 @@ class Wanted:
 def wanted(text: str, tolerance: float | None = None) -> Wanted:
     """A text as the thing that it is."""
     text = plain(text).strip()
-    # Of "33 tickets" the figure is the value; the noun may be left out.
-    figure = _COUNTED.sub("", text)
-    for quantity in quantities(figure):
-        if _is_whole(quantity, figure):
-            return Wanted(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
     for date in dates(text):
         if _is_whole(date, text):
             return Wanted(text=text, kind="date", date=date)
     for time in times(text):
         if _is_whole(time, text):
             return Wanted(text=text, kind="time", time=time)
+    # Of "33 tickets" the figure is the value; the noun may be left out.
+    figure = _COUNTED.sub("", text)
+    for quantity in quantities(figure):
+        if _is_whole(quantity, figure):
+            return Wanted(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
     if items := _items(text):
         parts = tuple(wanted(item, tolerance) for item in items)
         return Wanted(text=text, kind="list", items=parts)
