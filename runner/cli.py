@@ -1045,6 +1045,7 @@ def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
         show_json(found.model_dump(mode="json"))
     else:
         show("\n".join(found.lines()))
+    tell(f"`fairtrial agentbench report {store.folder.name}` tells which answers pass")
     return _code_for_broken_cells(loaded)
 
 
