@@ -91,7 +91,7 @@ def counted(queries: Sequence[Query]) -> Iterator[str]:
     found = Counter(query.category for query in queries)
     width = max(map(len, CATEGORIES))
     for category in CATEGORIES:
-        yield f"{category:{width}}  {found[category]}"
+        yield f"{category.ljust(width)}  {found[category]}"
     servers = {server for query in queries for server in query.servers}
     yield f"{len(queries)} queries on {len(servers)} servers"
 

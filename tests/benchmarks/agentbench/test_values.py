@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from runner.benchmarks.agentbench.queries import ReferenceValue
+from runner.benchmarks.agentbench.queries import Query, ReferenceValue
+from runner.benchmarks.agentbench.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.values import Standing, compare
+from runner.catalog import load_catalog
 from runner.raters import agreement
 from tests.benchmarks.agentbench.answered import (
     ANSWERED,
+    CALL,
+    CODE,
+    DAY,
+    DRUG,
     HEAT,
     MASS,
+    PEAK,
+    PLACE,
+    PRICE,
+    RIDE,
+    SIZES,
+    SPAN,
+    STOCK,
     UNSEEN,
     Answered,
     query,
     value_of,
 )
+from tests.checkout import ROOT
 
 EVERY = (*ANSWERED, *UNSEEN)
 MISSED = {
@@ -118,6 +132,8 @@ def test_a_value_may_be_said_as_the_tool_wrote_it() -> None:
         ("150 min", "2 h 30 min", "2 h 3 min"),
         ("1200 m", "1.20 km", "1.20 cm"),
         ("three", "3", "4"),
+        ("33 tickets", "There are 33.", "There are 34 tickets."),
+        ("33 minutes", "33 min", "33 hours"),
         ("2031-05-04", "May 4, 2031", "May 5, 2031"),
         ("2031-05-04", "4/5/2031", "4/6/2031"),
         ("2031-05-04T14:30", "2:30 pm on 4 May, 4 May 2031, 14:30", "4 May 2031, 15:30"),
@@ -137,6 +153,49 @@ def test_a_value_is_known_in_its_forms_and_not_beside_them(
 ) -> None:
     assert standings(right, value) == ["found"]
     assert standings(wrong, value) != ["found"]
+
+
+# --- the suite ----------------------------------------------------------------------------------
+
+OWN = (MASS, HEAT, DAY, CALL, SIZES, CODE, DRUG, STOCK, PRICE, RIDE, PEAK, PLACE, SPAN)
+
+
+def shipped() -> tuple[Query, ...]:
+    """What the suite holds, beside the queries of these tests."""
+    if not any((ROOT / FOLDER).glob("*.yaml")):
+        return OWN
+    suite = load_suite(ROOT / FOLDER, testbed=load_catalog(ROOT).testbed)
+    return (*OWN, *(loaded.query for loaded in suite.queries))
+
+
+def is_right(asked: Query, answer: str) -> bool:
+    return all(one.standing == "found" for one in compare(asked, answer))
+
+
+def test_every_reference_answer_passes_and_silence_and_the_query_fail() -> None:
+    queries = shipped()
+    assert [one.id for one in queries if not is_right(one, one.reference_answer)] == []
+    for answer in ("", "I do not know.", "{query}"):
+        passing = [one.id for one in queries if is_right(one, answer.format(query=one.query))]
+        assert passing == [], answer
+
+
+def test_a_reference_answer_with_one_value_changed_fails() -> None:
+    passing = []
+    for one in shipped():
+        for value in one.values:
+            changed = one.reference_answer.replace(value.text, _other(value.text))
+            if is_right(one, changed):
+                passing.append((one.id, value.text))
+    assert passing == []
+
+
+def _other(text: str) -> str:
+    """The last digit, or else the last letter, made another."""
+    at = max((place for place, char in enumerate(text) if char.isdigit()), default=-1)
+    if at < 0:
+        return f"{text[:-1]}{'x' if text[-1] != 'x' else 'y'}"
+    return f"{text[:at]}{(int(text[at]) + 5) % 10}{text[at + 1 :]}"
 
 
 @pytest.mark.parametrize(
