@@ -12,7 +12,7 @@ from runner.benchmarks.agentbench.drafts import read_drafts
 from tests.benchmarks.agentbench.desk import make
 from tests.checkout import Checkout
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("desk")]
 CATEGORY = "multi-server-sequential-call"
 PLAN = """\
 <selected_tools>
@@ -37,9 +37,8 @@ def said(checkout: Checkout, double: LLMock, *words: str) -> str:
 
 
 def test_a_query_goes_from_a_model_over_its_trials_and_a_reader_into_a_suite(
-    llmock: LLMock, tmp_path: Path, base_image: str
+    llmock: LLMock, tmp_path: Path
 ) -> None:
-    assert base_image
     checkout = make(tmp_path / "desk")
     file, suite = str(tmp_path / "work.yaml"), tmp_path / "suite"
     suite.mkdir()
@@ -70,10 +69,7 @@ def test_a_query_goes_from_a_model_over_its_trials_and_a_reader_into_a_suite(
     assert "1 of 1 queries prove themselves; 2 calls executed" in shown
 
 
-def test_a_draft_whose_trials_fail_waits_for_an_expert(
-    llmock: LLMock, tmp_path: Path, base_image: str
-) -> None:
-    assert base_image
+def test_a_draft_whose_trials_fail_waits_for_an_expert(llmock: LLMock, tmp_path: Path) -> None:
     checkout = make(tmp_path / "desk")
     file = str(tmp_path / "work.yaml")
     model = ("--model", "anthropic:test-model")
