@@ -574,6 +574,7 @@ def _add_agentbench(verbs: Verbs) -> None:
     text = "MCP-AgentBench: does an agent get real work done with MCP servers?"
     actions = verbs.add_group("agentbench", text)
     _add_agentbench_run(actions)
+    _add_agentbench_report(actions)
     _add_agentbench_check(actions)
     _add_agentbench_record(actions)
     _add_agentbench_generate(actions)
@@ -628,6 +629,41 @@ def _agentbench_run_request(arguments: argparse.Namespace) -> Request:
         run_usd=arguments.max_dollars,
         executor="local",
         gate="skip",
+    )
+
+
+def _add_agentbench_report(actions: Verbs) -> None:
+    text = "judge a run's answers by their outcome (MCP-Eval), and report it"
+    parser = _add(actions, "report", _agentbench_report_request, text, verb="agentbench_report")
+    parser.add_argument("run", metavar="RUN", help="its name under runs/, or its folder")
+    parser.add_argument(
+        "--judge",
+        metavar="NAME",
+        help="values, which looks for the reference's values and costs nothing, or model:ID with "
+        "an ID as --model takes it (default: as the run was judged before, else values)",
+    )
+    parser.add_argument(
+        "--verdicts",
+        metavar="FILE.csv",
+        help="write a line for each answer: add a column for each person who judges them, and "
+        "`fairtrial agreement` says what the judge is worth",
+    )
+    _add_judge_spending(parser)
+    _add_json(parser)
+
+
+def _agentbench_report_request(arguments: argparse.Namespace) -> Request:
+    from runner.records import Judging
+    from runner.requests import AgentbenchReportRequest
+
+    return AgentbenchReportRequest(
+        root=_root(arguments),
+        run=arguments.run,
+        judging=Judging(judges=(arguments.judge,), duplicates=1) if arguments.judge else None,
+        verdicts=_optional_path(arguments.verdicts),
+        prices=_optional_path(arguments.prices),
+        run_usd=arguments.max_dollars,
+        json=arguments.json,
     )
 
 

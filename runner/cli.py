@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from runner.benchmarks.agentbench.drafts import Draft, Drafts
+    from runner.benchmarks.agentbench.mcp_eval import OutcomeJudge
     from runner.benchmarks.agentbench.proving import QueryProof
     from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
+        AgentbenchReportRequest,
         AgentbenchRunRequest,
         AgreementRequest,
         AnchorsRequest,
@@ -1045,6 +1047,48 @@ def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
     return _code_for_broken_cells(loaded)
 
 
+def agentbench_report(request: AgentbenchReportRequest) -> int:
+    from runner.audit import Audit
+    from runner.benchmarks.agentbench.cells import BENCHMARK
+    from runner.benchmarks.agentbench.run_files import write_report, write_verdicts
+    from runner.benchmarks.agentbench.run_report import report_of_run
+    from runner.benchmarks.agentbench.runs import read_setup
+    from runner.benchmarks.agentbench.shown import tables_of_run
+
+    store, checkout = _store(request, request.run), _checkout(request)
+    read_setup(store)
+    with store.lock():
+        loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
+        judge = _outcome_judge(checkout, request, store)
+        report = report_of_run(store, loaded, judge)
+        written = [*write_report(report, store.folder)]
+    if request.verdicts is not None:
+        written.append(write_verdicts(report, request.verdicts))
+    for path in written:
+        tell(f"wrote {path}")
+    if not request.json:
+        show("\n".join(report.notices))
+    _show_tables(report, tables_of_run(report), as_json=request.json)
+    _tell_spent(checkout)
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _outcome_judge(
+    checkout: Checkout, request: AgentbenchReportRequest, store: RunStore
+) -> OutcomeJudge:
+    """What is asked for, else what judged the run before; what a model says is kept with it."""
+    from runner.benchmarks.agentbench.mcp_eval import VALUES, endpoints_of, open_outcome_judge
+    from runner.judges.replies import Replies
+    from runner.records import Judging
+
+    judging = request.judging or store.judging() or Judging(judges=(VALUES,))
+    spent_usd = Replies(folder=store.judged).spent_usd()
+    _set_judge(checkout, request, judging, store.judged, spent_usd)
+    judge = open_outcome_judge(judging.judges[0], checkout.judge_settings)
+    store.write_judging(judging.model_copy(update={"endpoints": endpoints_of(judge)}))
+    return judge
+
+
 def agentbench_check(request: QueriesRequest) -> int:
     proofs = _prove_queries(_checkout(request), request)
     if request.json:
@@ -1103,9 +1147,15 @@ def _indented(problem: Problem) -> str:
 def agentbench_generate(request: GenerateRequest) -> int:
     from runner.benchmarks.agentbench.asking import Writer
     from runner.benchmarks.agentbench.drafts import Draft, Failure
-    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.benchmarks.agentbench.workshop import (
+        Order,
+        generate_drafts,
+        listings_of,
+        require_writer,
+    )
     from runner.models import open_model
 
+    require_writer(request.model)
     checkout, drafted = _checkout(request), 0
 
     def told(made: Draft | Failure) -> None:
@@ -1640,6 +1690,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "toolbench_confuse": toolbench_confuse,
     "toolbench_check": toolbench_check,
     "agentbench_run": agentbench_run,
+    "agentbench_report": agentbench_report,
     "agentbench_check": agentbench_check,
     "agentbench_record": agentbench_record,
     "agentbench_generate": agentbench_generate,

@@ -288,6 +288,14 @@ class AgentbenchRunRequest(RunRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgentbenchReportRequest(JudgedRequest):
+    run: str
+    verdicts: Path | None
+    """A CSV to write, for people's columns and `agreement`."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class QueriesRequest(Request):
     """`agentbench check`."""
 

@@ -1,4 +1,4 @@
-"""Dates and times in prose: `2031-05-04`, `4 May 2031`, `May 4th`, `04.05.2031`, `2:30 pm`, `14:30`.
+"""Dates and times in prose: `2031-05-04`, `4 May 2031`, `May 4th`, `04.05.2031`, `2:30 pm`.
 
 A date of figures that may be read in two ways, `5/4/2031`, is read in both.
 """
@@ -40,7 +40,8 @@ class Time:
 _ISO = re.compile(r"(?<![\d-])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d-])")
 _FIGURES = re.compile(r"(?<![\d./-])(?P<a>\d{1,2})[./-](?P<b>\d{1,2})[./-](?P<y>\d{4})(?!\d)")
 _DAY_FIRST = re.compile(
-    rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?(?P<m>{_MONTH})\b\.?(?:,?[ ]+(?P<y>\d{{4}})\b)?",
+    rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[ ]+(?:of[ ]+)?(?P<m>{_MONTH})\b\.?"
+    r"(?:,?[ ]+(?P<y>\d{4})\b)?",
     re.IGNORECASE,
 )
 _MONTH_FIRST = re.compile(
@@ -57,8 +58,8 @@ _TIME = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ZONES = frozenset(
-    "UTC GMT CET CEST EET EEST WET WEST BST IST MSK EST EDT CST CDT MST MDT PST PDT JST KST SGT HKT "
-    "AEST AEDT ACST AWST NZST NZDT AST HST AKST SAST BRT ART".split()
+    "UTC GMT CET CEST EET EEST WET WEST BST IST MSK EST EDT CST CDT MST MDT PST PDT JST KST SGT "
+    "HKT AEST AEDT ACST AWST NZST NZDT AST HST AKST SAST BRT ART".split()
 )
 _ZERO = frozenset({"Z", "UTC", "GMT", "+00:00", "UTC+0"})
 

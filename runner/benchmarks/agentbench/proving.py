@@ -19,7 +19,7 @@ from runner.benchmarks.agentbench.execution import (
 )
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
-from runner.benchmarks.agentbench.testbed import CellSpec, Testbed, open_cell
+from runner.benchmarks.agentbench.testbed import CellSpec, cell_of, install_all, open_cell
 from runner.benchmarks.agentbench.written import write_yaml
 from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
@@ -134,16 +134,19 @@ Work = Callable[[Query, Caller], Coroutine[object, object, None]]
 def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
     """Do it for each query, beside a cell that holds its servers; a server is started seldom."""
     wanted = {query.id: frozenset(call.server for call in query.calls) for query in queries}
-    for name in sorted(frozenset().union(*wanted.values())):
+    names = sorted(frozenset().union(*wanted.values()))
+    for name in names:
         if name not in checkout.catalog.servers:
             pick(checkout.catalog.testbed, name, "server of the testbed")
-    testbed = Testbed(checkout)
+    # Once for all cells: a volume is read through before it is used.
+    installed = install_all(checkout, names)
     done: set[str] = set()
     for servers in cells_for(wanted.values()):
         now = [query for query in queries if wanted[query.id] <= servers and query.id not in done]
         done.update(query.id for query in now)
         checkout.log(f"starting {', '.join(sorted(servers))}")
-        run_until_done(_in_cell(checkout, testbed.cell(sorted(servers)), now, work))
+        spec = cell_of(checkout, [installed[name] for name in sorted(servers)])
+        run_until_done(_in_cell(checkout, spec, now, work))
 
 
 async def _in_cell(

@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-SLACK = 1e-9
+SLACK = 1e-12
 """Of a comparison, relative: binary fractions of decimal ones."""
+SAME = 1e-6
+"""A fraction that is as near as this is that fraction: 0.3 for 0.30000000000000004."""
+EXACT_DIGITS = 15
+"""Beyond these a float holds no whole number: 25! is compared digit by digit."""
 LEAST_DIGITS = 3
 """From which on a rounded figure is that figure: 12.3 for 12.34, never 12."""
 
@@ -37,6 +41,10 @@ class Quantity:
     """What one more in the last digit shown would add."""
     digits: int
     """That say something: without leading zeros."""
+    shows_places: bool = False
+    """It has a fraction or a power: its last digit is meant. 1,230 may be 1,234 or not."""
+    whole: str = ""
+    """The digits of a whole number that is written out."""
     unit: str = ""
     """As it is written; empty if none that is known follows."""
 
@@ -216,7 +224,8 @@ _NUMBER = re.compile(
     r"""
     (?<![\w.,/#])                                  # not the end of a name, a version, a path
     (?P<sign>(?<![\d)\]–-])[-−–+])?
-    (?P<money>US\$|C\$|A\$|R\$|[$€£¥₹])?[ ]?
+    (?:(?P<money>US\$|C\$|A\$|R\$|[$€£¥₹]
+       |(?:USD|EUR|GBP|JPY|CHF|INR|CNY|CAD|AUD|SEK|NOK|DKK|BRL|MXN)(?=[ \d]))[ ]?)?
     (?:
         (?P<grouped>\d{1,3}(?:[,'\u00a0\u202f\u2009]\d{3})+(?![\d]))
       | (?P<plain>\d+)
@@ -258,7 +267,7 @@ def quantities(text: str) -> Iterator[Quantity]:
 def _figures(text: str) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
         digits = re.sub(r"\D", "", match["grouped"] or match["plain"])
-        scale = _SCALES.get(match["scale"] or "", 1.0) * 10.0 ** _exponent(match)
+        scale = _SCALES.get(match["scale"] or "", 1.0) * float(f"1e{_exponent(match)}")
         one = _quantity(match.start(), match.end(), digits, match["fraction"] or "", scale)
         if (match["sign"] or "") in ("-", "−", "–"):
             one = _signed(one)
@@ -282,6 +291,8 @@ def _quantity(start: int, end: int, digits: str, fraction: str, scale: float = 1
         number=float(f"{digits}{fraction}") * scale,
         last_digit=10.0**-places * scale,
         digits=len(f"{digits}{fraction[1:]}".lstrip("0")),
+        shows_places=bool(fraction) or scale != 1.0,
+        whole="" if fraction or scale != 1.0 else digits.lstrip("0"),
     )
 
 
@@ -351,11 +362,15 @@ def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
     number = _converted(wanted, said)
     if number is None:
         return False
+    if len(wanted.whole) > EXACT_DIGITS and said.whole and tolerance is None:
+        return wanted.whole == said.whole
     off = abs(number - wanted.number)
     slack = SLACK * max(1.0, abs(wanted.number))
     if tolerance is not None:
         return off <= tolerance + slack
     if off <= wanted.last_digit / 2 + slack:
+        return True
+    if wanted.shows_places and off <= SAME * abs(wanted.number):
         return True
     return off <= _rounding(wanted, said) + slack
 
@@ -366,10 +381,10 @@ def _rounding(wanted: Quantity, said: Quantity) -> float:
         return 0.0
     mine, theirs = unit_of(wanted.unit), unit_of(said.unit)
     if mine is None or theirs is None or not said.unit:
-        return said.last_digit / 2 if said.last_digit < 1 else 0.0
+        return said.last_digit / 2 if said.shows_places else 0.0
     is_other = mine.factor != theirs.factor or mine.offset != theirs.offset
     # In another unit even a whole number is rounded: 92.6 lb, 12 341 g.
-    if said.last_digit < 1 or is_other:
+    if said.shows_places or is_other:
         return said.last_digit / 2 * theirs.factor / mine.factor
     return 0.0
 

@@ -17,7 +17,7 @@ from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.prompts import Mode
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.router import TOOLS_AT_MOST, Listing
-from runner.benchmarks.agentbench.testbed import Testbed, cell_limits
+from runner.benchmarks.agentbench.testbed import cell_limits, install_all, listings
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun
@@ -123,8 +123,7 @@ class Ready:
 
 def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: int) -> Ready:
     """Servers installed, listed and drawn. Raises FairtrialError if one cannot be installed."""
-    testbed = Testbed(checkout)
-    found = testbed.listings(servers_to_know(checkout, queries))
+    found = listings(checkout, servers_to_know(checkout, queries))
     for name, why in found.silent.items():
         checkout.log(f"{name} does not start, and is drawn for no query: {why}")
     chosen = draw(queries, found.of, seed, found.silent)
@@ -132,8 +131,11 @@ def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: i
     prepared = PreparedQueries(
         queries={query.id: query for query in queries},
         drawn=chosen.drawn,
-        # With its listing: one that offers something else by then is not what was planned.
-        servers={name: replace(testbed.install(name), listing=found.of[name]) for name in needed},
+        servers={
+            # With its listing: one that offers something else by then is not what was planned.
+            name: replace(one, listing=found.of[name])
+            for name, one in install_all(checkout, needed).items()
+        },
         mode=mode,
         image=checkout.base_image,
         seed=seed,

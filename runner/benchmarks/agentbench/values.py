@@ -11,25 +11,34 @@ name in other words; whether a tool gave what is said, or the model knew it.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise, takewhile
 from typing import Literal
 
-from runner.benchmarks.agentbench.moments import (
-    Date,
-    Time,
-    dates,
-    is_same_date,
-    is_same_time,
-    times,
+from runner.benchmarks.agentbench.clauses import (
+    DENIAL,
+    DENIED_BEHIND,
+    ITEM_END,
+    OR_BEFORE,
+    OR_BEHIND,
+    RESTART,
+    WORD,
+    Clauses,
+    bare,
+    holds_value,
+    is_asked,
+    is_bare,
+    labels_of,
+    sentence_before,
+    sentence_end,
+    words_before,
+    words_of,
 )
 from runner.benchmarks.agentbench.quantities import Quantity, is_same, quantities
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
-from runner.judges.hidden import visible
+from runner.benchmarks.agentbench.wanted import ALIKE, Mention, Wanted, plain, wanted
 from runner.records import Record
 
 Standing = Literal[
@@ -37,12 +46,12 @@ Standing = Literal[
 ]
 COPIED_WORDS = 6
 """In a row, as in the query: they say nothing that it did not."""
-DENIED_WORDS = 8
-"""How far before a value a `not` may stand."""
-LIST_GAP_CHARS = 80
-"""Between two items of a list."""
 MOST_OTHERS = 50
 """Figures that neither reference nor query has; an answer with more has every number in it."""
+MOST_RIVALS = 5
+"""Mentions of another value whose surroundings are read."""
+NEIGHBOURS_READ = 40
+"""On each side."""
 MOST_NEIGHBOURS = {"quantity": 3, "date": 3, "time": 3, "words": 6, "list": 3}
 """Such items beside a value in one bare list: it is offered among them, not chosen."""
 
@@ -54,174 +63,6 @@ class ValueFound(Record):
     standing: Standing
     said: str = ""
     """The passage that decided it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mention:
-    """Where a value stands in a text."""
-
-    start: int
-    end: int
-
-
-# --- what is looked for -------------------------------------------------------------------------
-
-Kind = Literal["quantity", "date", "time", "words", "list"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """A value, as it is looked for."""
-
-    text: str
-    kind: Kind
-    tolerance: float | None = None
-    quantity: Quantity | None = None
-    date: Date | None = None
-    time: Time | None = None
-    items: tuple[Wanted, ...] = ()
-    """Of a list, or date and time of a moment, in their order."""
-
-    def mentions(self, text: str) -> list[Mention]:
-        """In a plain text, in order."""
-        found = list(_FINDERS[self.kind](self, text))
-        return sorted(found, key=lambda one: (one.start, -one.end))
-
-
-def wanted(text: str, tolerance: float | None = None) -> Wanted:
-    """A text as the thing that it is."""
-    text = plain(text).strip()
-    for quantity in quantities(text):
-        if _is_whole(quantity, text):
-            return Wanted(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
-    for date in dates(text):
-        if _is_whole(date, text):
-            return Wanted(text=text, kind="date", date=date)
-    for time in times(text):
-        if _is_whole(time, text):
-            return Wanted(text=text, kind="time", time=time)
-    if items := _items(text):
-        parts = tuple(wanted(item, tolerance) for item in items)
-        return Wanted(text=text, kind="list", items=parts)
-    return Wanted(text=text, kind="words")
-
-
-def _is_whole(found: Quantity | Date | Time, text: str) -> bool:
-    return found.start == 0 and found.end == len(text)
-
-
-_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}.*)")
-
-
-def _items(text: str) -> list[str]:
-    """Of a list; empty if it is none."""
-    if match := _MOMENT.fullmatch(text):
-        return [match[1], match[2]]
-    if text.startswith("["):
-        try:
-            return [str(item) for item in json.loads(text)]
-        except ValueError:
-            return []
-    items = [item.strip() for item in re.split(r",\s|;\s", text)]
-    return items if len(items) > 1 and all(items) else []
-
-
-# --- where it stands ----------------------------------------------------------------------------
-
-
-def _quantity_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
-    assert sought.quantity is not None  # noqa: S101 - it is what makes the kind
-    for said in quantities(text):
-        if is_same(sought.quantity, said, sought.tolerance):
-            yield Mention(start=said.start, end=said.end)
-
-
-def _date_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
-    assert sought.date is not None  # noqa: S101 - see above
-    for said in dates(text):
-        if is_same_date(sought.date, said):
-            yield Mention(start=said.start, end=said.end)
-
-
-def _time_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
-    assert sought.time is not None  # noqa: S101 - see above
-    for said in times(text):
-        if is_same_time(sought.time, said):
-            yield Mention(start=said.start, end=said.end)
-
-
-_ALIKE = {"yes": "yes|true", "true": "true|yes", "no": "no|not|false", "false": "false|not|no"}
-_HEX = re.compile(r"#?[0-9a-fA-F-]+")
-_BETWEEN = r"""[\s_"'\u2010-\u2015-]+"""
-
-
-def _words_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
-    for match in _words_pattern(sought.text).finditer(text):
-        yield Mention(start=match.start(), end=match.end())
-
-
-def _words_pattern(words: str) -> re.Pattern[str]:
-    if alike := _ALIKE.get(words.casefold()):
-        return re.compile(rf"\b(?:{alike})\b", re.IGNORECASE)
-    if _is_code(words):
-        # In base64 `QQ` and `qq`, `QQ` and `QQ==` are two things.
-        return re.compile(rf"(?<![\w+/=]){re.escape(words)}(?![\w+/=])")
-    parts = map(re.escape, filter(None, re.split(_BETWEEN, words)))
-    return re.compile(rf"(?<!\w){_BETWEEN.join(parts)}(?!\w)", re.IGNORECASE)
-
-
-def _is_code(words: str) -> bool:
-    """Does its case count? `aGVsbG8=` and `kebabCase`, not a name, a digest or a colour."""
-    if " " in words or _HEX.fullmatch(words):
-        return False
-    inner = words[1:]
-    return inner != inner.lower() and words != words.upper()
-
-
-def _list_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
-    """All items, one soon after the other."""
-    found = [item.mentions(text) for item in sought.items]
-    for first in found[0]:
-        last = first
-        for later in found[1:]:
-            following = [one for one in later if 0 <= one.start - last.end <= LIST_GAP_CHARS]
-            if not following:
-                break
-            last = following[0]
-        else:
-            yield Mention(start=first.start, end=last.end)
-
-
-_FINDERS: dict[Kind, Callable[[Wanted, str], Iterator[Mention]]] = {
-    "quantity": _quantity_mentions,
-    "date": _date_mentions,
-    "time": _time_mentions,
-    "words": _words_mentions,
-    "list": _list_mentions,
-}
-
-# --- a text without its marks -------------------------------------------------------------------
-
-_MARKS = (
-    (re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}"), r"\1"),
-    (re.compile(r"\{,\}"), ","),
-    (re.compile(r"\\[,;: !]|~(?=\w)|\\(?=[%$#&()\[\]])"), " "),
-    (re.compile(r"(?<!\w)\$(?! )([^$\n]{1,80}?)(?<! )\$(?!\d)"), r"\1"),
-    (re.compile(r"(?<!\d)\*\*|\*\*(?!\d)|__(?=\S)|(?<=\S)__|`"), ""),
-    (re.compile("[‘’]"), "'"),
-    (re.compile("[“”]"), '"'),
-)
-
-
-def plain(text: str) -> str:
-    """Without Markdown's and TeX's marks, and what a page would not show."""
-    text = visible(text)
-    for pattern, replacement in _MARKS:
-        text = pattern.sub(replacement, text)
-    return text
-
-
-# --- the comparison -----------------------------------------------------------------------------
 
 
 def compare(query: Query, answer: str) -> tuple[ValueFound, ...]:
@@ -238,6 +79,7 @@ class _Comparison:
         self.reference = plain(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
         self.mentions = [one.mentions(self.answer) for one in self.wanted]
+        self._strangers: dict[str, bool] = {}
 
     def found(self, place: int) -> ValueFound:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
@@ -270,7 +112,7 @@ class _Comparison:
         sought = self.wanted[place]
         if self._is_copied(one):
             return "copied"
-        if _is_asked(self.answer, one):
+        if is_asked(self.answer, one):
             return "asked"
         if self._is_denied(sought, one):
             return "denied"
@@ -285,8 +127,8 @@ class _Comparison:
     @cached_property
     def _copied(self) -> list[tuple[int, int]]:
         """Spans of the answer that repeat the query."""
-        asked = f" {' '.join(_words(self.asked))} "
-        tokens = list(_WORD.finditer(self.answer))
+        asked = f" {' '.join(words_of(self.asked))} "
+        tokens = list(WORD.finditer(self.answer))
         spans = []
         for at in range(len(tokens) - COPIED_WORDS + 1):
             run = tokens[at : at + COPIED_WORDS]
@@ -300,19 +142,16 @@ class _Comparison:
     # --- denied
 
     def _is_denied(self, sought: Wanted, one: Mention) -> bool:
-        if sought.text.casefold() in _ALIKE:
+        if sought.text.casefold() in ALIKE:
             return False
-        before = _words_before(self.answer, one.start)
-        cue = None
-        for cue in _DENIAL.finditer(before):
-            pass
-        if cue is not None:
+        before = words_before(self.answer, one.start)
+        for cue in DENIAL.finditer(before):
             between = before[cue.end() :]
             # "not 41, it is 42": what was denied is said already.
-            others = not _holds_value(between, sought.kind)
-            if others and not _RESTART.search(between):
+            is_spent = holds_value(between, sought.kind) or RESTART.search(between)
+            if not is_spent:
                 return True
-        return bool(_DENIED_BEHIND.match(self.answer, one.end))
+        return bool(DENIED_BEHIND.match(self.answer, one.end))
 
     # --- guessed
 
@@ -338,9 +177,9 @@ class _Comparison:
 
     def _has_alternative(self, sought: Wanted, one: Mention) -> bool:
         """`42 or 43`; not `42 kg or 92.6 lb`, which is one figure twice."""
-        sentence_end = _sentence_end(self.answer, one.end)
-        behind = _OR_BEHIND.match(self.answer, one.end, sentence_end)
-        before = _OR_BEFORE.search(_sentence_before(self.answer, one.start))
+        end = sentence_end(self.answer, one.end)
+        behind = OR_BEHIND.match(self.answer, one.end, end)
+        before = OR_BEFORE.search(sentence_before(self.answer, one.start))
         other = (behind["other"] if behind else "") + " " + (before["other"] if before else "")
         return bool(other.strip()) and self._is_another(sought, other)
 
@@ -348,32 +187,35 @@ class _Comparison:
         if any(rest.mentions(other) for rest in self.wanted):
             return False
         if sought.kind == "words":
-            return bool(_words(other)) and not set(_words(other)) <= set(_words(self._known))
-        return _holds_value(other, sought.kind)
+            return bool(words_of(other)) and not set(words_of(other)) <= set(words_of(self._known))
+        return holds_value(other, sought.kind)
 
     def _strangers_beside(self, sought: Wanted, one: Mention) -> int:
         """Items of the bare list around a value that neither reference nor query has."""
-        items = list(_list_items(self.answer))
-        at = next((n for n, item in enumerate(items) if item[0] <= one.start < item[1]), None)
-        if at is None:
-            return 0
+        at = bisect_right(self._starts, one.start) - 1
+        behind = self._items[at + 1 : at + 1 + NEIGHBOURS_READ]
+        before = self._items[max(at - NEIGHBOURS_READ, 0) : at][::-1]
         strangers = 0
-        for direction in (-1, 1):
-            place = at + direction
-            while 0 <= place < len(items) and self._is_bare(sought, items[place]):
-                strangers += self._is_stranger(items[place])
-                place += direction
+        for items in (before, behind):
+            bare = takewhile(lambda item: is_bare(sought.kind, item), items)
+            strangers += sum(map(self._is_stranger, bare))
         return strangers
 
-    def _is_bare(self, sought: Wanted, item: tuple[int, int]) -> bool:
-        text = _BULLET.sub("", self.answer[item[0] : item[1]]).strip(" .:()[]\"'")
-        if sought.kind == "words":
-            return bool(text) and len(text.split()) <= 3
-        return wanted(text).kind == sought.kind
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where items of lists begin."""
+        return [0, *(match.end() for match in ITEM_END.finditer(self.answer))]
 
-    def _is_stranger(self, item: tuple[int, int]) -> bool:
-        text = _BULLET.sub("", self.answer[item[0] : item[1]]).strip(" .:()[]\"'")
-        return not wanted(text).mentions(self._known)
+    @cached_property
+    def _items(self) -> list[str]:
+        """What stands between commas and at the ends of lines, without bullets."""
+        bounds = [*self._starts, len(self.answer)]
+        return [bare(self.answer[start:end]) for start, end in pairwise(bounds)]
+
+    def _is_stranger(self, item: str) -> bool:
+        if item not in self._strangers:
+            self._strangers[item] = bool(item) and not wanted(item).mentions(self._known)
+        return self._strangers[item]
 
     # --- misplaced
 
@@ -381,44 +223,38 @@ class _Comparison:
         own = self._labels[place]
         if not own:
             return False
-        kind = self.wanted[place].kind
-        around = _beside(self.answer, one, self._spans)
         common: set[str] = set()
         foreign: set[str] = set()
-        for other, labels in enumerate(self._labels):
-            if other == place or self.wanted[other].kind != kind:
-                continue
-            foreign |= labels
-            for mention in self.mentions[other]:
+        for other in self._rivals(place):
+            foreign |= self._labels[other]
+            for mention in self.mentions[other][:MOST_RIVALS]:
                 if mention.start != one.start:
-                    common |= _beside(self.answer, mention, self._spans)
+                    common |= self._said.beside(mention)
         # A word beside both tells them no more apart: "the factorial of 5 … the factorial of 6".
-        telling = around - common
-        return not telling & own and bool(around & (foreign - own))
+        telling = self._said.beside(one) - common
+        return not telling & own and bool(self._said.beside(one, strict=True) & (foreign - own))
+
+    def _rivals(self, place: int) -> Iterator[int]:
+        """Other values of its kind: what it could be swapped with."""
+        for other, sought in enumerate(self.wanted):
+            if other != place and sought.kind == self.wanted[place].kind:
+                yield other
 
     @cached_property
-    def _spans(self) -> list[Mention]:
-        return sorted(
-            (one for mentions in self.mentions for one in mentions), key=lambda one: one.start
-        )
+    def _said(self) -> Clauses:
+        return Clauses(self.answer, chain.from_iterable(self.mentions))
 
     @cached_property
     def _labels(self) -> list[set[str]]:
         """Of each value: words of the query that stand beside it alone in the reference."""
         places = list(_places(self.query.values, self.reference))
-        spans = sorted(filter(None, places), key=lambda one: one.start)
-        asked = set(_words(self.asked))
-        beside = []
-        for one in places:
-            beside.append(_beside(self.reference, one, spans) & asked if one else set())
-        labels = []
-        for place, words in enumerate(beside):
-            others: set[str] = set()
-            for other, theirs in enumerate(beside):
-                if other != place and self.wanted[other].kind == self.wanted[place].kind:
-                    others |= theirs
-            labels.append(words - others)
-        return labels
+        clauses = Clauses(self.reference, filter(None, places))
+        asked = labels_of(self.asked)
+        beside = [clauses.beside(one) & asked if one else set() for one in places]
+        return [
+            words.difference(*(beside[other] for other in self._rivals(place)))
+            for place, words in enumerate(beside)
+        ]
 
 
 def _with_unit(value: ReferenceValue, reference: str) -> Wanted:
@@ -447,110 +283,3 @@ def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[Mentio
             at = reference.find(plain(value.text).strip(), at + 1)
         taken.add(at)
         yield None if at < 0 else Mention(start=at, end=at + len(value.text))
-
-
-# --- clauses ------------------------------------------------------------------------------------
-
-_WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
-_STOP = frozenset(
-    "a an the of in on at to for from by with and or is are was were be it its this that as has "
-    "have had will would into than then so which".split()
-)
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-_CLAUSE_END = re.compile(
-    r"\n|[.!?](?=\s|$)|[,;|](?=\s|$|[^\d\s])|\s[–—]\s|\b(?:and|but|while|whereas)\b"
-)
-_DENIAL = re.compile(
-    r"\b(?:not(?!\s+(?:only|just|counting|including))|\w+n't|never|neither|nor|cannot"
-    r"|rather than|instead of|other than|no longer|far from|anything but"
-    r"|(?:wrong|incorrect|false|untrue)\s+(?:to|that))\b",
-    re.IGNORECASE,
-)
-_RESTART = re.compile(
-    r"(?:^|[,;:(–—-])\s*(?:it|they|this|that|the|there|so|we|i|you|which|because|since|but|as|and)"
-    r"(?:'s|'re)?\b|[;:]|\bbut\b",
-    re.IGNORECASE,
-)
-_DENIED_BEHIND = re.compile(
-    r"[\s)\"']*(?:(?:is|was|are|were|would be|being|seems|looks|being)\s+"
-    r"(?:(?:clearly|certainly|obviously|simply|definitely)\s+)?"
-    r"(?:not\s*(?:right|correct|true|the|it\b|what|valid|[.,;!]|$)|wrong|incorrect|false|untrue)"
-    r"|(?:isn't|wasn't|aren't)\s*(?:right|correct|true|the|it\b|what|[.,;!]|$)"
-    r"|(?:can|could)(?:not| not|n't) be\b)",
-    re.IGNORECASE,
-)
-_OR_BEHIND = re.compile(
-    r"[^,.;:\n]{0,12}?(?:,[^,.;\n]{1,30}){0,8},?\s+or\s+(?P<other>[^,.;\n]{1,40})"
-)
-_OR_BEFORE = re.compile(r"(?P<other>[^,.;\n]{1,40}),?\s+or\s+(?:\w+\s+){0,2}$")
-_BULLET = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,4}[.)]\s+)?")
-_ITEM_END = re.compile(r"\n|,(?!\d{3}\b)|;|\||\s(?:or|and)\s")
-
-
-def _words(text: str) -> list[str]:
-    """In small letters, without `'s`."""
-    return [match[0].casefold().removesuffix("'s") for match in _WORD.finditer(text)]
-
-
-def _sentence_end(text: str, at: int) -> int:
-    match = _SENTENCE_END.search(text, at)
-    return match.start() if match else len(text)
-
-
-def _sentence_before(text: str, at: int) -> str:
-    """The sentence up to there."""
-    begins = 0
-    for match in _SENTENCE_END.finditer(text, max(at - 400, 0), at):
-        begins = match.end()
-    return text[max(begins, at - 400) : at]
-
-
-def _is_asked(text: str, one: Mention) -> bool:
-    return text[_sentence_end(text, one.end) :].startswith("?")
-
-
-def _words_before(text: str, at: int) -> str:
-    """The last words of the sentence before there."""
-    before = _sentence_before(text, at)
-    starts = [match.start() for match in re.finditer(r"\S+", before)]
-    return before[starts[-DENIED_WORDS] :] if len(starts) >= DENIED_WORDS else before
-
-
-def _holds_value(text: str, kind: Kind) -> bool:
-    if kind == "date":
-        return any(dates(text))
-    if kind == "time":
-        return any(times(text))
-    if kind == "quantity":
-        return any(quantities(text))
-    return False
-
-
-def _list_items(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
-    for match in _ITEM_END.finditer(text):
-        if text[at : match.start()].strip():
-            yield at, match.start()
-        at = match.end()
-    if text[at:].strip():
-        yield at, len(text)
-
-
-def _beside(text: str, one: Mention, values: Iterable[Mention]) -> set[str]:
-    """The words of a value's clause, and of clauses without a value before it."""
-    ends = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
-    starts = [other.start for other in values if other.start != one.start]
-    begin = end = None
-    pending = 0
-    for first, last in pairwise(ends):
-        if first <= one.start < last:
-            begin, end = pending, last
-            break
-        if any(first <= start < last for start in starts):
-            pending = last
-    if begin is None or end is None:
-        return set()
-    before = max([begin, *(other.end for other in values if other.end <= one.start)])
-    behind = min([end, *(start for start in starts if start >= one.end)])
-    words = _words(f"{text[before : one.start]} {text[one.end : behind]}")
-    return set(words) - _STOP
