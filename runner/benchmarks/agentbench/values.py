@@ -78,8 +78,17 @@ class _Comparison:
         self.asked = plain(query.query)
         self.reference = plain(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
-        self.mentions = [one.mentions(self.answer) for one in self.wanted]
+        self.mentions = [self._mentions(one) for one in self.wanted]
         self._strangers: dict[str, bool] = {}
+
+    def _mentions(self, sought: Wanted) -> list[Mention]:
+        """Without figures of the query: 27.2 lb, that is asked about, are 12.34 kg as well."""
+        found = sought.mentions(self.answer)
+        if sought.quantity is None:
+            return found
+        asked = {one.number for one in quantities(self.asked)} - {sought.quantity.number}
+        told = {(one.start, one.end): one.number for one in quantities(self.answer)}
+        return [one for one in found if told[one.start, one.end] not in asked]
 
     def found(self, place: int) -> ValueFound:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""

@@ -22,13 +22,7 @@ from runner.benchmarks.agentbench.drafts import (
 )
 from runner.benchmarks.agentbench.generate import Wanted, generate, servers_for
 from runner.benchmarks.agentbench.queries import Category
-from runner.benchmarks.agentbench.testbed import (
-    Listings,
-    cell_of,
-    install_all,
-    listings,
-    open_cell,
-)
+from runner.benchmarks.agentbench.testbed import Listings, Testbed, open_cell
 from runner.errors import FairtrialError, ProviderRefused, SpendingCap
 from runner.interrupts import run_until_done
 from runner.models import is_language_model, kind_name
@@ -110,7 +104,7 @@ def listings_of(checkout: Checkout, names: Sequence[str]) -> Listings:
     Raises FairtrialError if none of them starts.
     """
     wanted = names or list(checkout.catalog.testbed.sound())
-    found = listings(checkout, wanted)
+    found = Testbed(checkout).listings(wanted)
     for name, why in found.silent.items():
         checkout.log(f"{name} does not start, and is left out: {why}")
     if not found.of:
@@ -135,12 +129,12 @@ def annotate_drafts(
     Raises FairtrialError for an unknown id, ProviderRefused or SpendingCap; a draft whose cell or
     provider fails is told to the log, and stays as it was.
     """
-    drafts = read_drafts(file)
+    testbed, drafts = Testbed(checkout), read_drafts(file)
     named = [draft_called(drafts, name) for name in ids]
     for draft in named or [one for one in drafts.drafts if one.stage == "drafted"]:
         checkout.log(f"trying {draft.id}")
         try:
-            made = _tried(checkout, draft, trying)
+            made = _tried(testbed, draft, trying)
         except (ProviderRefused, SpendingCap):
             raise
         except FairtrialError as error:
@@ -151,13 +145,12 @@ def annotate_drafts(
         told(made)
 
 
-def _tried(checkout: Checkout, draft: Draft, trying: Trying) -> Draft:
-    installed = install_all(checkout, draft.offered)
-    spec = cell_of(checkout, installed.values(), required=draft.offered)
+def _tried(testbed: Testbed, draft: Draft, trying: Trying) -> Draft:
+    spec = testbed.cell(draft.offered, required=draft.offered)
     trials: list[Trial] = []
 
     async def work() -> None:
-        async with open_cell(checkout.engine, spec) as router:
+        async with open_cell(testbed.checkout.engine, spec) as router:
             for _ in range(trying.tries):
                 trials.append(await trying.trial(draft, router))
 
