@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
@@ -63,12 +63,11 @@ NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """What one chunk cites, and the paths it names."""
 
-    mentions: list[Mention] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    mentions: list[Mention]
+    paths: list[str]
     lead: str | None = None
     """The path that it begins with."""
 
@@ -360,7 +359,7 @@ class _Reader:
         """Lines that had no file yet take the one that follows in their sentence."""
         for cite in self.pending:
             if self.owners.is_one_sentence(cite.close, begin):
-                self._cite(replace(cite, path=path, tied="context", others=self.seen.paths))
+                self._cite(cite._replace(path=path, tied="context", others=self.seen.paths))
         self.pending = []
 
     # lines
@@ -371,7 +370,7 @@ class _Reader:
         lines = self._without_codes(lines, event.end())
         cite = Cite(begin=event.start(), close=event.end(), path="", lines=lines)
         if self._completes_last(cite):
-            self.cites[-1] = replace(self.cites[-1], lines=lines, close=cite.close)
+            self.cites[-1] = self.cites[-1]._replace(lines=lines, close=cite.close)
             self._note(self.cites[-1])
             return None
         close = self._cite_with_path_after(cite)
@@ -413,7 +412,7 @@ class _Reader:
         """`line 42 of a.py`: with the path that `of`, `in` or a bracket ties to the lines."""
         if same := OF_SAME_FILE.match(self.text, cite.close):
             path = next(iter(self.seen.paths), None)
-            return replace(cite, path=path, close=same.end(), named=True) if path else None
+            return cite._replace(path=path, close=same.end(), named=True) if path else None
         event = EVENT.search(self.text, cite.close, cite.close + 300)
         if not event or not event["path"]:
             return None
@@ -424,7 +423,7 @@ class _Reader:
         if path is None or self._direct(event):
             return None
         close = event.start() + event["path"].find(path) + len(path)
-        return replace(cite, path=path, close=close, named=True)
+        return cite._replace(path=path, close=close, named=True)
 
     def _bind(self, cite: Cite, *, listed: bool = False) -> None:
         """Lines with no path of their own take their owner's, else one that follows."""
@@ -448,7 +447,7 @@ class _Reader:
         if owner.in_sentence:
             tied = "sentence"
         others = dict.fromkeys((*owner.rivals, *self.seen.paths))
-        return replace(cite, path=owner.path, tied=tied, rivals=owner.rivals, others=tuple(others))
+        return cite._replace(path=owner.path, tied=tied, rivals=owner.rivals, others=tuple(others))
 
     def _take_bare(self, event: re.Match[str]) -> int | None:
         """`:301` after a path: no port, and not inside a longer code span (a slice, a key)."""
@@ -479,7 +478,7 @@ class _Reader:
         )
         file = self._file_called(event["name"])
         if file:
-            cite = replace(cite, path=file, symbol=None, named=True)
+            cite = cite._replace(path=file, symbol=None, named=True)
             self._name(file, begin, close, bare=False)
             self._cite(cite)
             return close
@@ -489,7 +488,7 @@ class _Reader:
         if owner is None:
             return event.end("name")
         sure = "@" in event["mark"] or self._is_coded(event, symbol) or self._is_near(cite, owner)
-        self._cite(self._owned(replace(cite, guess=not sure), owner))
+        self._cite(self._owned(cite._replace(guess=not sure), owner))
         return close
 
     def _file_called(self, name: str) -> str | None:
@@ -542,7 +541,7 @@ class _Reader:
         if not CHAIN.match(self.text[last.close : begin]):
             return
         lines = intervals(event["ticked"])
-        cite = replace(last, begin=begin, close=close, lines=lines, symbol=None, named=False)
+        cite = last._replace(begin=begin, close=close, lines=lines, symbol=None, named=False)
         self._cite(cite)
 
     def _take_worded(self, event: re.Match[str]) -> None:
@@ -647,7 +646,7 @@ class _Reader:
         elif owner is None and QUALIFIED.search(before) and (known := self._owner(cite)):
             owner = known if known.firm else None
         if owner and not COUNTED_BEFORE.search(before):
-            self._cite(replace(self._owned(cite, owner), tied="context"))
+            self._cite(self._owned(cite, owner)._replace(tied="context"))
         elif "," in event["parens"] or NAMED_BEFORE.search(before):
             self._guess(cite)
 
@@ -666,8 +665,8 @@ class _Reader:
         in_list = not several and sure and self.owners.is_one_sentence(sure.close, cite.begin)
         owner = self._owner(cite)
         if owner:
-            owned = self._owned(replace(cite, guess=not in_list), owner)
-            self._cite(replace(owned, tied="context"))
+            owned = self._owned(cite._replace(guess=not in_list), owner)
+            self._cite(owned._replace(tied="context"))
 
 
 def _without_column(listed: str) -> str:
@@ -702,7 +701,7 @@ def _going_on(cite: Cite) -> Cite:
         if not _goes_on(lines[-1][0], interval[0]):
             break
         lines.append(interval)
-    return replace(cite, lines=lines)
+    return cite._replace(lines=lines)
 
 
 def _goes_on(line: int, following: int) -> bool:

@@ -6,10 +6,9 @@ import bisect
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from runner.grounding.attaching import (
     Attached,
@@ -40,8 +39,7 @@ MOST_MENTIONS = 120_000
 """Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mention:
+class Mention(NamedTuple):
     """One citation as the text has it. Lines are as written; end is never below start."""
 
     written: str
@@ -82,8 +80,7 @@ class Mention:
         return self.start, self.end
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cite:
+class Cite(NamedTuple):
     """Where in the chunk a citation stands, before its symbol is known."""
 
     begin: int
@@ -135,7 +132,13 @@ _Names = tuple[Attached, ...]
 
 def enough(said: str) -> bool:
     """True if there are words enough to tell one place from another."""
-    return sum(1 for _ in islice(_SPOKEN.finditer(said), _FEW)) == _FEW
+    at = 0
+    for _ in range(_FEW):
+        word = _SPOKEN.search(said, at)
+        if word is None:
+            return False
+        at = word.end()
+    return True
 
 
 def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
@@ -144,7 +147,7 @@ def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
         if mention.lines is None or enough(mention.said):
             yield mention
         else:
-            yield replace(mention, said=f"{mention.said} {said}".strip())
+            yield mention._replace(said=f"{mention.said} {said}".strip())
 
 
 class _Words:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
-from runner.grounding.intervals import to_nearest
+from runner.grounding.intervals import Intervals
 from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.spelling import parts_of
-from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.symbols import SourceFile
 
 MatchKind = Literal["definition", "use", "span", "text"]
 
@@ -47,18 +47,8 @@ class Distances(NamedTuple):
             return Match("text", self.text)
         return None
 
-    def closer(self, other: Distances) -> Distances:
-        """Of each kind, the smaller of two distances."""
-        return Distances(
-            definition=smallest((self.definition, other.definition)),
-            use=smallest((self.use, other.use)),
-            span=smallest((self.span, other.span)),
-            text=smallest((self.text, other.text)),
-        )
-
-    def nearest(self) -> int | None:
+    def nearest(self, match: Match | None) -> int | None:
         """Lines to what matches or, if nothing does, to the nearest word of it."""
-        match = self.match()
         if match:
             return match.distance
         return smallest((self.definition, self.use, self.text))
@@ -82,12 +72,44 @@ def needs_text(file: SourceFile, lines: Interval) -> bool:
 def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
-    words = places.words if needs_text(file, lines) else ()
+    ends = _ends(lines)
+    return Distances(
+        definition=_gap(places.headers, ends),
+        use=_gap(places.used, ends),
+        span=_gap(places.bodies, ends),
+        text=_gap(places.written, ends) if needs_text(file, lines) else None,
+    )
+
+
+def kind_near(file: SourceFile, symbol: str, lines: Interval) -> MatchKind | None:
+    """The kind of what is within reach, as `measure` would find it, and no distance: asked for
+    each citation of an answer once for every shift.
+    """
+    places = file.places(symbol)
+    ends = _ends(lines)
+    if _is_near(_gap(places.headers, ends)):
+        return "definition"
+    if _is_near(_gap(places.used, ends)):
+        return "use"
+    if _gap(places.bodies, ends) == 0:
+        return "span"
+    if needs_text(file, lines) and _is_near(_gap(places.written, ends)):
+        return "text"
+    return None
+
+
+def _ends(lines: Interval) -> tuple[Interval, ...]:
+    """What distances are measured from."""
     if not is_wide(lines):
-        return _distances(places, words, lines)
+        return (lines,)
     start, end = lines
-    first = _distances(places, words, (start, start))
-    return first.closer(_distances(places, words, (end, end)))
+    return (start, start), (end, end)
+
+
+def _gap(places: Intervals, ends: tuple[Interval, ...]) -> int | None:
+    if len(ends) == 1:
+        return places.gap_to(ends[0])
+    return smallest(map(places.gap_to, ends))
 
 
 def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
@@ -101,15 +123,6 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
     named = file.places(parts_of(symbol)[-1]).headers
     # The line of another owner's definition says that the owner is wrong.
     return any(named.gap_to((line, line)) != 0 for line in words[low:high])
-
-
-def _distances(places: Places, words: Sequence[int], lines: Interval) -> Distances:
-    return Distances(
-        definition=places.headers.gap_to(lines),
-        use=to_nearest(places.uses, lines),
-        span=places.bodies.gap_to(lines),
-        text=to_nearest(words, lines),
-    )
 
 
 def gap(one: Interval, other: Interval) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from runner.grounding.intervals import Intervals
+from runner.grounding.intervals import Intervals, points
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -59,6 +59,14 @@ class Places(_Places):
     @cached_property
     def bodies(self) -> Intervals:
         return Intervals((d.start, d.end) for d in self.definitions)
+
+    @cached_property
+    def used(self) -> Intervals:
+        return points(self.uses)
+
+    @cached_property
+    def written(self) -> Intervals:
+        return points(self.words)
 
 
 class _Word(NamedTuple):
