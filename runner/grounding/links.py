@@ -17,7 +17,7 @@ from runner.grounding.paths import clean_path
 from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
 from runner.grounding.words import COMMANDS
 
-_CODE_SPAN = re.compile(r"(?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
+_CODE_SPAN = re.compile(r"(?P<ticks>`(?<!``)`?)(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
 _COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")  # LC_ALL=C grep -n
 _LINK = re.compile(
     r"""

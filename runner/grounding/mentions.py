@@ -157,18 +157,17 @@ class _Words:
         self.text = text
         self.cites = cites
         self.spans = spans_of(text)
-
-    @cached_property
-    def breaks(self) -> list[int]:
+        self.breaks = [end.end() for end in SENTENCE_END.finditer(text)]
         """Where sentences end, in characters."""
-        return [end.end() for end in SENTENCE_END.finditer(self.text)]
+        self._begins: dict[int, int] = {}
+        """By place."""
 
     def names(self) -> list[_Names]:
         """For each citation its name, or one for each of its lines; none for what names nothing."""
         named: list[_Names] = []
         while len(named) < len(self.cites):
             run = self._run(len(named))
-            paired = self._paired(run, self._begin(len(named)))
+            paired = self._paired(run, len(named))
             if paired:
                 named += paired
             else:
@@ -184,12 +183,14 @@ class _Words:
             run.append(cite)
         return run
 
-    def _paired(self, run: list[Cite], begin: int) -> list[_Names]:
+    def _paired(self, run: list[Cite], place: int) -> list[_Names]:
         """As many names as lines, in order: "`open` vs `close` (a.py:3 vs b.py:9)"."""
+        if len(run) == 1 and len(run[0].lines) < 2:
+            return []
         counts = [len(dict.fromkeys(cite.lines)) for cite in run]
         if sum(counts) < 2:
             return []
-        names = names_before(self.text, begin, run[0].begin, self.spans)
+        names = names_before(self.text, self._begin(place), run[0].begin, self.spans)
         if len(names) != sum(counts):
             return []
         each = iter(names)
@@ -257,6 +258,11 @@ class _Words:
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
+        if place not in self._begins:
+            self._begins[place] = self._find_begin(place)
+        return self._begins[place]
+
+    def _find_begin(self, place: int) -> int:
         begin = self._sentence_begin(self.cites[place].begin)
         if place == 0:
             return begin
@@ -293,7 +299,7 @@ def _as_written(text: str, cite: Cite) -> str:
     """As it stands in the text, with the bracket or backtick that closes what it opened."""
     written = text[cite.begin : cite.close]
     after = text[cite.close : cite.close + 1]
-    if after and after in _unclosed(written):
+    if after and after in ")]`" and after in _unclosed(written):
         written += after
     return _trimmed(written)
 
@@ -321,6 +327,9 @@ def _trimmed(written: str) -> str:
 
 
 def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
+    if len(cite.lines) == 1:
+        yield _mention(cite, written, cite.lines[0], names[0] if names else None, said=said)
+        return
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
     if not distinct:

@@ -242,18 +242,18 @@ SURE_EVENT = re.compile(_SURE, re.X)
 
 # --- what stands between --------------------------------------------------------------------
 
+_ENDS = r"(?<!(?:e\.g|i\.e).)(?<!(?:vs|cf|ll|ln)[.!?;\n])(?<!\bl[.!?;\n])"
+"""Behind a mark: `e.g. A`, `l. 42` end nothing."""
+_ASKED = rf"{_ENDS}[)\"'*_\]]{{0,3}}(?:\s+(?=[A-Z`*\"_#-])|\n)"
+# Each alternative begins with its mark: a search then skips what is none at once.
 SENTENCE_END = re.compile(
-    r"""
-    (?=[.!?;\n])                                            # turns most characters away at once
-    (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
-    (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
-    | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
-    | (?: \.[)\"'`*_\]]{0,3} | [!?][)\"'*_\]]{0,3} )\n       # it returns.
-    | ;\s                                                   # it returns; then
-    | \n\s*\n                                               # a blank line
-    )
+    rf"""
+      \.{_ENDS}[)\"'`*_\]]{{0,3}}(?:\s+(?=[A-Z`*\"(\[_#-])|\n)  # it returns.) Then
+    | !{_ASKED} | \?{_ASKED}                                   # does it? Then; not `valid?` (
+    | ;{_ENDS}\s                                              # it returns; then
+    | \n{_ENDS}\s*\n                                         # a blank line
     """,
-    re.X,
+    re.X | re.S,
 )
 ADJACENT = re.compile(
     r"""
