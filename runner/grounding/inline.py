@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
@@ -56,10 +56,13 @@ from runner.grounding.patterns import (
 )
 from runner.grounding.words import COMMON_CODES, HTTP_CODES, NAMES, PORTS
 
+_begin_of = attrgetter("begin")
+
 DOUBTFUL = ("parens", "worded", "loose", "pointed")
 """Kinds of events whose numbers may as well count something."""
 NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
 """Lines: as near to others of its file as this, a bare number is likely to be one, or a range."""
+_AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 
 
@@ -121,8 +124,10 @@ class _Reader:
         self.text = masked.text
         self.spans = masked.spans
         self.cites: list[Cite] = []
-        self.landmarks = [*masked.cites, *self._aliases(), *self._same_files()]
-        """What is found by other means than events: links, and short names of files."""
+        self._behind: tuple[int, re.Match[str] | None] = (-1, None)
+        """The lines behind a place, the last that was looked at."""
+        self.landmarks = self._landmarks(masked.cites)
+        """What is found by other means than events, the last one first."""
         self.owners = Owners(masked.text, above)
         self.listed: Cite | None = None
         """The last citation with lines; `sure`: the last of them that is no guess. Looked for each
@@ -132,16 +137,25 @@ class _Reader:
     def read(self) -> Reading:
         self._find_cites()
         # Lines that waited for their file come late.
-        in_order = sorted(self.cites, key=lambda cite: cite.begin)
+        in_order = self.cites
+        if len(in_order) > 1:
+            in_order = sorted(in_order, key=_begin_of)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
         lead = self.owners.lead() if self.paths else None
-        return Reading(mentions=list(mentions), paths=self.paths, lead=lead)
+        return Reading(list(mentions), self.paths, lead)
+
+    def _landmarks(self, linked: list[Cite]) -> list[Cite]:
+        """Links, and short names of files."""
+        found = linked
+        if not self.strict and self.seen.aliases:
+            found = [*found, *self._aliases()]
+        if not self.strict and "ame" in self.text:
+            found = [*found, *self._same_files()]
+        return sorted(found, key=_begin_of, reverse=True)
 
     def _aliases(self) -> list[Cite]:
         """`RTAF` and `RTAF:42`, after "RTAF = internal/ReflectiveTypeAdapterFactory.java"."""
         aliases = self.seen.aliases
-        if not aliases or self.strict:
-            return []
         words = (word for word in ALIAS.finditer(self.text) if word[0] in aliases)
         return [
             Cite(begin=word.start(), close=word.end(), path=aliases[word[0]], lines=[])
@@ -150,21 +164,19 @@ class _Reader:
 
     def _same_files(self) -> list[Cite]:
         """`same file`: whichever is named last by then."""
-        if self.strict or "ame" not in self.text:
-            return []
         return [
             Cite(begin=same.start(), close=same.end(), path="", lines=[])
             for same in SAME_FILE.finditer(self.text)
         ]
 
     def _find_cites(self) -> None:
-        self.landmarks.sort(key=lambda cite: cite.begin, reverse=True)
         at = 0
         event = EVENT.search(self.text)
         while event and len(self.cites) < MOST_MENTIONS:
-            at = self._pass_landmarks(at, event.start())
-            if at <= event.start():
-                at = max(self._take(event), event.start() + 1)
+            begin = event.start()
+            at = self._pass_landmarks(at, begin) if self.landmarks else at
+            if at <= begin:
+                at = max(self._take(event), begin + 1)
             pattern = SURE_EVENT if self.seen.is_spent else EVENT
             event = pattern.search(self.text, at)
         self._pass_landmarks(at, len(self.text))
@@ -207,20 +219,7 @@ class _Reader:
             if span and _is_longer(span, event.start(), event.end()) and event.end() < span.end:
                 return event.end()
         # Each alternative of the pattern ends in the group that gives it its name.
-        return self._takers[event.lastgroup or "lines"](event) or event.end()
-
-    @cached_property
-    def _takers(self) -> dict[str, Callable[[re.Match[str]], int | None]]:
-        return {
-            "lines": self._take_lines,
-            "named": self._take_named,
-            "bare": self._take_bare,
-            "ticked": self._take_ticked,
-            "parens": self._take_parens,
-            "worded": self._take_worded,
-            "loose": self._take_loose,
-            "pointed": self._take_pointed,
-        }
+        return _TAKERS[event.lastgroup or "lines"](self, event) or event.end()
 
     # paths
 
@@ -231,9 +230,10 @@ class _Reader:
             return self._take_named(named) if named else event.end()
         begin = event.start("path") + event["path"].find(path)
         close = begin + len(path)
-        path = self._with_blanks(path, close)
+        path = self.index.with_blanks(path, self.text, close)
         begin = close - len(path)
-        self._settle(path, begin)
+        if self.pending:
+            self._settle(path, begin)
         return self._cite_path(path, begin, close)
 
     def _path_of(self, event: re.Match[str]) -> str | None:
@@ -254,21 +254,27 @@ class _Reader:
 
     def _is_file(self, path: str, direct: re.Match[str]) -> bool:
         """False for a host and its port: `db.prod.rs:27017`."""
+        if "/" in path:
+            return True
         first = intervals(direct["list"])[:1]
-        if "/" in path or not first or first[0][0] not in PORTS:
+        if not first or first[0][0] not in PORTS:
             return True
         return self.index.resolve(path).resolution != "missing"
 
     def _direct(self, event: re.Match[str]) -> re.Match[str] | None:
         """Lines right behind the path of an event: `:42`."""
         token = event["path"]
-        at = re.search(r"@(?=[Ll]?\d+\Z|\Z)", token)
-        if at:
+        if "@" in token and (at := _AT_LINE.search(token)):
             token = token[: at.start()]
         token = token.rstrip(".…")
         return self._lines_behind(event.start("path") + len(token))
 
     def _lines_behind(self, close: int) -> re.Match[str] | None:
+        if self._behind[0] != close:
+            self._behind = close, self._find_behind(close)
+        return self._behind[1]
+
+    def _find_behind(self, close: int) -> re.Match[str] | None:
         text = self.text
         return (
             DIRECT.match(text, close)
@@ -350,10 +356,6 @@ class _Reader:
         if not phrase or not phrase["lines"]:
             return False
         return bool(ADJACENT.match(self.text[at : phrase.start()]))
-
-    def _with_blanks(self, path: str, close: int) -> str:
-        """`docs/my guide.md`: the pattern has found the last word of a file of the tree."""
-        return self.index.with_blanks(path, self.text, close)
 
     def _settle(self, path: str, begin: int) -> None:
         """Lines that had no file yet take the one that follows in their sentence."""
@@ -667,6 +669,19 @@ class _Reader:
         if owner:
             owned = self._owned(cite._replace(guess=not in_list), owner)
             self._cite(owned._replace(tied="context"))
+
+
+_TAKERS: dict[str, Callable[[_Reader, re.Match[str]], int | None]] = {
+    "lines": _Reader._take_lines,
+    "named": _Reader._take_named,
+    "bare": _Reader._take_bare,
+    "ticked": _Reader._take_ticked,
+    "parens": _Reader._take_parens,
+    "worded": _Reader._take_worded,
+    "loose": _Reader._take_loose,
+    "pointed": _Reader._take_pointed,
+}
+"""By the group of the event."""
 
 
 def _without_column(listed: str) -> str:

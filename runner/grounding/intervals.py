@@ -20,6 +20,8 @@ class Intervals:
 
     def gap_to(self, lines: Interval) -> int | None:
         """Lines to the nearest; 0 if one touches, None if there is none."""
+        if not self._starts:
+            return None
         start, end = lines
         behind = bisect.bisect_right(self._starts, end)
         before = start - self._reached[behind - 1] if behind else None

@@ -85,9 +85,11 @@ class MaskedText:
 
     def _mask_command(self, span: re.Match[str]) -> str:
         """`grep -n foo src/app.py:42` quotes what the agent ran, and cites nothing."""
-        command = _COMMAND.match(span["code"])
-        if span["code"].startswith("$ ") or (command and command["word"] in COMMANDS):
-            return _blank(span)
+        code = span["code"]
+        if not code.isidentifier():
+            command = _COMMAND.match(code)
+            if code.startswith("$ ") or (command and command["word"] in COMMANDS):
+                return _blank(span)
         self.spans.append(Span(*span.span()))
         return span[0]
 

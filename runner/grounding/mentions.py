@@ -6,7 +6,6 @@ import bisect
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -121,7 +120,9 @@ def _own_name(cite: Cite) -> _Names:
 
 def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
     """True if the place before has the same word of the text for its name."""
-    return any(name is not None and name.at == taken.at for names in last for taken in names)
+    if name is None or not last:
+        return False
+    return any(name.at == taken.at for names in last for taken in names)
 
 
 _LONGEST_LIST = 12
@@ -159,6 +160,8 @@ class _Words:
         self.spans = spans_of(text)
         self.breaks = [end.end() for end in SENTENCE_END.finditer(text)]
         """Where sentences end, in characters."""
+        self.prose = self._without_cites()
+        """The chunk with blanks for its citations."""
         self._begins: dict[int, int] = {}
         """By place."""
 
@@ -234,9 +237,7 @@ class _Words:
             return None
         return name._replace(certain=bool(verb))
 
-    @cached_property
-    def prose(self) -> str:
-        """The chunk with blanks for its citations."""
+    def _without_cites(self) -> str:
         parts, at = [], 0
         for cite in self.cites:
             begin, close = max(at, cite.begin), max(at, cite.close)

@@ -6,12 +6,11 @@ import bisect
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
-from runner.grounding.intervals import Intervals
 from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.spelling import parts_of
-from runner.grounding.symbols import SourceFile
+from runner.grounding.symbols import Places, SourceFile
 
 MatchKind = Literal["definition", "use", "span", "text"]
 
@@ -47,6 +46,10 @@ class Distances(NamedTuple):
             return Match("text", self.text)
         return None
 
+    def closer(self, other: Distances) -> Distances:
+        """Of each kind, the smaller of two distances."""
+        return Distances(*map(smallest, zip(self, other, strict=True)))
+
     def nearest(self, match: Match | None) -> int | None:
         """Lines to what matches or, if nothing does, to the nearest word of it."""
         if match:
@@ -66,50 +69,40 @@ def is_wide(lines: Interval) -> bool:
 
 def needs_text(file: SourceFile, lines: Interval) -> bool:
     """True if a bare word must do as evidence: no outline, or a broken one around the lines."""
-    return isinstance(file.outline, TextOnly) or file.broken_near(*lines, TOLERANCE)
+    outline = file.outline
+    if isinstance(outline, TextOnly):
+        return True
+    return bool(outline.broken) and file.broken_near(*lines, TOLERANCE)
 
 
 def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
-    ends = _ends(lines)
-    return Distances(
-        definition=_gap(places.headers, ends),
-        use=_gap(places.used, ends),
-        span=_gap(places.bodies, ends),
-        text=_gap(places.written, ends) if needs_text(file, lines) else None,
-    )
+    by_text = needs_text(file, lines)
+    if not is_wide(lines):
+        return _distances(places, lines, by_text=by_text)
+    start, end = lines
+    first = _distances(places, (start, start), by_text=by_text)
+    return first.closer(_distances(places, (end, end), by_text=by_text))
 
 
 def kind_near(file: SourceFile, symbol: str, lines: Interval) -> MatchKind | None:
-    """The kind of what is within reach, as `measure` would find it, and no distance: asked for
-    each citation of an answer once for every shift.
+    """The kind of what is within reach, as `measure` finds it, but no distances: it is asked for
+    every citation of an answer, once for each shift.
     """
+    if is_wide(lines):
+        match = measure(file, symbol, lines).match()
+        return match.kind if match else None
     places = file.places(symbol)
-    ends = _ends(lines)
-    if _is_near(_gap(places.headers, ends)):
+    if _is_near(places.headers.gap_to(lines)):
         return "definition"
-    if _is_near(_gap(places.used, ends)):
+    if _is_near(places.used.gap_to(lines)):
         return "use"
-    if _gap(places.bodies, ends) == 0:
+    if places.bodies.gap_to(lines) == 0:
         return "span"
-    if needs_text(file, lines) and _is_near(_gap(places.written, ends)):
+    if needs_text(file, lines) and _is_near(places.written.gap_to(lines)):
         return "text"
     return None
-
-
-def _ends(lines: Interval) -> tuple[Interval, ...]:
-    """What distances are measured from."""
-    if not is_wide(lines):
-        return (lines,)
-    start, end = lines
-    return (start, start), (end, end)
-
-
-def _gap(places: Intervals, ends: tuple[Interval, ...]) -> int | None:
-    if len(ends) == 1:
-        return places.gap_to(ends[0])
-    return smallest(map(places.gap_to, ends))
 
 
 def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
@@ -123,6 +116,15 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
     named = file.places(parts_of(symbol)[-1]).headers
     # The line of another owner's definition says that the owner is wrong.
     return any(named.gap_to((line, line)) != 0 for line in words[low:high])
+
+
+def _distances(places: Places, lines: Interval, *, by_text: bool) -> Distances:
+    return Distances(
+        places.headers.gap_to(lines),
+        places.used.gap_to(lines),
+        places.bodies.gap_to(lines),
+        places.written.gap_to(lines) if by_text else None,
+    )
 
 
 def gap(one: Interval, other: Interval) -> int:

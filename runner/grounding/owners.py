@@ -182,9 +182,12 @@ class Owners:
 
     def lead(self) -> str | None:
         """The path that the chunk begins with, and is about."""
-        self._place_named()
-        first = next(iter(self.claims), None)
-        return first.path if first and first.leads else None
+        if self.claims:
+            return self.claims[0].path if self.claims[0].leads else None
+        # Most chunks end here, and need not know the brackets around their paths.
+        for path, begin, _, _ in self._unplaced[:1]:
+            return path if self._is_lead(begin) else None
+        return None
 
     def _place_named(self) -> None:
         for path, begin, end, bare in self._unplaced:

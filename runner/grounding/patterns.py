@@ -44,6 +44,8 @@ def intervals(listed: str, *, between: bool = False) -> list[Interval]:
 
     With `between`, "42 and 60" is the range and not the two lines.
     """
+    if listed.isdecimal() and len(listed) < 8:  # most are one number, and need no pattern
+        return [(int(listed), int(listed))]
     found = [_interval(item["first"], item["last"]) for item in _ONE.finditer(listed)]
     if between and len(found) == 2 and " and " in listed:
         return [(found[0][0], found[1][1])]
