@@ -142,7 +142,7 @@ class _Reader:
             in_order = sorted(in_order, key=_begin_of)
         mentions = mentions_of(self.original, in_order, strict=self.strict)
         lead = self.owners.lead() if self.paths else None
-        return Reading(list(mentions), self.paths, lead)
+        return Reading(mentions, self.paths, lead)
 
     def _landmarks(self, linked: list[Cite]) -> list[Cite]:
         """Links, and short names of files."""

@@ -98,17 +98,18 @@ class Cite(NamedTuple):
     guess: bool = False
 
 
-def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[Mention]:
+def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> list[Mention]:
     """The citations of a chunk, in order, with their symbols; `strict` looks for no symbols."""
+    mentions: list[Mention] = []
     if not cites:
-        return
+        return mentions
     words = _Words(text, cites)
-    named: list[_Names] = [() for _ in cites]
-    if not strict:
-        named = words.names()
-    for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
-        said = words.said(place) if cite.lines else ""
-        yield from _mentions(cite, _as_written(text, cite), _own_name(cite) or names, said.strip())
+    named: list[_Names] = [()] * len(cites) if strict else words.names()
+    for place, cite in enumerate(cites):
+        said = words.said(place).strip() if cite.lines else ""
+        names = _own_name(cite) or named[place]
+        mentions += _mentions(cite, _as_written(text, cite), names, said)
+    return mentions
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -327,19 +328,21 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, names: _Names, said: str) -> list[Mention]:
+    if not cite.lines:
+        return [_mention(cite, written)]
     if len(cite.lines) == 1:
-        yield _mention(cite, written, cite.lines[0], names[0] if names else None, said=said)
-        return
+        name = names[0] if names else None
+        return [_mention(cite, written, cite.lines[0], name, said=said)]
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
-    if not distinct:
-        yield _mention(cite, written)
     if len(names) != len(distinct):  # one name, or none, for the whole list
         names = names[:1] * len(distinct)
     each = itertools.chain(names, itertools.repeat(None))
-    for lines, name in zip(distinct, each, strict=False):
-        yield _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
+    return [
+        _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
+        for lines, name in zip(distinct, each, strict=False)
+    ]
 
 
 def _mention(  # noqa: PLR0913 - what its fields are taken from

@@ -173,7 +173,7 @@ COLON_TAIL = re.compile(rf":{_ITEM}\Z")
 
 _DRIVE = r"(?:[A-Za-z]:(?=[\\/]))?"  # C:\
 _SEGMENT = (
-    r"(?:[\w.@$+~%\-]"  # app.py, @scope, a+b
+    r"(?:[\w.@$+~%\-]{1,300}+"  # app.py, @scope, a+b
     r"|\[{1,2}[\w.\-]{1,80}\]{1,2}"  # [id], [[...slug]]
     r"|\([\w.\-]{1,80}\)(?=/))"  # (auth)/
 )
@@ -181,10 +181,11 @@ _PATH = (
     r"(?<![\w.@$+~%\-/\\\]])"
     # It holds a dot or a slash with a word behind it: most words are turned away here.
     rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.]))"
-    rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,300}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,300}}+){{0,60}}+"
+    rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,9}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,9}}+){{0,60}}+"
 )
+_NAMES = "|".join(NAMES)
 _BARE_NAME = (
-    r"(?<![\w./\\:-])(?:" + "|".join(NAMES) + r")(?![\w/\\.])"  # Makefile
+    rf"(?<![\w./\\:-])(?:{_NAMES})(?![\w/\\.])"  # Makefile
     r"|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"  # tool:3
 )
 
@@ -215,12 +216,16 @@ _LINES = (
     rf"(?P<list>{_SPACED_LIST})"
 )
 # A path and a line phrase begin where no word goes on: tested once for each character, that saves
-# the search most of its time.
+# the search most of its time. A word that a blank or a comma follows is neither a path nor a name
+# with its line, and needs be read but once.
 _SURE = rf"""
     (?<!\w)(?:
         (?P<lines>{_LINES})                                    # lines 42 to 60
-      | (?P<path>{_PATH}|{_BARE_NAME})                         # src/app.py
-      | {_NAMED}                                               # run@:42
+      | (?=[.@$+~%\-/\\\[(]|\w[\w$]*+(?:[^\s\w,;]|\s@)|{_NAMES})
+        (?:
+            (?P<path>{_PATH}|{_BARE_NAME})                     # src/app.py
+          | {_NAMED}                                           # run@:42
+        )
     )
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
@@ -231,7 +236,7 @@ _DOUBTFUL = rf"""
     (?: \) | (?=[,;:]\s[`*_A-Za-z]) )                           # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
-  | (?<=[\s(])[*_`]{{0,2}}~?                                   # the loop head 332
+  | (?<=[\s(])(?=[*_`~\d])[*_`]{{0,2}}~?                        # the loop head 332
     (?P<loose>{_SHORT}(?:(?:,\s|\s?[+/]\s?|,?\sand\s){_SHORT}){{0,20}}+)
     (?= [*_`]{{0,2}}(?:\s*\Z | [,.;:)\]](?!\d) | \s?\n | \s[`(—–→] | \s[-=]+>
       | \s(?:and|or|if|when|while|then|where|by|so|versus|vs)\b
