@@ -54,17 +54,31 @@ _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
 
+class Extracted(NamedTuple):
+    """What one text cites."""
+
+    mentions: list[Mention]
+    is_cut: bool
+    """The text goes on after what is read of it."""
+
+
 def extract(text: str, index: PathIndex) -> list[Mention]:
     """Every citation of a text, in order, repeats included.
 
-    A file named without a line has start None. At most MOST_MENTIONS, the first ones.
+    A file named without a line has start None. At most MOST_MENTIONS, the first ones, of the first
+    MOST_CHUNKS pieces of the text.
     """
+    return read_all(text, index).mentions
+
+
+def read_all(text: str, index: PathIndex) -> Extracted:
+    """The same, and whether there may be more."""
     seen = Seen(index)
     mentions = _read(text, index, seen)
-    if seen.unsure and not seen.is_spent:
-        # What a number is, or whose line, may be told by lines that are cited behind it.
-        mentions = _read(text, index, Seen(index, whole=seen))
-    return mentions[:MOST_MENTIONS]
+    if seen.asks_again():
+        seen = Seen(index, whole=seen)
+        mentions = _read(text, index, seen)
+    return Extracted(mentions[:MOST_MENTIONS], seen.is_cut or len(mentions) >= MOST_MENTIONS)
 
 
 def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:

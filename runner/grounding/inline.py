@@ -96,6 +96,8 @@ def read_chunk(
 
 def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = False) -> Reading:
     """The citations of one chunk of a document, below what stands above it."""
+    if not above.seen.begin_chunk():
+        return Reading([], [])
     if "\\" in text:  # \_\_init\_\_.py
         text = ESCAPED.sub(_unescaped, text)
     return _Reader(text, index, above, strict=strict).read()

@@ -34,8 +34,8 @@ _SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
 _FEW = 3
 
 
-MOST_MENTIONS = 120_000
-"""Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
+MOST_MENTIONS = 100_000
+"""Of one text: what goes on after that is no answer, and reading all of it would take too long."""
 
 
 class Mention(NamedTuple):

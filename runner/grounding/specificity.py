@@ -38,6 +38,8 @@ class Chances:
             return 0.0
         if symbol is None:
             return 1.0
+        if file.places(symbol).is_nowhere:  # as most of what is invented
+            return 0.0
         width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
         return self._reach(file, symbol, kind).share(width)
 

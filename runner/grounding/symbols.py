@@ -51,6 +51,10 @@ class _Places(NamedTuple):
 class Places(_Places):
     """Where a symbol is in one file, in lines."""
 
+    @property
+    def is_nowhere(self) -> bool:
+        return not (self.definitions or self.uses or self.words)
+
     @cached_property
     def headers(self) -> Intervals:
         """From each definition's header to its name."""

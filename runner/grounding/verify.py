@@ -32,9 +32,9 @@ from pydantic import ValidationError
 from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Check, Claim, check_lines, missing_lines
-from runner.grounding.extract import extract
+from runner.grounding.extract import Extracted, read_all
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.mentions import MOST_MENTIONS, Mention
+from runner.grounding.mentions import Mention
 from runner.grounding.nearness import has_mute_word_near
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
@@ -169,13 +169,14 @@ class _Verifier:
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        mentions = [extract(text, self.index) for text in texts]
-        steps = [list(self._verify_step(step)) for step in self._in_full(mentions)]
+        read = [read_all(text, self.index) for text in texts]
+        in_full = self._in_full([one.mentions for one in read])
+        steps = [list(self._verify_step(step)) for step in in_full]
         once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
             citations=tuple(one.citation() for one in once),
-            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(mentions)),
+            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(read)),
             by_step=tuple(map(_files_of, steps)),
             steps=self._citations_by_step(steps),
         )
@@ -410,10 +411,9 @@ class _Verifier:
         return self.sources[path]
 
 
-def _cut_at(steps: Iterable[Sequence[Mention]]) -> int | None:
-    if any(len(step) == MOST_MENTIONS for step in steps):
-        return MOST_MENTIONS
-    return None
+def _cut_at(steps: Iterable[Extracted]) -> int | None:
+    """The fewest mentions that are read of a text that is not read to its end."""
+    return min((len(step.mentions) for step in steps if step.is_cut), default=None)
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
