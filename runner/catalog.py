@@ -45,6 +45,8 @@ HELD_OUT = "held-out"
 IMPORTED = "imported"
 APART = frozenset({HELD_OUT, IMPORTED})
 """Suites that no run takes unasked."""
+TESTBED = "testbed"
+"""images/servers/testbed/: MCP-AgentBench's servers, which no scenario is measured with."""
 TURNED = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
@@ -145,10 +147,12 @@ class LazyMapping(Mapping[str, T], Generic[T]):
 class Catalog:
     scenarios: LazyMapping[LoadedScenario]
     servers: LazyMapping[LoadedServer]
+    testbed: LazyMapping[LoadedServer]
 
     def check(self) -> None:
         """Raises CatalogError with every problem of every scenario and server."""
-        _raise([*self.scenarios.problems(), *self.servers.problems()])
+        everything = (self.scenarios, self.servers, self.testbed)
+        _raise([problem for part in everything for problem in part.problems()])
 
 
 def load_catalog(root: Path) -> Catalog:
@@ -165,10 +169,24 @@ def load_catalog(root: Path) -> Catalog:
         )
     by_id, stray = _scenario_folders(root / "scenarios")
     servers = {folder.name: folder for folder in _folders(root / "images/servers")}
+    testbed, strangers = _testbed_folders(servers.pop(TESTBED, None), servers)
     return Catalog(
         scenarios=LazyMapping(by_id, _read_scenario, tuple(stray)),
         servers=LazyMapping(servers, _read_server),
+        testbed=LazyMapping(testbed, _read_server, tuple(strangers)),
     )
+
+
+def _testbed_folders(
+    testbed: Path | None, servers: Mapping[str, Path]
+) -> tuple[dict[str, Path], list[Problem]]:
+    """Name -> folder, and a problem for every name that a server outside has too."""
+    if testbed is None:
+        return {}, []
+    folders = {folder.name: folder for folder in _folders(testbed)}
+    message = "a server outside the testbed has the same name; choose another"
+    taken = sorted(folders.keys() & servers)
+    return folders, [Problem(where=_where(folders[name]), message=message) for name in taken]
 
 
 def _scenario_folders(scenarios: Path) -> tuple[dict[str, Path], list[Problem]]:

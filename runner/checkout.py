@@ -52,7 +52,8 @@ from runner.volumes import ServerVolume, ensure_volume
 from runner.workspace import WorkspaceImage, ensure_workspace
 
 BENCHMARK = "scenarios"
-CACHES = ("repositories", "grounding", "scores", "images.json")
+TITLES = {"toolbench": "MCPToolBench++", "agentbench": "MCP-AgentBench"}
+CACHES = ("repositories", "grounding", "scores", "testbed", "images.json")
 """Under .fairtrial: what can be made again."""
 
 
@@ -144,7 +145,8 @@ class Checkout:
         return pick(self.catalog.scenarios, name, "scenario")
 
     def server(self, name: str) -> LoadedServer:
-        return pick(self.catalog.servers, name, "server")
+        known = self.catalog.testbed if name in self.catalog.testbed else self.catalog.servers
+        return pick(known, name, "server")
 
     def repository(self, loaded: LoadedScenario) -> Repository:
         """The scenario's repository at its pinned commit, fetched if it is not in the cache."""
@@ -256,13 +258,13 @@ class Checkout:
     def audit(self, store: RunStore) -> Audit:
         """The run's files, to be held against each other and scored.
 
-        Raises FairtrialError for a run of tasks, which have no scorecards.
+        Raises FairtrialError for a run of tasks or queries, which have no scorecards.
         """
-        if store.has_plan() and store.plan().benchmark is not None:
-            hint = f"`fairtrial toolbench report {store.folder.name}` shows it"
-            raise FairtrialError(
-                "this run is of MCPToolBench++", where=store.folder.name, hint=hint
-            )
+        benchmark = store.plan().benchmark if store.has_plan() else None
+        if benchmark is not None:
+            hint = f"`fairtrial {benchmark} report {store.folder.name}` shows it"
+            title = TITLES.get(benchmark, benchmark)
+            raise FairtrialError(f"this run is of {title}", where=store.folder.name, hint=hint)
         return Audit(store=store, checkout=self, benchmark=BENCHMARK)
 
     def _broken(self) -> Iterator[Proof]:
@@ -273,8 +275,10 @@ class Checkout:
             yield Proof(scenario=f"{suite}/{name}", problems=problems)
         for problem in scenarios.stray:
             yield Proof(scenario=problem.where, problems=(problem,))
-        for name, problems in servers.broken().items():
+        for name, problems in {**servers.broken(), **self.catalog.testbed.broken()}.items():
             yield Proof(scenario=f"images/servers/{name}", problems=problems)
+        for problem in self.catalog.testbed.stray:
+            yield Proof(scenario=problem.where, problems=(problem,))
 
     def report(self, run: LoadedRun, *, gate: Gate | None = None) -> Report:
         """`gate`: what stood in front of it; without one every page says UNGATED."""
@@ -300,23 +304,26 @@ class Checkout:
         If none is named, on the first that the server has a canary for.
         """
         server = self.server(name)
-        if scenario:
-            loaded = self.scenario(scenario)
-        else:
-            loaded = self._scenario_for(server)
         volume = self._volume(server)
-        image = self._workspace(self.repository(loaded))
-        repository = loaded.scenario.repository.label
+        repository, image = self._place_to_examine(server, scenario)
         self.log(f"checking {name} on {repository}")
         examination = check_server(
             self.engine,
             server.spec,
             volume,
-            image=image.id,
+            image=image,
             repository=repository,
             limits=self.limits,
         )
         return asyncio.run(examination)
+
+    def _place_to_examine(self, server: LoadedServer, scenario: str) -> tuple[str, str]:
+        """A repository's label and the image that holds it; a testbed's server needs neither."""
+        if server.spec.name in self.catalog.testbed and not scenario:
+            return "an empty workspace", self.base_image
+        loaded = self.scenario(scenario) if scenario else self._scenario_for(server)
+        label = loaded.scenario.repository.label
+        return label, self._workspace(self.repository(loaded)).id
 
     def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
         """The first canary decides, not the first scenario."""

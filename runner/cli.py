@@ -1,16 +1,18 @@
 """The command line: the one place that prints, reads the environment and exits.
 
-Each verb has a parser, a frozen request (requests.py) and a function that takes it; the function
-imports what it needs when it runs, so that --help answers at once.
+Each verb has a parser (arguments.py), a frozen request (requests.py) and a function that takes it;
+the function imports what it needs when it runs, so that --help answers at once.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
 from runner import __version__
+from runner.arguments import FIRST_SCREEN, make_parser
 
 TYPE_CHECKING = False  # importing typing, pathlib and json here would cost --help half of its time
 if TYPE_CHECKING:
@@ -19,24 +21,35 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.benchmarks.agentbench.drafts import Draft, Drafts
+    from runner.benchmarks.agentbench.mcp_eval import OutcomeJudge
+    from runner.benchmarks.agentbench.proving import QueryProof
+    from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
+    from runner.catalog import LazyMapping, LoadedServer
     from runner.checkout import Checkout
-    from runner.errors import GateError
-    from runner.models.settings import ModelSettings, Weights
+    from runner.errors import GateError, Problem
+    from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.protocols import Executor
     from runner.records import Gate, Judging, Record, Scorecard
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
+        AgentbenchReportRequest,
+        AgentbenchRunRequest,
+        AgreementRequest,
         AnchorsRequest,
+        AnnotateRequest,
         AttestRequest,
         CheckRequest,
         CleanRequest,
         ConfuseRequest,
+        DraftsRequest,
         GatePolicy,
+        GenerateRequest,
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
@@ -44,8 +57,11 @@ if TYPE_CHECKING:
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        QueriesRequest,
+        RecordRequest,
         ReportRequest,
         Request,
+        ReviewRequest,
         RunRequest,
         ScoreRequest,
         ServerRequest,
@@ -56,33 +72,13 @@ if TYPE_CHECKING:
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
-    from runner.spending import Spending
+    from runner.spending import Purse, Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
 
-    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
-
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
-DEMO_SCENARIOS = ("flask-error-handling", "zod-issue-messages")
-DEMO_SERVERS = ("shell", "mcp-ripgrep", "code-index-mcp")
 WIDEST_COLUMNS = 120
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
-TURN_TOKENS = 8192
-AGENT = "tool_calling"
-MODEL_HELP = (
-    "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
-)
-CONTEXT_TOKENS = 16_384
 CONTRADICTIONS_TOLD = 20
-DESCRIPTION = (
-    "Give an MCP server a fair trial: does attaching it make a coding agent's\n"
-    "answers better, or does it only burn tokens?"
-)
-EXIT_CODES = """\
-exit codes:
-  0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
-  3 anchors drifted   4 anchors disagree   5 no verdict   70 our bug
-  130 interrupted (the same command goes on)
-"""
 
 
 def main(argv: Seq[str] | None = None) -> None:
@@ -91,8 +87,8 @@ def main(argv: Seq[str] | None = None) -> None:
 
     stdout = make_lasting()
     try:
-        arguments = _parser().parse_args(argv)
-        code = _run_verb(arguments.start, arguments)
+        arguments = make_parser(_help_columns()).parse_args(argv)
+        code = _run_verb(arguments)
     except SystemExit as end:  # --help, --version, or words that are no command
         code = int(end.code or OK)
     sys.stdout.flush()
@@ -103,13 +99,13 @@ def main(argv: Seq[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _run_verb(start: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+def _run_verb(arguments: argparse.Namespace) -> int:
     from runner.errors import FairtrialError, of_system
     from runner.interrupts import heeded
 
     try:
         with heeded():
-            return start(arguments)
+            return VERBS[arguments.verb](_located(arguments.request_of(arguments)))
     except FairtrialError as error:
         tell(f"error: {error}")
         return error.exit_code
@@ -125,6 +121,21 @@ def _run_verb(start: Callable[[argparse.Namespace], int], arguments: argparse.Na
             return _report_our_bug(arguments.root)
         tell(f"error: {refusal}")
         return refusal.exit_code
+
+
+def _located(request: Request) -> Request:
+    """With the weights of its judges, and their digests, if it names some."""
+    from dataclasses import replace
+
+    from runner.models.weights import located
+    from runner.requests import JudgedRequest
+
+    if not isinstance(request, JudgedRequest) or request.judging is None:
+        return request
+    names, files = located(request.judging.judges, tell)
+    digests = {name: file.sha256 for name, file in files.items()}
+    judging = request.judging.model_copy(update={"judges": tuple(names), "weights": digests})
+    return replace(request, judging=judging, weights=files)
 
 
 def _report_our_bug(root: str) -> int:
@@ -159,6 +170,22 @@ def show_json(value: Any) -> None:
     import json
 
     show(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _help_columns() -> int:
+    """As shutil.get_terminal_size has it: COLUMNS, else the terminal's width, else 80."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
+        return 80
+
+
+def first_screen(request: Request) -> int:  # noqa: ARG001 - as every verb
+    show(FIRST_SCREEN.rstrip())
+    return OK
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -528,17 +555,45 @@ def _terminal_columns() -> int:
 
 
 def check(request: CheckRequest) -> int:
+    checkout = _checkout(request)
     proofs = []
-    for proof in _checkout(request).prove(request.scenarios):
+    for proof in checkout.prove(request.scenarios):
         proofs.append(proof)
         if not request.json:
             show(proof.as_text())
     failed = sum(1 for proof in proofs if proof.problems)
-    if request.json:
-        show_json([proof.as_json() for proof in proofs])
-    else:
+    if not request.json:
         show(f"{len(proofs) - failed} of {len(proofs)} scenarios prove themselves")
-    return FAILED if failed else OK
+    queries = [] if request.scenarios else _check_suite(checkout, request)
+    if request.json:
+        show_json([*(proof.as_json() for proof in proofs), *(one.as_json() for one in queries)])
+    return FAILED if failed or any(proof.problems for proof in queries) else OK
+
+
+def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
+    """MCP-AgentBench's queries, executed if an engine answers."""
+    from runner.benchmarks.agentbench.suite import FOLDER
+    from runner.errors import EngineError
+    from runner.requests import QueriesRequest
+
+    if not any((request.root / FOLDER).glob("*.yaml")):
+        return []
+    try:
+        _ = checkout.engine
+        static = False
+    except EngineError as error:
+        tell(f"{error.what}: no trajectory of {FOLDER} is executed, their files alone are checked")
+        static = True
+    everything = QueriesRequest(
+        root=request.root,
+        source=None,
+        ids=(),
+        categories=(),
+        unreviewed=False,
+        static=static,
+        json=request.json,
+    )
+    return _prove_queries(checkout, everything)
 
 
 def lock(request: LockRequest) -> int:
@@ -553,8 +608,14 @@ def server(request: ServerRequest) -> int:
     return _check_servers(request)
 
 
+def _servers_of(checkout: Checkout, request: ServerRequest) -> LazyMapping[LoadedServer]:
+    if request.testbed:
+        return checkout.catalog.testbed
+    return checkout.catalog.servers
+
+
 def _list_servers(request: ServerRequest) -> int:
-    known = _checkout(request).catalog.servers
+    known = _servers_of(_checkout(request), request)
     sound = known.sound()
     if request.json:
         show_json([server.spec.model_dump(mode="json") for server in sound.values()])
@@ -570,7 +631,7 @@ def _check_servers(request: ServerRequest) -> int:
     from runner.report.card import card_text
 
     checkout = _checkout(request)
-    names = request.names or tuple(checkout.catalog.servers)
+    names = request.names or tuple(_servers_of(checkout, request))
     cards = [checkout.check_server(name, request.scenario) for name in names]
     if request.json:
         show_json([card.model_dump(mode="json") for card in cards])
@@ -594,7 +655,10 @@ def ground(request: GroundRequest) -> int:
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
+    if not commit.startswith(request.commit):
+        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
     files = GitFiles(repository, commit)
+    hallucinated = 0
     for path in request.files:
         as_json, grounding = ground_file(
             path,
@@ -608,7 +672,8 @@ def ground(request: GroundRequest) -> int:
         else:
             text = citations_text(str(path), commit, grounding.citations, grounding.summary)
             show(text)
-    return OK
+        hallucinated += grounding.summary.hallucinated
+    return FAILED if request.strict and hallucinated else OK
 
 
 def toolbench_score(request: ToolbenchRequest) -> int:
@@ -726,7 +791,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
     store = RunStore(_runs(request) / name)
     with store.lock():
         planned = _plan_tasks(store, prepared, models, request)
-        runs.write_setup(store, setup)
+        runs.write_setup(store, setup, chosen)
         _tell_finished(planned)
         asked = {item.cell.model for item in planned.cells if not item.measured}
         with served(asked, settings, os.environ, tell) as answering:
@@ -760,7 +825,7 @@ def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> i
 
 
 def _plan_tasks(
-    store: RunStore, prepared: PreparedRun, models: Seq[str], request: ToolbenchRunRequest
+    store: RunStore, prepared: PreparedRun, models: Seq[str], request: RunRequest
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
@@ -770,7 +835,7 @@ def _plan_tasks(
         tell(f"left out: {line}")
     wanted = plan.Wanted(
         cells=benchmark.cells(prepared, models, request.trials),
-        # No judge, and so no gate: calls are compared with labels.
+        # The gate is of scenarios and their judges: neither benchmark has any.
         ungated=True,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -826,27 +891,421 @@ def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.data import load
     from runner.benchmarks.toolbench.responses import read_responses
     from runner.benchmarks.toolbench.scoring import Scorer, answers_to
+    from runner.errors import FairtrialError
 
+    if not request.sources or request.variant is not None:
+        hint = "give the data that they answer, and no --variant: a file of answers names none"
+        raise FairtrialError("--responses cannot be read so", hint=hint)
     data, scorer = load(request.sources), Scorer()
     found = []
     for path in request.responses:
         by_task = read_responses(path).by_task
         answered = [task for task in data.tasks if task.id in by_task]
         results = [scorer.result(one) for one in answers_to(answered, by_task)]
-        found.append(Labelled(label=str(path), model="", tasks=answered, results=results))
+        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
     return confusion_report(found, request.servers)
 
 
 def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
     from runner.benchmarks.toolbench.run_report import labelled, read_run
+    from runner.errors import FairtrialError
 
+    named = {name: _store(request, name) for name in request.sources}
+    runs = [store for store in named.values() if store.has_plan()]
+    servers = [name for name, store in named.items() if not store.has_plan()]
     found = []
-    for name in request.sources:
-        store = _store(request, name)
-        read = read_run(store, _tasks_as_believed(request, store))
-        found += [labelled(store.folder.name, arm) for arm in read.answers.arms]
-    return confusion_report(found, request.servers)
+    for store in _runs_to_confuse(request, runs):
+        try:
+            read = read_run(store, _tasks_as_believed(request, store))
+        except FairtrialError as error:
+            if runs:
+                raise
+            tell(f"left out: {error}")  # nobody named it, and its data may be gone
+            continue
+        _tell_some(list(read.problems))
+        name = store.folder.name
+        # Runs that nobody put side by side may be of other data, and asked otherwise.
+        found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
+    return confusion_report(found, [*request.servers, *servers])
+
+
+def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[RunStore]:
+    """Those that are named, else all; of these, those with the variant that is asked for."""
+    from runner.benchmarks.toolbench.runs import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.errors import FairtrialError
+
+    runs = named or runs_of_tasks(_runs(request))
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        raise FairtrialError("there is no run of tasks", where=str(_runs(request)), hint=hint)
+    if request.variant is None:
+        return runs
+    variant = read_variant(request.variant)
+    runs = [store for store in runs if read_setup(store).variant == variant]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
+    return runs
+
+
+def agentbench_run(request: AgentbenchRunRequest) -> int:
+    from dataclasses import replace
+
+    from runner.benchmarks.agentbench import runs
+    from runner.errors import FairtrialError
+    from runner.executors import EXECUTORS
+    from runner.models.weights import served
+    from runner.plan import check_name, seed_of
+    from runner.sandbox.engine import sweep
+    from runner.store import RunStore
+
+    if request.agent or request.pass_at is not None:
+        hint = "`--mode` says how they are asked, and an answer passes or fails"
+        raise FairtrialError("queries know neither --agent nor --pass-at", hint=hint)
+    checkout = _checkout(request)
+    queries = _queries(checkout, request)
+    if request.list:
+        show("\n".join(runs.counted(queries)))
+        return OK
+    name = request.name or runs.default_name(queries, request.mode, request.models, request.trials)
+    check_name(name)
+    seed = seed_of(name) if request.seed is None else request.seed
+    if request.dry_run:
+        return _show_query_estimate(checkout, request, queries, seed)
+    models, settings, spending = _models(request)
+    store = RunStore(_runs(request) / name)
+    with store.lock():
+        # What a killed run left behind would go on taking this run's memory.
+        sweep(checkout.engine, run=store.label)
+        ready = runs.make_ready(checkout, queries, request.mode, seed)
+        prepared = replace(ready.prepared, models=settings, spending=spending)
+        planned = _plan_tasks(store, prepared, models, request)
+        runs.write_setup(store, ready.setup)
+        _tell_finished(planned)
+        asked = {item.cell.model for item in planned.cells if not item.measured}
+        with served(asked, settings, os.environ, tell) as answering:
+            executor = EXECUTORS["local"](jobs=request.jobs)
+            _execute(executor, planned, replace(prepared, models=answering), store)
+        return _show_outcomes(store, as_json=request.json)
+
+
+def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
+    """Those that are chosen. Raises CatalogError with every problem of the suite."""
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    source = request.suite or request.root / FOLDER
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known)
+    suite.sound()
+    wanted = chosen(
+        suite.queries,
+        ids=request.ids,
+        categories=request.categories,
+        servers=request.servers,
+    )
+    return [loaded.query for loaded in wanted][: request.limit]
+
+
+def _show_query_estimate(
+    checkout: Checkout, request: AgentbenchRunRequest, queries: Seq[Query], seed: int
+) -> int:
+    from runner.benchmarks.agentbench.estimate import estimated
+    from runner.models import require_known
+    from runner.models.weights import short_name
+    from runner.spending import spending_for
+
+    models = list(dict.fromkeys(map(short_name, request.models)))
+    for model in models:
+        require_known(model)
+    found = estimated(
+        checkout,
+        queries,
+        request.mode,
+        seed,
+        models=models,
+        trials=request.trials,
+        prices=spending_for(request, models).priced,
+    )
+    if request.json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return OK
+
+
+def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
+    from runner.benchmarks.agentbench.outcomes import outcomes_of
+
+    loaded = store.load()
+    found = outcomes_of(loaded)
+    if as_json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        show("\n".join(found.lines()))
+    return _code_for_broken_cells(loaded)
+
+
+def agentbench_report(request: AgentbenchReportRequest) -> int:
+    from runner.audit import Audit
+    from runner.benchmarks.agentbench.cells import BENCHMARK
+    from runner.benchmarks.agentbench.run_files import write_report, write_verdicts
+    from runner.benchmarks.agentbench.run_report import report_of_run
+    from runner.benchmarks.agentbench.runs import read_setup
+    from runner.benchmarks.agentbench.shown import tables_of_run
+
+    store, checkout = _store(request, request.run), _checkout(request)
+    read_setup(store)
+    with store.lock():
+        loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
+        judge = _outcome_judge(checkout, request, store)
+        report = report_of_run(store, loaded, judge)
+        written = [*write_report(report, store.folder)]
+    if request.verdicts is not None:
+        written.append(write_verdicts(report, request.verdicts))
+    for path in written:
+        tell(f"wrote {path}")
+    if not request.json:
+        show("\n".join(report.notices))
+    _show_tables(report, tables_of_run(report), as_json=request.json)
+    _tell_spent(checkout)
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _outcome_judge(
+    checkout: Checkout, request: AgentbenchReportRequest, store: RunStore
+) -> OutcomeJudge:
+    """What is asked for, else what judged the run before; what a model says is kept with it."""
+    from runner.benchmarks.agentbench.mcp_eval import VALUES, endpoints_of, open_outcome_judge
+    from runner.judges.replies import Replies
+    from runner.records import Judging
+
+    judging = request.judging or store.judging() or Judging(judges=(VALUES,))
+    spent_usd = Replies(folder=store.judged).spent_usd()
+    _set_judge(checkout, request, judging, store.judged, spent_usd)
+    judge = open_outcome_judge(judging.judges[0], checkout.judge_settings)
+    store.write_judging(judging.model_copy(update={"endpoints": endpoints_of(judge)}))
+    return judge
+
+
+def agentbench_check(request: QueriesRequest) -> int:
+    proofs = _prove_queries(_checkout(request), request)
+    if request.json:
+        show_json([proof.as_json() for proof in proofs])
+    return FAILED if any(proof.problems for proof in proofs) else OK
+
+
+def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProof]:
+    """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
+    import time
+
+    from runner.benchmarks.agentbench.proving import prove_executed, prove_files, summary
+    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+
+    started = time.monotonic()
+    source = request.source or request.root / FOLDER
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
+    suite.sound()
+    wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
+    proofs: list[QueryProof] = []
+
+    def told(proof: QueryProof) -> None:
+        proofs.append(proof)
+        if not request.json:
+            show(proof.as_text())
+
+    if request.static:
+        for proof in prove_files(wanted):
+            told(proof)
+    else:
+        prove_executed(checkout, wanted, told)
+    if not request.json:
+        show(summary(proofs, time.monotonic() - started))
+    return proofs
+
+
+def agentbench_record(request: RecordRequest) -> int:
+    from runner.benchmarks.agentbench.proving import record_file
+
+    unsound = 0
+
+    def told(name: str, problems: Seq[Problem]) -> None:
+        nonlocal unsound
+        unsound += bool(problems)
+        show("\n".join([f"{'FAIL' if problems else 'ok  '} {name}", *map(_indented, problems)]))
+
+    record_file(_checkout(request), request.file, request.ids, told)
+    return FAILED if unsound else OK
+
+
+def _indented(problem: Problem) -> str:
+    return f"     {problem}"
+
+
+def agentbench_generate(request: GenerateRequest) -> int:
+    from runner.benchmarks.agentbench.asking import Writer
+    from runner.benchmarks.agentbench.drafts import Draft, Failure
+    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.models import open_model
+
+    checkout, drafted = _checkout(request), 0
+
+    def told(made: Draft | Failure) -> None:
+        nonlocal drafted
+        drafted += isinstance(made, Draft)
+        if isinstance(made, Draft):
+            show(f"{made.id}: {made.query}")
+        else:
+            show(f"no draft of {made.category} ({made.kind}): {made.problem}")
+
+    with _answering(request) as (model, settings, purse):
+        order = Order(
+            categories=_categories(request.categories),
+            count=request.count,
+            seed=request.seed,
+            model=model,
+        )
+        offered = listings_of(checkout, request.servers)
+        writer = Writer(model=open_model(model, settings), purse=purse)
+        generate_drafts(request.file, order, offered, writer, told)
+    tell(f"{request.file}: `fairtrial agentbench annotate` tries what is new")
+    return OK if drafted else FAILED
+
+
+def _categories(asked: Seq[str]) -> Seq[Category]:
+    """Those that are asked for, or all. Raises FairtrialError for one that there is not."""
+    from runner.benchmarks.agentbench.queries import CATEGORIES
+    from runner.catalog import pick
+
+    known: dict[str, Category] = {category: category for category in CATEGORIES}
+    return [pick(known, name, "category") for name in asked] or CATEGORIES
+
+
+def agentbench_annotate(request: AnnotateRequest) -> int:
+    from functools import partial
+
+    from runner.benchmarks.agentbench.annotate import Trying
+    from runner.benchmarks.agentbench.cells import open_for_queries
+    from runner.benchmarks.agentbench.trial_judges import open_trial_judge
+    from runner.benchmarks.agentbench.workshop import annotate_drafts
+
+    def told(draft: Draft) -> None:
+        rate = "unjudged" if draft.pass_rate is None else f"{draft.pass_rate:.0%} passed"
+        show(f"{draft.id}: {rate}; {READERS[draft.stage]}")
+
+    checkout = _checkout(request)
+    with _answering(request) as (model, settings, purse):
+        trying = Trying(
+            open_model=partial(open_for_queries, model, settings),
+            mode=request.mode,
+            result_chars=checkout.limits.result_chars,
+            purse=purse,
+            judge=open_trial_judge(request.judge, settings, purse),
+            tries=request.tries,
+        )
+        annotate_drafts(checkout, request.file, trying, told, ids=request.ids)
+    tell(f"{request.file}: `fairtrial agentbench review` lists what is to be read")
+    return OK
+
+
+READERS = {"read": "a person has to read it", "expert": "it needs an expert"}
+
+
+@contextlib.contextmanager
+def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Purse]]:
+    """The model's name, how it is reached while the block lasts, and what it may cost."""
+    from dataclasses import replace
+
+    from runner.models import open_model
+    from runner.models.settings import LocalSettings
+    from runner.models.weights import located, served
+    from runner.requests import AnnotateRequest
+    from runner.spending import purse_for
+
+    names = [request.model]
+    if isinstance(request, AnnotateRequest) and request.judge.startswith("model:"):
+        names.append(request.judge.removeprefix("model:"))
+    names, files = located(names, tell)
+    local = LocalSettings(
+        files=files, threads=request.threads, context_tokens=request.context_tokens
+    )
+    settings = replace(
+        _providers(),
+        local=local,
+        thinking_tokens=request.thinking_tokens,
+        output_tokens=request.output_tokens,
+    )
+    # A wrong name or no key must not cost the minutes that servers take.
+    for name in names:
+        open_model(name, settings)
+    purse = purse_for(names, request.prices, request.run_usd)
+    with served(names, settings, os.environ, tell) as answering:
+        yield names[0], answering, purse
+
+
+def agentbench_review(request: ReviewRequest) -> int:
+    from runner.benchmarks.agentbench.drafts import draft_called, read_drafts
+    from runner.benchmarks.agentbench.review import draft_text, queue_text, starting_point
+    from runner.benchmarks.agentbench.written import write_yaml
+
+    drafts = read_drafts(request.file)
+    if not request.id:
+        show("\n".join(queue_text(drafts)))
+        return OK
+    draft = draft_called(drafts, request.id)
+    if request.edit_to is not None:
+        write_yaml(request.edit_to, starting_point(draft))
+        tell(f"wrote {request.edit_to}: edit it, and give it with --from")
+        return OK
+    if not request.action:
+        show("\n".join(draft_text(draft)))
+        return OK
+    return _review(request, drafts, draft)
+
+
+def _review(request: ReviewRequest, drafts: Drafts, draft: Draft) -> int:
+    """Decide; what is accepted is proved first, and then put into its suite."""
+    from runner.benchmarks.agentbench.drafts import replaced, write_drafts
+    from runner.benchmarks.agentbench.review import (
+        Review,
+        add_to_suite,
+        edited_query,
+        require_place,
+        review,
+    )
+
+    said = Review(
+        action=request.action or "accept",
+        reviewer=request.reviewer,
+        note=request.note,
+        message=request.query,
+        edited=edited_query(request.edited, draft.id) if request.edited else None,
+    )
+    reviewed = review(draft, said)
+    if reviewed.accepted is not None:
+        place = require_place(request.into)
+        if not request.static and not _proved(_checkout(request), reviewed.accepted):
+            return FAILED
+        tell(f"{draft.id} is in {add_to_suite(place, reviewed.accepted)}")
+    write_drafts(request.file, replaced(drafts, reviewed.draft))
+    show(f"{draft.id}: {reviewed.draft.stage}")
+    return OK
+
+
+def _proved(checkout: Checkout, query: Query) -> bool:
+    """Is its trajectory, executed now, as it was recorded? Raises EngineError if none answers."""
+    from runner.benchmarks.agentbench.proving import prove_executed
+    from runner.benchmarks.agentbench.suite import LoadedQuery
+
+    proofs: list[QueryProof] = []
+    loaded = LoadedQuery(query=query, where=query.id, file=checkout.root)
+    prove_executed(checkout, [loaded], proofs.append)
+    for proof in proofs:
+        if proof.problems:
+            show(proof.as_text())
+    return not any(proof.problems for proof in proofs)
 
 
 def judge(request: JudgeRequest) -> int:
@@ -921,6 +1380,21 @@ def judge_noise(request: JudgeNoiseRequest) -> int:
         show_json(noise.model_dump(mode="json"))
     else:
         show(noise_text(noise))
+    return OK
+
+
+def agreement(request: AgreementRequest) -> int:
+    from runner.rated import Columns, read_ratings, report_of
+    from runner.report.rated import tables_of
+
+    columns = Columns(
+        item=request.item,
+        category=request.category,
+        people=request.people,
+        raters=request.raters,
+    )
+    report = report_of(read_ratings(request.file, columns))
+    _show_tables(report, tables_of(report), as_json=request.json)
     return OK
 
 
@@ -1189,1054 +1663,39 @@ def _store(request: Request, run: str) -> RunStore:
     return RunStore(_runs(request) / run)
 
 
-# --- parsers, one per verb ----------------------------------------------------------------------
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="fairtrial",
-        description=DESCRIPTION,
-        epilog=EXIT_CODES,
-        formatter_class=_help_formatter,
-    )
-    parser.add_argument("--version", action="version", version=f"fairtrial {__version__}")
-    parser.add_argument(
-        "--root",
-        default=".",
-        help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
-    )
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for add_verb in (
-        _add_demo,
-        _add_cell,
-        _add_run,
-        _add_score,
-        _add_report,
-        _add_attest,
-        _add_verify_report,
-        _add_import,
-        _add_check,
-        _add_lock,
-        _add_server,
-        _add_verify_anchors,
-        _add_anchors,
-        _add_ground,
-        _add_toolbench,
-        _add_judge_verb,
-        _add_judge_noise,
-        _add_clean,
-    ):
-        add_verb(verbs)
-    return parser
-
-
-def _help_formatter(prog: str) -> argparse.HelpFormatter:
-    # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
-    return argparse.RawDescriptionHelpFormatter(prog, width=_help_columns() - 2)
-
-
-def _verb_formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, width=_help_columns() - 2)
-
-
-def _help_columns() -> int:
-    """As shutil.get_terminal_size has it: COLUMNS, else the terminal's width, else 80."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdigit() and int(columns) > 0:
-        return int(columns)
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
-    except (AttributeError, ValueError, OSError):  # stdout is closed, or no terminal
-        return 80
-
-
-def _add(
-    verbs: Verbs, name: str, start: Callable[[argparse.Namespace], int], text: str
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = verbs.add_parser(
-        name, help=text, description=text, formatter_class=_verb_formatter
-    )
-    parser.set_defaults(start=start)
-    return parser
-
-
-def _root(arguments: argparse.Namespace) -> Path:
-    from pathlib import Path
-
-    return Path(arguments.root).resolve()
-
-
-def _add_demo(verbs: Verbs) -> None:
-    text = "compare the shell with two servers on two scenarios, and write the report"
-    parser = _add(verbs, "demo", _start_demo, text)
-    _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
-    _add_jobs(parser)
-
-
-def _start_demo(arguments: argparse.Namespace) -> int:
-    from runner.requests import RunRequest
-
-    request = RunRequest(
-        root=_root(arguments),
-        scenarios=DEMO_SCENARIOS,
-        servers=DEMO_SERVERS,
-        models=("offline",),
-        agent=AGENT,
-        threads=1,
-        context_tokens=CONTEXT_TOKENS,
-        thinking_tokens=TURN_TOKENS,
-        output_tokens=TURN_TOKENS,
-        cell_usd=None,
-        dry_run=False,
-        trials=1,
-        jobs=arguments.jobs,
-        executor="local",
-        name=arguments.run,
-        gate="prefer",
-        json=arguments.json,
-    )
-    return run(request)
-
-
-def _add_cell(verbs: Verbs) -> None:
-    parser = _add(verbs, "cell", _start_cell, "run one cell: a scenario with a server")
-    parser.add_argument("scenario")
-    parser.add_argument("server")
-    parser.add_argument("--model", default="offline", help=MODEL_HELP)
-    _add_model_limits(parser)
-    _add_spending(parser)
-    _add_judge(parser)
-    _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
-    _add_ungated(parser)
-
-
-def _start_cell(arguments: argparse.Namespace) -> int:
-    from runner.requests import RunRequest
-
-    request = RunRequest(
-        root=_root(arguments),
-        scenarios=(arguments.scenario,),
-        servers=(arguments.server,),
-        models=(arguments.model,),
-        agent=arguments.agent,
-        threads=arguments.threads,
-        context_tokens=arguments.context_tokens,
-        thinking_tokens=arguments.thinking_tokens,
-        output_tokens=arguments.output_tokens,
-        cell_usd=arguments.cell_dollars,
-        **_judged(arguments),
-        dry_run=arguments.dry_run,
-        trials=1,
-        jobs=1,
-        executor="local",
-        name=arguments.run,
-        gate=arguments.gate,
-        json=arguments.json,
-    )
-    return run(request)
-
-
-def _add_run(verbs: Verbs) -> None:
-    text = "run scenarios × servers × models × trials, score them, and write the report"
-    parser = _add(verbs, "run", _start_run, text)
-    _add_repeatable(parser, "--scenario", "repeatable (default: all of scenarios/core)")
-    _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
-    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
-    _add_model_limits(parser)
-    _add_spending(parser)
-    _add_judge(parser)
-    parser.add_argument(
-        "--trials",
-        type=_at_least_one,
-        default=1,
-        metavar="N",
-        help=(
-            "cells of each kind (default: 1); fixed before, and there is no rule that stops a run "
-            "when its figures please: looking until they do finds differences that are not there"
-        ),
-    )
-    _add_study(parser)
-    parser.add_argument(
-        "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
-    )
-    _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
-    _add_jobs(parser)
-    _add_ungated(parser)
-
-
-def _start_run(arguments: argparse.Namespace) -> int:
-    from runner.requests import RunRequest
-
-    request = RunRequest(
-        root=_root(arguments),
-        scenarios=tuple(arguments.scenario),
-        servers=tuple(arguments.server),
-        **_asked(arguments),
-        **_judged(arguments),
-        executor=arguments.executor,
-        gate=arguments.gate,
-    )
-    return run(request)
-
-
-def _add_score(verbs: Verbs) -> None:
-    text = "score a run again from its transcripts, with no Docker"
-    parser = _add(verbs, "score", _start_score, text)
-    parser.add_argument("run", metavar="RUN")
-    _add_json(parser, "one scorecard a line")
-    _add_judge(parser)
-    _add_judge_spending(parser)
-
-
-def _start_score(arguments: argparse.Namespace) -> int:
-    from runner.requests import ScoreRequest
-
-    request = ScoreRequest(
-        root=_root(arguments), run=arguments.run, json=arguments.json, **_judged(arguments)
-    )
-    return score(request)
-
-
-def _add_report(verbs: Verbs) -> None:
-    text = (
-        "score a run again, show its report, and write report.md, report.json and report.html; "
-        "exit 1 if its files contradict each other"
-    )
-    parser = _add(verbs, "report", _start_report, text)
-    parser.add_argument("run", metavar="RUN")
-    _add_judge(parser)
-    _add_ungated(parser)
-    _add_json(parser)
-
-
-def _start_report(arguments: argparse.Namespace) -> int:
-    from runner.requests import ReportRequest
-
-    request = ReportRequest(
-        root=_root(arguments),
-        run=arguments.run,
-        judging=_judging(arguments),
-        gate=arguments.gate,
-        json=arguments.json,
-    )
-    return report(request)
-
-
-def _add_attest(verbs: Verbs) -> None:
-    text = "write digests of a run, its report and its locks, for verify-report elsewhere"
-    parser = _add(verbs, "attest", _start_attest, text)
-    parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--output", metavar="FILE", help="default: stdout")
-    _add_ungated(parser)
-
-
-def _start_attest(arguments: argparse.Namespace) -> int:
-    from runner.requests import AttestRequest
-
-    request = AttestRequest(
-        root=_root(arguments),
-        run=arguments.run,
-        gate=arguments.gate,
-        output=_optional_path(arguments.output),
-    )
-    return attest(request)
-
-
-def _add_verify_report(verbs: Verbs) -> None:
-    text = "make an attested report again from its transcripts; exit 1 names what differs"
-    parser = _add(verbs, "verify-report", _start_verify_report, text)
-    parser.add_argument("file", metavar="FILE", help="as `fairtrial attest` wrote it")
-    parser.add_argument(
-        "--run", default="", metavar="RUN", help="name or folder (default: what the file names)"
-    )
-    _add_json(parser)
-
-
-def _start_verify_report(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from runner.requests import VerifyReportRequest
-
-    request = VerifyReportRequest(
-        root=_root(arguments), file=Path(arguments.file), run=arguments.run, json=arguments.json
-    )
-    return verify_report(request)
-
-
-def _add_import(verbs: Verbs) -> None:
-    text = "bring in what was run elsewhere, marked as such: transcripts, or a scenario"
-    parser = verbs.add_parser(
-        "import", help=text, description=text, formatter_class=_verb_formatter
-    )
-    kinds = parser.add_subparsers(title="what", metavar="WHAT", required=True)
-    _add_import_claude_code(kinds)
-    _add_import_scenario(kinds)
-
-
-def _add_import_claude_code(kinds: Verbs) -> None:
-    text = (
-        "make cells of Claude Code's stream-json transcripts, score them, and report them as "
-        "imported; several files of one arm are its trials"
-    )
-    parser = _add(kinds, "claude-code", _start_import_cells, text)
-    parser.add_argument(
-        "file", nargs="+", metavar="[SERVER=]FILE", help="a transcript, of --server or of its own"
-    )
-    parser.add_argument("--scenario", required=True, metavar="S", help="what it answers")
-    parser.add_argument(
-        "--server", default="", metavar="X", help="the arm; `shell` is the baseline"
-    )
-    parser.add_argument(
-        "--mounted", default="", metavar="NAME", help="what Claude Code called it (default: X)"
-    )
-    _add_run_name(parser)
-    _add_ungated(parser)
-    _add_json(parser, "print report.json instead of the table")
-
-
-def _start_import_cells(arguments: argparse.Namespace) -> int:
-    from runner.requests import ImportRequest
-
-    request = ImportRequest(
-        root=_root(arguments),
-        files=tuple(arguments.file),
-        scenario=arguments.scenario,
-        server=arguments.server,
-        mounted=arguments.mounted,
-        name=arguments.run,
-        gate=arguments.gate,
-        json=arguments.json,
-    )
-    return import_cells(request)
-
-
-def _add_import_scenario(kinds: Verbs) -> None:
-    text = (
-        "write a scenario and its rubric from the YAML of luuuc/sense's bench, unreviewed: what "
-        "its form does not hold (facts, places, a reference) is left out and said"
-    )
-    parser = _add(kinds, "scenario", _start_import_scenario, text)
-    parser.add_argument("file", metavar="FILE", help="<name>.yaml, beside <name>.rubric.yaml")
-    parser.add_argument("--rubric", metavar="FILE", help="if it is somewhere else")
-    parser.add_argument("--repo", required=True, metavar="URL", help="the repository it asks about")
-    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit")
-    parser.add_argument("--language", required=True, metavar="NAME", help="such as python")
-    parser.add_argument("--id", default="", metavar="NAME", help="default: the file's name")
-    parser.add_argument("--tokens", type=_at_least_one, metavar="N", help="the budget's ceiling")
-    parser.add_argument("--wall-sec", type=_at_least_one, metavar="N", help="the budget's ceiling")
-    _add_json(parser)
-
-
-def _start_import_scenario(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from runner.requests import ImportScenarioRequest
-
-    request = ImportScenarioRequest(
-        root=_root(arguments),
-        file=Path(arguments.file),
-        rubric=_optional_path(arguments.rubric),
-        url=arguments.repo,
-        commit=arguments.commit,
-        id=arguments.id,
-        language=arguments.language,
-        tokens=arguments.tokens,
-        wall_sec=arguments.wall_sec,
-        json=arguments.json,
-    )
-    return import_scenario(request)
-
-
-def _add_check(verbs: Verbs) -> None:
-    text = "prove the scenarios: gold passes, silence and cheats fail"
-    parser = _add(verbs, "check", _start_check, text)
-    parser.add_argument("scenario", nargs="*", metavar="SCENARIO")
-    _add_json(parser)
-
-
-def _start_check(arguments: argparse.Namespace) -> int:
-    from runner.requests import CheckRequest
-
-    scenarios = tuple(arguments.scenario)
-    return check(CheckRequest(root=_root(arguments), scenarios=scenarios, json=arguments.json))
-
-
-def _add_lock(verbs: Verbs) -> None:
-    parser = _add(verbs, "lock", _start_lock, "pin every repository and image in locks/")
-    check_help = "change nothing; exit 1 if a lock is out of date"
-    parser.add_argument("--check", action="store_true", help=check_help)
-
-
-def _start_lock(arguments: argparse.Namespace) -> int:
-    from runner.requests import LockRequest
-
-    return lock(LockRequest(root=_root(arguments), check=arguments.check))
-
-
-def _add_server(verbs: Verbs) -> None:
-    text = "list the servers, or examine some in the sandbox"
-    parser = _add(verbs, "server", _start_server, text)
-    parser.add_argument("action", choices=("list", "check"))
-    parser.add_argument("name", nargs="*", metavar="NAME", help="default: every server")
-    parser.add_argument(
-        "--scenario",
-        default="",
-        help="whose repository to mount (default: one the server has a canary for)",
-    )
-    _add_json(parser)
-
-
-def _start_server(arguments: argparse.Namespace) -> int:
-    from runner.requests import ServerRequest
-
-    request = ServerRequest(
-        root=_root(arguments),
-        action=arguments.action,
-        names=tuple(arguments.name),
-        scenario=arguments.scenario,
-        json=arguments.json,
-    )
-    return server(request)
-
-
-def _add_verify_anchors(verbs: Verbs) -> None:
-    text = "the gate: anchors unchanged, still ranked as graded by hand; does the judge rank?"
-    parser = _add(verbs, "verify-anchors", _start_verify_anchors, text)
-    parser.add_argument(
-        "--require",
-        choices=["screens", "ranks"],
-        default="screens",
-        help="exit 4 unless the judge does so much (default: screens)",
-    )
-    _add_json(parser)
-    _add_judge(parser)
-    _add_judge_spending(parser)
-
-
-def _start_verify_anchors(arguments: argparse.Namespace) -> int:
-    from runner.requests import VerifyAnchorsRequest
-
-    request = VerifyAnchorsRequest(
-        root=_root(arguments),
-        require=arguments.require,
-        json=arguments.json,
-        **_judged(arguments),
-    )
-    return verify_anchors(request)
-
-
-def _add_anchors(verbs: Verbs) -> None:
-    text = "show what a changed rubric does to the anchors, accept it, or grade them anew"
-    parser = _add(verbs, "anchors", _start_anchors, text)
-    parser.add_argument("action", choices=("propose", "accept", "regrade"))
-    parser.add_argument(
-        "--reason",
-        default="",
-        help="what changed, and why; accept and regrade keep it for every later report",
-    )
-    _add_judge(parser)
-    _add_judge_spending(parser)
-
-
-def _start_anchors(arguments: argparse.Namespace) -> int:
-    from runner.requests import AnchorsRequest
-
-    request = AnchorsRequest(
-        root=_root(arguments),
-        action=arguments.action,
-        reason=arguments.reason,
-        **_judged(arguments),
-    )
-    return anchors(request)
-
-
-def _add_ground(verbs: Verbs) -> None:
-    text = "verify the citations of any text or transcript against a commit"
-    parser = _add(verbs, "ground", _start_ground, text)
-    parser.add_argument(
-        "--repo",
-        required=True,
-        metavar="PATH_OR_URL",
-        help="a repository that git can read or clone",
-    )
-    parser.add_argument(
-        "--commit", required=True, metavar="SHA", help="the full commit the text speaks of"
-    )
-    parser.add_argument(
-        "--root",
-        action="append",
-        default=[],
-        dest="root_path",
-        metavar="PATH",
-        help="an absolute path by which the text calls the repository; repeatable",
-    )
-    _add_json(parser, "one JSON object per file")
-    parser.add_argument(
-        "file", nargs="+", metavar="FILE", help="Markdown, plain text, or a transcript"
-    )
-
-
-def _start_ground(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from runner.requests import GroundRequest
-
-    request = GroundRequest(
-        root=_root(arguments),
-        repo=arguments.repo,
-        commit=arguments.commit,
-        roots=tuple(arguments.root_path),
-        files=tuple(map(Path, arguments.file)),
-        json=arguments.json,
-    )
-    return ground(request)
-
-
-def _add_toolbench(verbs: Verbs) -> None:
-    text = "MCPToolBench++: does a model find, choose and call the right MCP tools?"
-    parser = verbs.add_parser(
-        "toolbench", help=text, description=text, formatter_class=_verb_formatter
-    )
-    actions = parser.add_subparsers(title="what", metavar="WHAT", required=True)
-    _add_toolbench_run(actions)
-    _add_toolbench_score(actions)
-    _add_toolbench_report(actions)
-    _add_toolbench_confuse(actions)
-    _add_toolbench_check(actions)
-
-
-def _add_task_choice(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "data", nargs="+", metavar="DATA", help="files or folders of the benchmark's data, or URLs"
-    )
-    _add_repeatable(parser, "--difficulty", "repeatable; easy, single, hard, multi or medium")
-    _add_repeatable(parser, "--category", "repeatable; such as browser; case does not matter")
-    parser.add_argument(
-        "-n", type=_at_least_one, metavar="N", help="only the first N of these tasks"
-    )
-    parser.add_argument("--list", action="store_true", help="say how many tasks there are of each")
-
-
-def _task_choice(arguments: argparse.Namespace) -> TaskChoice:
-    from runner.requests import TaskChoice
-
-    return TaskChoice(
-        data=tuple(arguments.data),
-        difficulties=tuple(arguments.difficulty),
-        categories=tuple(arguments.category),
-        limit=arguments.n,
-    )
-
-
-def _add_compat(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--compat", choices=("mcpbr",), default="", help="score as that tool does, to the letter"
-    )
-
-
-def _add_toolbench_run(actions: Verbs) -> None:
-    text = "put tasks to models, score the calls that they ask for, and report; nothing is executed"
-    parser = _add(actions, "run", _start_toolbench_run, text)
-    _add_task_choice(parser)
-    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
-    parser.add_argument(
-        "--mode",
-        choices=("native", "json"),
-        default="native",
-        help="native: the tools go to the API as tools; json: one prompt that asks for a JSON "
-        "array (default: native)",
-    )
-    parser.add_argument(
-        "--prompt",
-        metavar="FILE",
-        help="another prompt, with {problem_statement} or {query} where the task has to stand",
-    )
-    parser.add_argument(
-        "--variant",
-        metavar="FILE",
-        help="a server.yaml with other names or descriptions of tools, measured beside them",
-    )
-    parser.add_argument(
-        "--trials", type=_at_least_one, default=1, metavar="N", help="of each task (default: 1)"
-    )
-    _add_model_limits(parser)
-    _add_spending(parser)
-    _add_study(parser)
-    _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the tables")
-    _add_jobs(parser)
-
-
-def _start_toolbench_run(arguments: argparse.Namespace) -> int:
-    from runner.requests import ToolbenchRunRequest
-
-    request = ToolbenchRunRequest(
-        root=_root(arguments),
-        chosen=_task_choice(arguments),
-        mode=arguments.mode,
-        prompt=_optional_path(arguments.prompt),
-        variant=_optional_path(arguments.variant),
-        list=arguments.list,
-        scenarios=(),
-        servers=(),
-        **_asked(arguments),
-        prices=_optional_path(arguments.prices),
-        run_usd=arguments.max_dollars,
-        executor="local",
-        gate="skip",
-    )
-    return toolbench_run(request)
-
-
-def _add_toolbench_score(actions: Verbs) -> None:
-    text = "score answers from a file, or a run again from its transcripts (DATA is its name then)"
-    parser = _add(actions, "score", _start_toolbench_score, text)
-    _add_task_choice(parser)
-    parser.add_argument(
-        "--responses", metavar="FILE", help="what was answered: {uuid: answer}, or lines of JSON"
-    )
-    _add_compat(parser)
-    _add_json(parser)
-
-
-def _start_toolbench_score(arguments: argparse.Namespace) -> int:
-    from runner.requests import ToolbenchRequest
-
-    request = ToolbenchRequest(
-        root=_root(arguments),
-        chosen=_task_choice(arguments),
-        responses=_optional_path(arguments.responses),
-        list=arguments.list,
-        compat=arguments.compat,
-        json=arguments.json,
-    )
-    return toolbench_score(request)
-
-
-def _add_toolbench_check(actions: Verbs) -> None:
-    text = "score the data's own labels (all must resolve), and list what is wrong with the data"
-    parser = _add(actions, "check", _start_toolbench_check, text)
-    _add_task_choice(parser)
-    _add_json(parser)
-
-
-def _start_toolbench_check(arguments: argparse.Namespace) -> int:
-    from runner.requests import ToolbenchRequest
-
-    request = ToolbenchRequest(
-        root=_root(arguments),
-        chosen=_task_choice(arguments),
-        responses=None,
-        list=arguments.list,
-        compat="",
-        json=arguments.json,
-    )
-    return toolbench_check(request)
-
-
-def _add_toolbench_report(actions: Verbs) -> None:
-    text = "report a run of tasks again, from its transcripts and its data"
-    parser = _add(actions, "report", _start_toolbench_report, text)
-    parser.add_argument("run", metavar="RUN", help="its name under runs/, or its folder")
-    _add_compat(parser)
-    _add_json(parser)
-
-
-def _start_toolbench_report(arguments: argparse.Namespace) -> int:
-    from runner.requests import ToolbenchReportRequest
-
-    request = ToolbenchReportRequest(
-        root=_root(arguments),
-        run=arguments.run,
-        compat=arguments.compat,
-        json=arguments.json,
-    )
-    return toolbench_report(request)
-
-
-def _add_toolbench_confuse(actions: Verbs) -> None:
-    text = (
-        "which tools a model takes for which others; of two runs, two responses, or a run with "
-        "--variant, also what changed, task by task"
-    )
-    parser = _add(actions, "confuse", _start_toolbench_confuse, text)
-    parser.add_argument(
-        "source", nargs="+", metavar="RUN", help="runs; with --responses, the data they answer"
-    )
-    _add_repeatable(parser, "--responses", "repeatable; a file of answers, as `score` reads it")
-    _add_repeatable(parser, "--server", "repeatable; only tools of this server")
-    _add_json(parser)
-
-
-def _start_toolbench_confuse(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from runner.requests import ConfuseRequest
-
-    request = ConfuseRequest(
-        root=_root(arguments),
-        sources=tuple(arguments.source),
-        responses=tuple(map(Path, arguments.responses)),
-        servers=tuple(arguments.server),
-        json=arguments.json,
-    )
-    return toolbench_confuse(request)
-
-
-def _add_judge_verb(verbs: Verbs) -> None:
-    text = (
-        "judge any answer to a scenario (quality, steps, criteria, each fact), "
-        "or the answers of a run again"
-    )
-    parser = _add(verbs, "judge", _start_judge, text)
-    parser.add_argument("run", nargs="?", default="", metavar="RUN")
-    parser.add_argument("--scenario", default="", help="whose rubric to judge by")
-    parser.add_argument(
-        "--answer",
-        metavar="FILE",
-        help='a transcript (.jsonl), or JSON {"steps": [{"name": …, "text": …}]}',
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="of a run: say what it would take, and spend nothing",
-    )
-    parser.add_argument(
-        "--pairwise",
-        action="store_true",
-        help="of a run: compare the answers of close arms with the shell's side by side, in both "
-        "orders; a preference that the order decides is a tie",
-    )
-    _add_judge(parser)
-    _add_judge_spending(parser)
-    _add_json(parser)
-    parser.set_defaults(refuse=parser.error)
-
-
-def _start_judge(arguments: argparse.Namespace) -> int:
-    from runner.requests import JudgeRequest
-
-    is_answer = bool(arguments.scenario and arguments.answer)
-    if bool(arguments.run) == bool(arguments.scenario or arguments.answer) or (
-        not arguments.run and not is_answer
-    ):
-        arguments.refuse("give RUN, or --scenario S with --answer FILE")
-    if (arguments.dry_run or arguments.pairwise) and not arguments.run:
-        arguments.refuse("--dry-run and --pairwise are of a RUN")
-    request = JudgeRequest(
-        root=_root(arguments),
-        run=arguments.run,
-        scenario=arguments.scenario,
-        answer=_optional_path(arguments.answer),
-        dry_run=arguments.dry_run,
-        pairwise=arguments.pairwise,
-        json=arguments.json,
-        **_judged(arguments),
-    )
-    return judge(request)
-
-
-def _add_judge_noise(verbs: Verbs) -> None:
-    text = "how far a judge's readings of one answer lie apart, and what may be ranked"
-    parser = _add(verbs, "judge-noise", _start_judge_noise, text)
-    parser.add_argument("run", metavar="RUN")
-    _add_json(parser)
-
-
-def _start_judge_noise(arguments: argparse.Namespace) -> int:
-    from runner.requests import JudgeNoiseRequest
-
-    request = JudgeNoiseRequest(root=_root(arguments), run=arguments.run, json=arguments.json)
-    return judge_noise(request)
-
-
-def _add_clean(verbs: Verbs) -> None:
-    text = (
-        "remove what killed runners left; "
-        "with --all every container, volume, image and cache of ours"
-    )
-    parser = _add(verbs, "clean", _start_clean, text)
-    parser.add_argument("--all", action="store_true")
-
-
-def _start_clean(arguments: argparse.Namespace) -> int:
-    from runner.requests import CleanRequest
-
-    return clean(CleanRequest(root=_root(arguments), everything=arguments.all))
-
-
-# --- options of several verbs -------------------------------------------------------------------
-
-
-def _add_run_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--run",
-        default="",
-        metavar="NAME",
-        help="the run's folder under runs/ (default: made from what is asked)",
-    )
-
-
-def _add_model_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--agent",
-        default="",
-        metavar="NAME",
-        help="how it calls tools: tool_calling, react or json_actions "
-        f"(default: {AGENT}, and json_actions for local weights)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=_at_least_one,
-        default=_half_of_the_processors(),
-        metavar="N",
-        help="for local weights (default: half of this machine's)",
-    )
-    parser.add_argument(
-        "--context-tokens",
-        type=_at_least_one,
-        default=CONTEXT_TOKENS,
-        metavar="N",
-        help=f"room for a conversation with local weights (default: {CONTEXT_TOKENS})",
-    )
-    parser.add_argument(
-        "--thinking-tokens",
-        type=_whole_number,
-        default=TURN_TOKENS,
-        metavar="N",
-        help=f"a turn's, at most; 0 for none (default: {TURN_TOKENS})",
-    )
-    parser.add_argument(
-        "--output-tokens",
-        type=_at_least_one,
-        default=TURN_TOKENS,
-        metavar="N",
-        help=f"a turn's, at most, thinking apart (default: {TURN_TOKENS})",
-    )
-
-
-def _add_spending(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say what it would take and could find, and spend nothing",
-    )
-    parser.add_argument(
-        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
-    )
-    parser.add_argument(
-        "--cell-dollars", type=_dollars, metavar="USD", help="what one cell may cost"
-    )
-    parser.add_argument(
-        "--max-dollars",
-        type=_dollars,
-        metavar="USD",
-        help="what the run may cost, every attempt counted; the run ends there and can go on",
-    )
-
-
-def _add_study(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--seed",
-        type=_whole_number,
-        metavar="N",
-        help="draws the order of the arms in each block (default: made from the run's name)",
-    )
-    parser.add_argument(
-        "--pass-at",
-        type=_unit,
-        metavar="F",
-        help="the fairness from which on a trial passes, for pass^k (default: 0.5)",
-    )
-    parser.add_argument(
-        "--api-jobs",
-        type=_at_least_one,
-        metavar="N",
-        help="requests at a time at one provider, over all cells; waiting is no agent's time",
-    )
-
-
-def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
-    parser.add_argument("--json", action="store_true", help=text)
-
-
-def _add_jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs",
-        type=_at_least_one,
-        default=1,
-        metavar="N",
-        help=(
-            "blocks at a time (a block: all arms of one scenario, model and trial, one after "
-            "another); more than 1 makes seconds noisier"
-        ),
-    )
-
-
-def _add_ungated(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--ungated",
-        action="store_const",
-        const="skip",
-        default="require",
-        dest="gate",
-        help="go on without a passing gate; every page of the result says UNGATED",
-    )
-
-
-def _add_judge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--judge",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="checklist, model:ID with an ID as --model takes it, or local:PATH.gguf, weights on "
-        "this machine; several make a panel, whose median counts (default: as the run was judged "
-        "before, else checklist)",
-    )
-    parser.add_argument(
-        "--judge-form",
-        choices=("tool", "schema"),
-        default="tool",
-        help="schema: for a model whose native tool calls fail (default: tool)",
-    )
-    parser.add_argument(
-        "--judge-batch",
-        type=_at_least_one,
-        default=8,
-        metavar="N",
-        help="facts of one request, at most (default: 8)",
-    )
-    parser.add_argument(
-        "--judge-seed",
-        type=_whole_number,
-        default=0,
-        metavar="N",
-        help="of the order of facts (default: 0)",
-    )
-    parser.add_argument(
-        "--duplicates",
-        type=_at_least_one,
-        default=2,
-        metavar="N",
-        help="a model's readings of each answer; their mean counts (default: 2)",
-    )
-
-
-def _add_judge_spending(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--prices", metavar="FILE", help="dollars per million tokens (default: runner/prices.yaml)"
-    )
-    parser.add_argument(
-        "--max-dollars",
-        type=_dollars,
-        metavar="USD",
-        help="what judging may cost, earlier judging of the run counted",
-    )
-
-
-def _judging(arguments: argparse.Namespace) -> Judging | None:
-    """None if no judge is named: a run is then judged as it was before."""
-    from runner.records import Judging
-
-    if not arguments.judge:
-        return None
-    return Judging(
-        judges=tuple(arguments.judge),
-        form=arguments.judge_form,
-        batch=arguments.judge_batch,
-        seed=arguments.judge_seed,
-        duplicates=arguments.duplicates,
-    )
-
-
-def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of RunRequest that say which models are asked, how often and within what."""
-    return {
-        "models": tuple(arguments.model) or ("offline",),
-        "agent": arguments.agent,
-        "threads": arguments.threads,
-        "context_tokens": arguments.context_tokens,
-        "thinking_tokens": arguments.thinking_tokens,
-        "output_tokens": arguments.output_tokens,
-        "cell_usd": arguments.cell_dollars,
-        "dry_run": arguments.dry_run,
-        "trials": arguments.trials,
-        "jobs": arguments.jobs,
-        "api_jobs": arguments.api_jobs,
-        "seed": arguments.seed,
-        "pass_at": arguments.pass_at,
-        "name": arguments.run,
-        "json": arguments.json,
-    }
-
-
-def _judged(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of JudgedRequest."""
-    from runner.models.weights import located
-
-    judging = _judging(arguments)
-    files: dict[str, Weights] = {}
-    if judging is not None:
-        names, files = located(judging.judges, tell)
-        digests = {name: file.sha256 for name, file in files.items()}
-        judging = judging.model_copy(update={"judges": tuple(names), "weights": digests})
-    return {
-        "judging": judging,
-        "weights": files,
-        "prices": _optional_path(arguments.prices),
-        "run_usd": arguments.max_dollars,
-    }
-
-
-def _add_repeatable(parser: argparse.ArgumentParser, option: str, text: str) -> None:
-    parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
-
-
-def _half_of_the_processors() -> int:
-    # The other half is the container's, where commands and the server run.
-    return max(1, (os.cpu_count() or 1) // 2)
-
-
-def _at_least_one(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
-
-
-def _dollars(text: str) -> float:
-    try:
-        dollars = float(text)
-    except ValueError:
-        dollars = 0.0
-    if not 0 < dollars < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of dollars")
-    return dollars
-
-
-def _unit(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no figure from 0 to 1")
-    return share
-
-
-def _optional_path(text: str | None) -> Path | None:
-    from pathlib import Path
-
-    return Path(text) if text else None
-
-
-def _whole_number(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)
+VERBS: dict[str, Callable[[Any], int]] = {
+    "": first_screen,
+    "run": run,
+    "score": score,
+    "report": report,
+    "attest": attest,
+    "verify-report": verify_report,
+    "import_cells": import_cells,
+    "import_scenario": import_scenario,
+    "check": check,
+    "lock": lock,
+    "server": server,
+    "verify-anchors": verify_anchors,
+    "anchors": anchors,
+    "ground": ground,
+    "toolbench_run": toolbench_run,
+    "toolbench_score": toolbench_score,
+    "toolbench_report": toolbench_report,
+    "toolbench_confuse": toolbench_confuse,
+    "toolbench_check": toolbench_check,
+    "agentbench_run": agentbench_run,
+    "agentbench_report": agentbench_report,
+    "agentbench_check": agentbench_check,
+    "agentbench_record": agentbench_record,
+    "agentbench_generate": agentbench_generate,
+    "agentbench_annotate": agentbench_annotate,
+    "agentbench_review": agentbench_review,
+    "judge": judge,
+    "judge-noise": judge_noise,
+    "agreement": agreement,
+    "clean": clean,
+}
+"""What each name in arguments.py's parsers does with its request."""
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from runner.records import Limits, RepoPin, Scenario, ServerSpec
 from runner.spending import Spending
 
 if TYPE_CHECKING:
+    from runner.benchmarks.agentbench.cells import PreparedQueries
     from runner.benchmarks.toolbench.cells import PreparedTasks
 
 
@@ -63,5 +64,7 @@ class PreparedRun:
     spending: Spending = field(default_factory=Spending)
     tasks: PreparedTasks | None = None
     """Of MCPToolBench++, whose cells need no engine; None for scenarios."""
+    queries: PreparedQueries | None = None
+    """Of MCP-AgentBench."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """Keys included: they go where the cells go, in memory, and are written nowhere."""

@@ -122,10 +122,13 @@ def _share_interval(table: NDArray[Any]) -> Interval:
 
 
 def _kappa_interval(table: NDArray[Any]) -> Interval | None:
+    return _interval_of(_kappas(_resampled(table)))
+
+
+def _interval_of(kappas: NDArray[Any]) -> Interval | None:
     """None where a resample in twenty has no kappa: what is left would be another question."""
     import numpy as np  # noqa: PLC0415 - see the module's docstring
 
-    kappas = _kappas(_resampled(table))
     defined = kappas[~np.isnan(kappas)]
     if defined.size < LEVEL * kappas.size:
         return None
@@ -152,15 +155,22 @@ def _percentiles(values: NDArray[Any]) -> Interval:
 # --- any number of raters -------------------------------------------------------------------
 
 
+RESAMPLES_AT_ONCE = 500
+
+
 @dataclass(frozen=True, kw_only=True)
 class ManyRaters:
     items: int
     raters: int
     """Of every item."""
+    unanimous: float
+    """Share of the items to which all raters give one label."""
+    unanimous_interval: Interval | None
+    """95 %, over items; None below MIN_ITEMS."""
     kappa: float | None
     """Fleiss'; None if everybody always says the same one thing."""
     interval: Interval | None
-    """95 %, over items; None below MIN_ITEMS, or if there is no kappa."""
+    """Of kappa; None below MIN_ITEMS, or if there is no kappa."""
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Label]]) -> ManyRaters:
@@ -169,53 +179,76 @@ def fleiss_kappa(ratings: Sequence[Sequence[Label]]) -> ManyRaters:
     Source: Fleiss 1971, doi:10.1037/h0031619. Raises ValueError for fewer than two raters or no
     items, or if items have not as many ratings.
     """
-    import numpy as np  # noqa: PLC0415 - see the module's docstring
-
-    counts = _counts(ratings)
-    raters = len(ratings[0])
-    alike = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
-    shares = counts / raters
-    whole = np.arange(len(ratings))[None]
-    kappa = float(_fleiss(alike, shares, whole)[0])
-    has_none = math.isnan(kappa)
-    interval = None
-    if not has_none and len(ratings) >= MIN_ITEMS:
-        generator = np.random.Generator(np.random.PCG64(SEED))
-        drawn = generator.integers(0, len(ratings), size=(RESAMPLES, len(ratings)))
-        kappas = _fleiss(alike, shares, drawn)
-        interval = _percentiles(kappas[~np.isnan(kappas)])
+    patterns = _patterns(ratings)
+    unanimous, kappa = patterns.figures(patterns.times[None])
+    has_none = math.isnan(float(kappa[0]))
+    unanimous_interval = interval = None
+    if len(ratings) >= MIN_ITEMS:
+        unanimous_interval, interval = _intervals(patterns)
     return ManyRaters(
         items=len(ratings),
-        raters=raters,
-        kappa=None if has_none else kappa,
-        interval=interval,
+        raters=len(ratings[0]),
+        unanimous=float(unanimous[0]),
+        unanimous_interval=unanimous_interval,
+        kappa=None if has_none else float(kappa[0]),
+        interval=None if has_none else interval,
     )
 
 
-def _counts(ratings: Sequence[Sequence[Label]]) -> NDArray[Any]:
-    """Item × label -> how many raters say so."""
+@dataclass(frozen=True, kw_only=True)
+class _Patterns:
+    """Items that were rated alike: a resample is how often each pattern is drawn."""
+
+    times: NDArray[Any]
+    """Pattern -> items."""
+    shares: NDArray[Any]
+    """Pattern × label -> share of the raters."""
+    alike: NDArray[Any]
+    """Pattern -> share of the pairs of raters who agree."""
+
+    def figures(self, times: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Of each row of `times`: the unanimous share, and kappa, NaN where chance would do."""
+        import numpy as np  # noqa: PLC0415 - see the module's docstring
+
+        weights = times / self.times.sum()
+        expected = ((weights @ self.shares) ** 2).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            kappas = (weights @ self.alike - expected) / (1 - expected)
+        unanimous = weights[:, self.alike == 1.0].sum(axis=1)
+        return unanimous, np.where(expected < 1 - 1e-12, kappas, np.nan)
+
+
+def _patterns(ratings: Sequence[Sequence[Label]]) -> _Patterns:
     import numpy as np  # noqa: PLC0415 - see the module's docstring
 
     sizes = set(map(len, ratings))
     if len(sizes) != 1 or min(sizes) < 2:
         raise ValueError(f"every item needs the same raters, two at least, not {sorted(sizes)}")
+    (raters,) = sizes
     labels: dict[Label, int] = {}
     for item in ratings:
         for label in item:
             labels.setdefault(label, len(labels))
-    counts = np.zeros((len(ratings), len(labels)))
-    for place, item in enumerate(ratings):
-        for label in item:
-            counts[place, labels[label]] += 1
-    return counts
+    rated = Counter(tuple(sorted(labels[label] for label in item)) for item in ratings)
+    counts = np.array([np.bincount(pattern, minlength=len(labels)) for pattern in rated])
+    return _Patterns(
+        times=np.array(list(rated.values())),
+        shares=counts / raters,
+        alike=(counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1)),
+    )
 
 
-def _fleiss(alike: NDArray[Any], shares: NDArray[Any], drawn: NDArray[Any]) -> NDArray[Any]:
-    """Of each row of item numbers; NaN where the expected agreement is 1."""
+def _intervals(patterns: _Patterns) -> tuple[Interval, Interval | None]:
+    """Of the unanimous share, and of kappa; see `_kappa_interval`."""
     import numpy as np  # noqa: PLC0415 - see the module's docstring
 
-    observed = alike[drawn].mean(axis=1)
-    expected = (shares[drawn].mean(axis=1) ** 2).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kappas = (observed - expected) / (1 - expected)
-    return np.where(expected < 1 - 1e-12, kappas, np.nan)
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    items = int(patterns.times.sum())
+    unanimous, kappas = [], []
+    # All at once, a hundred thousand items that are all rated otherwise would take gigabytes.
+    for _ in range(RESAMPLES // RESAMPLES_AT_ONCE):
+        times = generator.multinomial(items, patterns.times / items, size=RESAMPLES_AT_ONCE)
+        found = patterns.figures(times)
+        unanimous.append(found[0])
+        kappas.append(found[1])
+    return _percentiles(np.concatenate(unanimous)), _interval_of(np.concatenate(kappas))

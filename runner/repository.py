@@ -565,14 +565,15 @@ def open_repository(
 ) -> tuple[Path, str]:
     """The git directory to read the commit from, and the commit's full SHA.
 
-    A local repository is read where it is, and a commit's first seven digits or more will do if
-    they are its alone; a URL is fetched to the cache. Raises SourceError if there is no such
-    repository, or no such commit in it.
+    A local repository is read where it is, and any revision of it will do (`HEAD`, a branch, the
+    first digits of a commit); a URL is fetched to the cache, and takes the full SHA. Raises
+    SourceError if there is no such repository, or no such commit in it.
     """
     if Path(path_or_url).is_dir():
-        _check_sha(commit, fewest_digits=7)
-        return _open_local(path_or_url, commit)
-    _check_sha(commit, fewest_digits=40)
+        return _open_local(Path(path_or_url), commit)
+    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+        hint = "`git ls-remote` gives the 40 digits; a branch or tag can move"
+        raise SourceError(f"{commit!r} is not a full commit SHA", hint=hint)
     source = _git_source(path_or_url, commit)
     return fetch_source(source, cache=cache, pins=None, environ=environ).path, commit
 
@@ -583,15 +584,11 @@ def _git_source(url: str, commit: str) -> GitSource:
     return parse_json(written, GitSource, where="--repo")
 
 
-def _check_sha(commit: str, *, fewest_digits: int) -> None:
-    if not re.fullmatch(rf"[0-9a-f]{{{fewest_digits},40}}", commit):
-        hint = "`git rev-parse` gives the 40 digits; a branch or tag can move"
-        raise SourceError(f"{commit!r} is not a full commit SHA", hint=hint)
-
-
-def _open_local(path: str, commit: str) -> tuple[Path, str]:
-    folder = object_folder(Path(path))
-    repo = git_at(folder)
+def _open_local(path: Path, commit: str) -> tuple[Path, str]:
+    own = _git_folder(path)
+    folder = _common_folder(own)
+    # In a linked worktree, HEAD is its own, and the objects are all worktrees'.
+    repo = _git(own, {**_ALONE, **_place(own, folder)})
     try:
         found = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
         full = found.splitlines()[-1]  # Before git 2.30, `--end-of-options` comes out first.
@@ -599,5 +596,5 @@ def _open_local(path: str, commit: str) -> tuple[Path, str]:
     except SourceError as error:
         message = f"has no commit {commit}, or several ({error.what})"
         hint = "`git fetch` it there first; a shallow clone may lack it"
-        raise SourceError(message, where=path, hint=hint) from error
+        raise SourceError(message, where=str(path), hint=hint) from error
     return folder, full

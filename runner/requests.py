@@ -1,4 +1,4 @@
-"""What a person asked for: one frozen record per verb, made by cli.py from the command line."""
+"""What a person asked for: one frozen record per verb, made by arguments.py."""
 
 from __future__ import annotations
 
@@ -154,6 +154,8 @@ class ServerRequest(Request):
     action: Literal["list", "check"]
     names: tuple[str, ...]
     """Empty for all."""
+    testbed: bool
+    """All is then MCP-AgentBench's testbed."""
     scenario: str
     """Whose repository to mount; empty for one that the server has a canary for."""
     json: bool
@@ -179,6 +181,8 @@ class GroundRequest(Request):
     roots: tuple[str, ...]
     """Absolute paths by which the text calls the repository."""
     files: tuple[Path, ...]
+    strict: bool
+    """A hallucination fails the verb."""
     json: bool
 
 
@@ -236,10 +240,12 @@ class ToolbenchReportRequest(Request):
 @dataclass(frozen=True, kw_only=True)
 class ConfuseRequest(Request):
     sources: tuple[str, ...]
-    """Runs; with responses, files or folders of data, or URLs."""
+    """Runs, and servers in any runs; with responses, files or folders of data, or URLs."""
     responses: tuple[Path, ...]
     servers: tuple[str, ...]
     """Whose tools are shown; empty for all."""
+    variant: Path | None
+    """Only runs that measured it."""
     json: bool
 
 
@@ -260,6 +266,126 @@ class JudgeRequest(JudgedRequest):
 class JudgeNoiseRequest(Request):
     run: str
     json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentbenchRunRequest(RunRequest):
+    """`agentbench run`: of RunRequest, what belongs to models, money, trials and the run's name.
+
+    `servers`: only queries that need one of these.
+    """
+
+    suite: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    limit: int | None
+    """Queries, the first of those that the filters leave."""
+    mode: Literal["tc", "react"]
+    list: bool
+    """Say what is there, and do nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentbenchReportRequest(JudgedRequest):
+    run: str
+    verdicts: Path | None
+    """A CSV to write, for people's columns and `agreement`."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesRequest(Request):
+    """`agentbench check`."""
+
+    source: Path | None
+    """A folder of `<category>.yaml`, or one file; None for the shipped suite."""
+    ids: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Empty for all, as ids."""
+    unreviewed: bool
+    """Take queries that nobody has read, too."""
+    static: bool
+    """Execute nothing."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementRequest(Request):
+    file: Path
+    people: tuple[str, ...]
+    """Columns whose majority is taken for the truth; empty if all raters are equals."""
+    raters: tuple[str, ...]
+    """Columns; empty for all that are left."""
+    item: str
+    """A column; empty for the first."""
+    category: str
+    """A column; empty for `category`, if there is one."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRequest(Request):
+    file: Path
+    ids: tuple[str, ...]
+    """Empty for all that lack a result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftsRequest(Request):
+    """What `agentbench generate` and `annotate` ask of a model, and where drafts are kept."""
+
+    file: Path
+    model: str
+    threads: int
+    context_tokens: int
+    thinking_tokens: int
+    output_tokens: int
+    """As in RunRequest."""
+    prices: Path | None
+    run_usd: float | None
+    """What the verb may cost; None without a cap."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateRequest(DraftsRequest):
+    servers: tuple[str, ...]
+    """That drafts may be planned with; empty for the testbed."""
+    categories: tuple[str, ...]
+    """Empty for all."""
+    count: int
+    """Of each category."""
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotateRequest(DraftsRequest):
+    ids: tuple[str, ...]
+    """Empty for all that were not tried."""
+    mode: Literal["tc", "react"]
+    tries: int
+    judge: str
+    """`rules`, or `model:<id>`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewRequest(Request):
+    file: Path
+    id: str
+    """Empty to list the queue."""
+    action: Literal["", "accept", "revise", "refine", "author", "reject"]
+    """Empty to show the draft."""
+    reviewer: str
+    note: str
+    query: str
+    edited: Path | None
+    edit_to: Path | None
+    """Where what is to be edited is written."""
+    into: Path | None
+    """A file or folder of queries that takes what is accepted."""
+    static: bool
+    """Execute no trajectory."""
 
 
 @dataclass(frozen=True, kw_only=True)

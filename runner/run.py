@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from runner.agents.usage import UsageTotals
@@ -127,6 +128,12 @@ class Shared:
     engine: Engine | None
     store: RunStore
     account: Account
+    plan: Plan
+    """Read once: it grows with the run, and reading it for each cell would take quadratic time."""
+
+    @cached_property
+    def plan_digest(self) -> str:
+        return self.plan.digest
 
 
 async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> CellResult:
@@ -154,10 +161,9 @@ async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> Ce
         benchmark = BENCHMARKS[prepared.benchmark]
         outcome = await _outcome_of(benchmark.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
-    plan = store.plan()
-    block = placement(plan, cell, taken_up_at=taken_up_at, machine=prepared.machine)
+    block = placement(shared.plan, cell, taken_up_at=taken_up_at, machine=prepared.machine)
     ended = _Ended(outcome=outcome, timings=timings, started_at=started_at, block=block)
-    result = _result(attempt, folder.number, ended, plan)
+    result = _result(attempt, folder.number, ended, shared)
     store.finish(folder, result)
     if attempt.measured.ends_run is not None:
         raise attempt.measured.ends_run
@@ -187,7 +193,7 @@ class _Ended:
     block: Placement | None
 
 
-def _result(attempt: Attempt, number: int, ended: _Ended, plan: Plan) -> CellResult:
+def _result(attempt: Attempt, number: int, ended: _Ended, shared: Shared) -> CellResult:
     return CellResult(
         cell=attempt.cell,
         attempt=number,
@@ -197,8 +203,8 @@ def _result(attempt: Attempt, number: int, ended: _Ended, plan: Plan) -> CellRes
         peak_memory_mb=attempt.measured.peak_memory_mb,
         state_mb=attempt.measured.state_mb,
         started_at=ended.started_at,
-        plan=plan.digest,
-        ungated=plan.ungated,
+        plan=shared.plan_digest,
+        ungated=shared.plan.ungated,
         transcript=attempt.writer.digest,
         events=attempt.writer.events,
         block=ended.block,

@@ -10,31 +10,35 @@ from typing import Any
 
 from runner.errors import CatalogError, Problem, ServerError
 from runner.records import Canary, ServerSpec
-from runner.sandbox.places import INSTALL, STATE, WORKSPACE
+from runner.sandbox.places import INSTALL, INSTALLS, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 
 LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
 """What may pin a server's packages, beside its server.yaml."""
-PLACES = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
+Places = Mapping[str, str]
+"""Placeholder -> path in the cell."""
+PLACES: Places = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
+"""Of a server that is alone in its cell."""
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")  # {install}; not ${HOME}, nor {"json": 1}
 
 
 # --- placeholders ---------------------------------------------------------------------------
 
 
-def fill(value: Any) -> Any:
+def places_among(name: str) -> Places:
+    """The places of one server among several in a cell."""
+    return {"workspace": WORKSPACE, "install": f"{INSTALLS}/{name}", "state": f"{STATE}/{name}"}
+
+
+def fill(value: Any, places: Places = PLACES) -> Any:
     """Replace `{workspace}`, `{install}` and `{state}` in every text inside; leave other braces."""
     if isinstance(value, str):
-        return PLACEHOLDER.sub(_place, value)
+        return PLACEHOLDER.sub(lambda found: places.get(found[1], found[0]), value)
     if isinstance(value, Mapping):
-        return {key: fill(item) for key, item in value.items()}
+        return {key: fill(item, places) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(fill(item) for item in value)
+        return type(value)(fill(item, places) for item in value)
     return value
-
-
-def _place(placeholder: re.Match[str]) -> str:
-    return PLACES.get(placeholder[1], placeholder[0])
 
 
 # --- checks ---------------------------------------------------------------------------------
@@ -107,18 +111,19 @@ class LaunchPlan:
     env: Mapping[str, str]
 
 
-def launch(spec: ServerSpec) -> LaunchPlan:
+def launch(spec: ServerSpec, places: Places = PLACES) -> LaunchPlan:
     """Raises CatalogError with every problem of the definition."""
     if found := problems(spec, f"{spec.name}/server.yaml"):
         raise CatalogError(found)
-    argv: tuple[str, ...] = fill(spec.command)
-    return LaunchPlan(argv=argv, env=environment_of(spec))
+    argv: tuple[str, ...] = fill(spec.command, places)
+    return LaunchPlan(argv=argv, env=environment_of(spec, places))
 
 
-def environment_of(spec: ServerSpec) -> dict[str, str]:
+def environment_of(spec: ServerSpec, places: Places = PLACES) -> dict[str, str]:
+    state = places["state"]
+    filled: dict[str, str] = fill(spec.env, places)
     # /tmp is shared with the agent's shell, which could read an index that a server left there.
-    filled: dict[str, str] = fill(spec.env)
-    return {"TMPDIR": STATE, **filled}
+    return {"HOME": state, "TMPDIR": state, **filled}
 
 
 def pick_canary(spec: ServerSpec, repository: str) -> Canary:

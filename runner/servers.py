@@ -24,7 +24,7 @@ from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import environment_of, fill, launch, pick_canary
+from runner.server_spec import PLACES, Places, environment_of, fill, launch, pick_canary
 from runner.tokens import estimated_tokens
 from runner.volumes import ServerVolume
 
@@ -47,14 +47,14 @@ class Ready:
 
 @asynccontextmanager
 async def open_server(
-    container: Container, spec: ServerSpec, log: ServerLog
+    container: Container, spec: ServerSpec, log: ServerLog, places: Places = PLACES
 ) -> AsyncIterator[Ready]:
     """Index, start, initialise and warm up.
 
     Raises NotReadyError if a warm-up step fails, ServerError if the server ends or breaks.
     """
-    plan = launch(spec)
-    shell_sec = await _run_shell_steps(container, spec)
+    plan = launch(spec, places)
+    shell_sec = await _run_shell_steps(container, spec, places)
     async with open_session(
         container,
         list(plan.argv),
@@ -62,29 +62,29 @@ async def open_server(
         log,
         initialize_timeout_sec=spec.initialize_timeout_sec,
     ) as session:
-        call_sec = await _make_warm_up_calls(session, spec)
+        call_sec = await _make_warm_up_calls(session, spec, places)
         yield Ready(session=session, warm_up_sec=shell_sec + call_sec)
 
 
-async def _run_shell_steps(container: Container, spec: ServerSpec) -> float:
+async def _run_shell_steps(container: Container, spec: ServerSpec, places: Places) -> float:
     """The warm-up's shell steps, as the server's user, before its process starts. In seconds.
 
     Raises NotReadyError if one fails.
     """
     started = time.monotonic()
-    exports = _exports(spec)
+    exports = _exports(spec, places)
     for step in spec.warm_up:
         if step.shell is not None:
-            command = exports + fill(step.shell)
+            command = exports + fill(step.shell, places)
             result = await container.shell(command, timeout_sec=step.timeout_sec, user=SERVER)
             _require_success(result, step, spec)
     return time.monotonic() - started
 
 
-def _exports(spec: ServerSpec) -> str:
+def _exports(spec: ServerSpec, places: Places) -> str:
     """`export TMPDIR=/var/lib/server; …`: a step's shell gets what the server's process will."""
     parts = []
-    for name, value in environment_of(spec).items():
+    for name, value in environment_of(spec, places).items():
         parts.append(f"export {name}={shlex.quote(value)}; ")
     return "".join(parts)
 
@@ -101,7 +101,7 @@ def _require_success(result: ShellResult, step: WarmUp, spec: ServerSpec) -> Non
     raise NotReadyError(f"warm-up `{step.shell}` {end}: {output}", where=spec.name)
 
 
-async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec) -> float:
+async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec, places: Places) -> float:
     """The warm-up's MCP calls, in order. In seconds.
 
     Raises NotReadyError if one is answered with an error, ServerError if the server ends.
@@ -110,7 +110,7 @@ async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec) -> float
     for step in spec.warm_up:
         if step.call is not None:
             tool = step.call.tool
-            arguments = fill(step.call.arguments)
+            arguments = fill(step.call.arguments, places)
             result = await session.call(tool, arguments, timeout_sec=step.timeout_sec)
             if result.is_error:
                 reason = _excerpt(result.text)
@@ -194,9 +194,11 @@ async def poll_canary(session: ServerSession, spec: ServerSpec, canary: Canary) 
             await asyncio.sleep(POLL_SEC)
 
 
-async def try_canary(session: ServerSession, canary: Canary) -> CanaryResult:
-    arguments = fill(canary.call.arguments)
-    wanted = fill(canary.contains)
+async def try_canary(
+    session: ServerSession, canary: Canary, places: Places = PLACES
+) -> CanaryResult:
+    arguments = fill(canary.call.arguments, places)
+    wanted = fill(canary.contains, places)
     result = await session.call(canary.call.tool, arguments, timeout_sec=canary.timeout_sec)
     # An error that quotes its arguments ("no symbol wsgi_app") may hold the wanted text too.
     passed = not result.is_error and wanted in result.text

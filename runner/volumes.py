@@ -22,7 +22,7 @@ from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
 from runner.sandbox.places import INSTALL, SERVER
 from runner.sandbox.volume_host import MARKER
-from runner.server_spec import LOCK_FILES, fill
+from runner.server_spec import LOCK_FILES, PLACES, Places, fill
 
 BUILD_LIMIT_SEC = 1800
 LOG_LINES_KEPT = 20
@@ -47,14 +47,14 @@ class ServerVolume:
     size_mb: float
 
 
-def volume_name(server: Server, base_recipe: Sha256) -> str:
+def volume_name(server: Server, base_recipe: Sha256, places: Places = PLACES) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or canary is not.
 
     `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
     recipe on different days would else install the same packages twice.
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
-    inputs["files"] = fill(server.spec.files)
+    inputs["files"] = fill(server.spec.files, places)
     inputs["base"] = base_recipe
     inputs["host"] = code_digest(module_files("runner.sandbox", "volume_host"))
     return f"{LABEL}-server-{server.spec.name}-{digest_of(inputs)[:12]}"
@@ -66,21 +66,28 @@ def _text(path: Path) -> str | None:
     return path.read_text(encoding="utf-8")
 
 
-def ensure_volume(
-    engine: Engine, server: Server, base: BaseImage, builder_env: BuilderEnv, log: Log
+def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which place
+    engine: Engine,
+    server: Server,
+    base: BaseImage,
+    builder_env: BuilderEnv,
+    log: Log,
+    *,
+    places: Places = PLACES,
 ) -> ServerVolume:
     """The server's install volume: filled first if no finished one is there, and read through.
 
+    `places`: where a cell will have it, which the server's own files may name.
     Raises ServerError if its packages cannot be installed, LockError if its content was changed,
     SandboxError if the engine fails.
     """
-    name = volume_name(server, base.recipe)
+    name = volume_name(server, base.recipe, places)
     with engine_faults(f"cannot build the volume of {server.spec.name}"):
         volume = _finished(engine, name, base)
         if volume is None:
             create_volume(engine, name, "server")
             with open_builder(engine, _filling(name, base, builder_env)) as builder:
-                volume = _install(builder, server, name, log)
+                volume = _install(builder, server, name, log, places)
         verify_volume(engine, volume, base.id)
     return volume
 
@@ -117,14 +124,14 @@ def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
     )
 
 
-def _install(builder: Builder, server: Server, name: str, log: Log) -> ServerVolume:
+def _install(builder: Builder, server: Server, name: str, log: Log, places: Places) -> ServerVolume:
     """Fill the builder's volume. Raises ServerError with the log's last lines."""
     filled_meanwhile = _read_marker(builder, name)
     if filled_meanwhile is not None:
         return filled_meanwhile
     started = time.monotonic()
     log(f"installing {server.spec.name} {server.spec.version}")
-    builder.put(tar_of(_job_files(server)))
+    builder.put(tar_of(_job_files(server, places)))
     exit_code = builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
     if exit_code != 0:
         raise _install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
@@ -148,9 +155,9 @@ def _install_failed(server: Server, exit_code: int, output: str) -> ServerError:
     )
 
 
-def _job_files(server: Server) -> dict[str, bytes]:
+def _job_files(server: Server, places: Places) -> dict[str, bytes]:
     """What the host in the container installs, by path."""
-    files = {"build/files.json": json.dumps(fill(server.spec.files)).encode()}
+    files = {"build/files.json": json.dumps(fill(server.spec.files, places)).encode()}
     for name in LOCK_FILES:
         text = _text(server.folder / name)
         if text is not None:

@@ -268,7 +268,7 @@ def _result(path: Path) -> Any:
 def make(folder: Path) -> Checkout:
     """The checkout, with one good server."""
     for name in BASE_FILES:
-        _copy(ROOT / name, folder / name)
+        copy(ROOT / name, folder / name)
     commit = repository(folder / "upstream")
     made = Checkout(folder, commit)
     made.write("scenarios/core/small/scenario.yaml", scenario(f"file://{folder}/upstream", commit))
@@ -280,7 +280,7 @@ def make(folder: Path) -> Checkout:
     return made
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
         shutil.copytree(source, target)

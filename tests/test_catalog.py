@@ -67,7 +67,7 @@ def scenario(root: Path, name: str, suite: str = "core") -> Path:
 def server(root: Path, name: str) -> Path:
     folder = root / "images/servers" / name
     folder.mkdir(parents=True)
-    (folder / "server.yaml").write_text(SERVER.format(name=name))
+    (folder / "server.yaml").write_text(SERVER.format(name=folder.name))
     (folder / "requirements.txt").write_text("x==1.0.0 --hash=sha256:00\n")
     return folder
 
@@ -110,6 +110,18 @@ def test_a_folder_is_all_it_takes(root: Path) -> None:
     assert list(catalog.scenarios) == ["another", "good"]
     assert catalog.scenarios["another"].reference == ("answer 1", "answer 2")
     assert list(catalog.servers) == ["helper", "second"]
+
+
+def test_a_server_of_the_testbed_is_no_server_that_scenarios_are_measured_with(root: Path) -> None:
+    server(root, "testbed/units")
+    catalog = load_catalog(root)
+    assert list(catalog.servers) == ["helper"]
+    assert catalog.testbed["units"].spec.name == "units"
+
+
+def test_a_name_in_the_testbed_and_outside_it_is_a_problem(root: Path) -> None:
+    server(root, "testbed/helper")
+    assert "images/servers/testbed/helper: a server outside" in said(load_catalog(root))
 
 
 def test_pairs_turned_round_are_read_where_there_are_some(root: Path) -> None:

@@ -477,6 +477,16 @@ def test_clean_removes_a_dead_runners_cell_and_spares_a_living_ones(
         assert living in left
 
 
+def test_the_bare_command_says_what_it_is_for_and_what_to_try(template: Checkout) -> None:
+    done = template.fairtrial()
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) < 80
+    assert "Give an MCP server a fair trial" in lines[0]
+    for command in ("fairtrial demo", "fairtrial server check", "fairtrial ground", "--help"):
+        assert command in done.stdout
+
+
 def test_help_names_every_verb_and_exit_code(template: Checkout) -> None:
     text = template.fairtrial("--help").stdout
     verbs = ("demo", "run", "cell", "score", "report", "check", "lock", "server", "ground", "clean")

@@ -56,6 +56,24 @@ def ground(
     )
 
 
+def test_a_hallucination_fails_the_verb_if_it_has_to_be_strict(
+    upstream: tuple[Path, str], tmp_path: Path
+) -> None:
+    (tmp_path / "right.md").write_text("See README.\n")
+    (tmp_path / "wrong.md").write_text("`vanish` (app.py:2)\n")
+    assert ground(upstream, tmp_path, "wrong.md").returncode == 0
+    assert ground(upstream, tmp_path, "--strict", "wrong.md").returncode == 1
+    assert ground(upstream, tmp_path, "--strict", "right.md").returncode == 0
+
+
+def test_the_commit_behind_a_name_is_told(upstream: tuple[Path, str], tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("See README.\n")
+    head = git(upstream[0], "rev-parse", "HEAD")
+    done = ground((upstream[0], "HEAD"), tmp_path, "--json", "a.md")
+    assert json.loads(done.stdout)["commit"] == head
+    assert f"HEAD is {head}" in done.stderr
+
+
 def test_json_is_one_object_a_file_with_exactly_the_promised_keys(
     upstream: tuple[Path, str], tmp_path: Path
 ) -> None:

@@ -376,6 +376,21 @@ def test_the_first_digits_of_a_commit_will_do_where_the_repository_is_here(
     assert open_repository(str(upstream), pinned.commit[:9], tmp_path)[1] == pinned.commit
 
 
+def test_a_branch_of_a_local_repository_is_the_commit_it_stands_at(
+    tmp_path: Path, upstream: Path
+) -> None:
+    side = git(upstream, "rev-parse", "side")
+    assert open_repository(str(upstream), "side", tmp_path)[1] == side
+
+
+def test_the_head_of_a_linked_worktree_is_its_own(tmp_path: Path, upstream: Path) -> None:
+    git(upstream, "worktree", "add", "-q", "-f", str(tmp_path / "linked"), "side")
+    heads = [git(folder, "rev-parse", "HEAD") for folder in (upstream, tmp_path / "linked")]
+    assert len(set(heads)) == 2
+    for folder, head in zip((upstream, tmp_path / "linked"), heads, strict=True):
+        assert open_repository(str(folder), "HEAD", tmp_path / "cache")[1] == head
+
+
 def test_a_url_is_fetched_to_the_cache(tmp_path: Path, pinned: GitSource) -> None:
     found, _ = open_repository(f"file://{pinned.url}", pinned.commit, tmp_path / "cache")
     assert found.is_relative_to(tmp_path / "cache")
@@ -384,10 +399,11 @@ def test_a_url_is_fetched_to_the_cache(tmp_path: Path, pinned: GitSource) -> Non
 def test_what_cannot_be_opened_says_why(tmp_path: Path, upstream: Path, pinned: GitSource) -> None:
     for path, commit, why in [
         (upstream, "1" * 40, "has no commit"),
-        (upstream, pinned.commit[:6], "not a full commit SHA"),
+        (upstream, "no-such-branch", "has no commit no-such-branch"),
+        (upstream, "--help", "has no commit --help"),
         (upstream, "1234567", "has no commit 1234567, or several"),
         (f"file://{upstream}", pinned.commit[:12], "not a full commit SHA"),
-        (upstream, "main", "not a full commit SHA"),
+        (f"file://{upstream}", "main", "not a full commit SHA"),
         (tmp_path, pinned.commit, "not a git repository"),
         (tmp_path / "nothing", pinned.commit, "fetch failed"),
     ]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from runner.agents.phases import phases_of
 from runner.agents.prompt import FINAL, SYSTEM, malformed
-from runner.agents.tools import Toolbox, ToolOutcome
+from runner.agents.tools import ToolOutcome, Tools
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Message, Model, Result, ToolMessage, Turn, UserMessage
 from runner.records import (
+    Budget,
     Event,
     Malformed,
     Note,
     Outcome,
     Prompt,
     Prose,
-    Scenario,
+    Step,
     StepEnd,
     SystemPrompt,
     Thinking,
@@ -29,13 +30,22 @@ from runner.records import (
 )
 
 
+class Asked(Protocol):
+    """What a conversation is about: a scenario, or whatever else has steps and a budget."""
+
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def steps(self) -> Sequence[Step]: ...
+
+
 @dataclass(kw_only=True)
 class Conversation:
     """One cell's conversation. `record` gets every event as it happens."""
 
     model: Model
-    scenario: Scenario
-    toolbox: Toolbox
+    scenario: Asked
+    toolbox: Tools
     record: Callable[[Event], None]
     totals: UsageTotals = field(default_factory=UsageTotals)
     messages: list[Message] = field(default_factory=list)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from runner.protocols import Call, Sandbox, ShellResult, ToolSpec
 from runner.records import Limits
@@ -43,6 +43,25 @@ class ToolOutcome:
     digest: str
     truncated: bool
     wall_sec: float
+
+
+class Tools(Protocol):
+    """What an agent may call."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]: ...
+
+    def origin(self, tool: str) -> Literal["shell", "server"]:
+        """Whose tool it is, for the record."""
+        ...
+
+    def is_read_only(self, tool: str) -> bool:
+        """Calls of one turn that only read may be made at the same time."""
+        ...
+
+    async def call(self, call: Call, timeout_sec: float) -> ToolOutcome:
+        """Raises SandboxError if the container is gone, ServerError if the server is."""
+        ...
 
 
 class Toolbox:
@@ -128,17 +147,25 @@ class Toolbox:
         return self._shown(text, is_error=True, wall_sec=0.0)
 
     def _shown(self, text: str, *, is_error: bool, wall_sec: float) -> ToolOutcome:
-        shown, truncated = cut(text, self._limits.result_chars)
-        # A server may send lone surrogates, which UTF-8 cannot hold: a digest must not fail there.
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        return ToolOutcome(
-            text=shown,
-            is_error=is_error,
-            size_chars=len(text),
-            digest=digest,
-            truncated=truncated,
-            wall_sec=wall_sec,
-        )
+        limit_chars = self._limits.result_chars
+        return shown_outcome(text, limit_chars, is_error=is_error, wall_sec=wall_sec)
+
+
+def shown_outcome(
+    text: str, limit_chars: int, *, is_error: bool, wall_sec: float = 0.0
+) -> ToolOutcome:
+    """A tool's text as the model sees it, cut in the middle, with the figures of the whole."""
+    shown, truncated = cut(text, limit_chars)
+    # A server may send lone surrogates, which UTF-8 cannot hold: a digest must not fail there.
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return ToolOutcome(
+        text=shown,
+        is_error=is_error,
+        size_chars=len(text),
+        digest=digest,
+        truncated=truncated,
+        wall_sec=wall_sec,
+    )
 
 
 def _with_status(result: ShellResult, limit_sec: float) -> str:

@@ -51,6 +51,7 @@ NO_PART_IN_FIGURES = frozenset(
         "runner.archives",
         # Tasks have figures of their own, in no report that the gate stands in front of.
         "runner.benchmarks.toolbench.cells",
+        "runner.benchmarks.agentbench.cells",
         # Answers that have to lose, for `fairtrial check`.
         "runner.cheats",
         # Opens what is asked for, and keeps what was made, under the digest of its makers.

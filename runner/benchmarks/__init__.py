@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from runner.benchmarks.agentbench.cells import BENCHMARK as AGENTBENCH
+from runner.benchmarks.agentbench.cells import Agentbench
 from runner.benchmarks.scenarios import Scenarios
 from runner.benchmarks.toolbench.cells import BENCHMARK, Toolbench
 from runner.protocols import Benchmark
 
-BENCHMARKS: dict[str, Benchmark] = {"scenarios": Scenarios(), BENCHMARK: Toolbench()}
+BENCHMARKS: dict[str, Benchmark] = {
+    "scenarios": Scenarios(),
+    BENCHMARK: Toolbench(),
+    AGENTBENCH: Agentbench(),
+}
 """`scenarios`: one scenario, one arm, one model, one trial is a cell. Our own benchmark.
 
 `toolbench`: MCPToolBench++, with a task in the place of the scenario.
+`agentbench`: MCP-AgentBench, with a query in its place and many servers in one cell.
 """

@@ -39,7 +39,9 @@ class Local:
         engine = connect(prepared.engine_url) if prepared.tasks is None else None
         try:
             account = account_of(store, prepared.spending, progress.spent)
-            shared = Shared(prepared=prepared, engine=engine, store=store, account=account)
+            shared = Shared(
+                prepared=prepared, engine=engine, store=store, account=account, plan=store.plan()
+            )
             work = _Work(shared=shared, progress=progress, slots=asyncio.Semaphore(self._jobs))
             async with asyncio.TaskGroup() as tasks:
                 for cells in blocks:

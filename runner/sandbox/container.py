@@ -71,7 +71,7 @@ _PEAK_MEMORY_FILES = (
 class ContainerSpec:
     """What a container is made from.
 
-    The arms of a comparison share all of it but `server_volume` and `private`.
+    The arms of a comparison share all of it but the volumes and `private`.
     """
 
     image: str
@@ -81,6 +81,8 @@ class ContainerSpec:
     """The container ends itself then: a killed runner cannot leak it for ever."""
     labels: Mapping[str, str] = field(default_factory=dict)
     server_volume: str | None = None
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    """Of several servers: place -> install volume."""
     private: tuple[str, ...] = ()
     """Directories under /workspace that become the server's own tmpfs."""
 
@@ -155,10 +157,14 @@ def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, Any]:
 
 
 def _server_mounts(spec: ContainerSpec) -> list[Mount]:
-    if not spec.server_volume:
-        return []
+    volumes = dict(spec.volumes)
+    if spec.server_volume:
+        volumes[INSTALL] = spec.server_volume
     # no_copy: the engine would fill an empty volume from the image, and change what was built.
-    return [Mount(INSTALL, spec.server_volume, type="volume", read_only=True, no_copy=True)]
+    return [
+        Mount(place, volume, type="volume", read_only=True, no_copy=True)
+        for place, volume in volumes.items()
+    ]
 
 
 def _create(engine: Engine, spec: ContainerSpec) -> str:

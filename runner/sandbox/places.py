@@ -6,8 +6,10 @@ WORKSPACE = "/workspace"
 """The repository at its commit, read-only; the working directory of both users."""
 INSTALL = "/opt/server"
 """The server's install volume, read-only."""
+INSTALLS = "/opt/servers"
+"""Where a cell has several servers: a folder for each one's install volume."""
 STATE = "/var/lib/server"
-"""The server's own writable directory: its home, its index."""
+"""The server's own writable directory: its home, its index. Of several, a folder for each."""
 TMP = "/tmp"  # noqa: S108 - a path in the container, not on this machine
 """Both users may write here, and each may read what the other leaves readable."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - see above

@@ -161,10 +161,10 @@ def test_a_model_of_each_sdk_asks_for_its_place_with_every_attempt(
 
 def test_the_command_s_limit_reaches_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[RunRequest] = []
-    monkeypatch.setattr(cli, "run", asked.append)
+    monkeypatch.setitem(cli.VERBS, "run", asked.append)
     for words in (["run", "--api-jobs", "2"], ["run"]):
-        arguments = cli._parser().parse_args(words)
-        arguments.start(arguments)
+        with pytest.raises(SystemExit):
+            cli.main(words)
     limits = [cli._model_settings(request).slots.limit for request in asked]
     assert limits == [2, None]
 

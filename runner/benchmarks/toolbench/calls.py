@@ -11,15 +11,19 @@ not be read as one. In text, in this order:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runner.benchmarks.toolbench.brackets import JSON, Budget, bracketed
 from runner.benchmarks.toolbench.reading import (
+    Remark,
     UnreadableError,
     as_read,
     read_json,
+    read_part,
     without_lone_halves,
 )
 from runner.benchmarks.toolbench.written import Written, is_offered, written_calls
@@ -34,6 +38,8 @@ DEEPEST_LIST = 6
 """Lists within lists in which calls are looked for."""
 MOST_RESTARTS = 32
 """Brackets that nothing closes, behind each of which the text is read anew."""
+MOST_WHOLE = 100
+"""JSON values in a text that are read before its brackets are counted."""
 _NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function", "action")
 _ARGUMENT_KEYS = (
     "parameters",
@@ -48,9 +54,10 @@ _ARGUMENT_KEYS = (
 _WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
 """Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
+_OPENS = re.compile(r"(?<!\\)(?:\\\\)*+([\[{])")
 _BEGINS = frozenset('[{"-0123456789tfnNI')
 """Of a JSON value, NaN and Infinity included."""
-_SCHEMA_KEYS = ("input_schema", "inputSchema", "outputSchema")
+_SCHEMA_KEYS = frozenset({"input_schema", "inputSchema", "outputSchema"})
 _ANSWERS = frozenset({"final answer", "final_answer"})
 """What agents that act in JSON write where they call nothing any more."""
 
@@ -131,11 +138,7 @@ def _calls_in_text(text: str, reader: _Reader) -> Extraction:
 def _calls_of_parts(text: str, reader: _Reader) -> list[Call]:
     single: list[Call] = []
     listed: list[Call] = []
-    for part in _json_parts(text):
-        try:
-            value = read_json(part, reader.remark)
-        except UnreadableError:
-            continue
+    for value in _json_values(text, reader.remark):
         calls = reader.calls(value, quiet=True)
         if calls and _is_list_of_calls(value):
             listed = calls
@@ -148,9 +151,24 @@ def _is_list_of_calls(value: Any) -> bool:
     return isinstance(value, list) or any(key in value for key in _LIST_KEYS)
 
 
-def _json_parts(text: str) -> Iterator[str]:
-    """The outermost bracketed parts of a text, in order. Linear, whatever the text."""
-    begin, budget = 0, Budget()
+def _json_values(text: str, remark: Remark) -> Iterator[Any]:
+    """The lists and objects of a text that stand in no other, in order. Linear, whatever it is."""
+    end = 0
+    with suppress(UnreadableError):
+        # Most texts hold JSON and prose without brackets: that is read without counting any.
+        for _ in range(MOST_WHOLE):
+            opened = _OPENS.search(text, end)
+            if opened is None:
+                return
+            value, end = read_part(text, opened.start(1))
+            yield value
+    for part in _json_parts(text, end):
+        with suppress(UnreadableError):
+            yield read_json(part, remark)
+
+
+def _json_parts(text: str, begin: int) -> Iterator[str]:
+    budget = Budget()
     for _ in range(MOST_RESTARTS):
         opened = -1
         for first, end in bracketed(text, JSON, begin, budget):
@@ -210,10 +228,11 @@ class _Reader:
     def _collect_object(
         self, value: Mapping[str, Any], found: list[Call], *, depth: int, quiet: bool
     ) -> None:
-        for key in _LIST_KEYS:
-            if key in value and not isinstance(value.get("name"), str):
-                self._collect(value[key], found, depth=depth + 1, quiet=quiet)
-                return
+        if not isinstance(value.get("name"), str):
+            for key in _LIST_KEYS:
+                if key in value:
+                    self._collect(value[key], found, depth=depth + 1, quiet=quiet)
+                    return
         calls = self._calls_of_object(value, quiet=quiet)
         if not calls and not quiet:
             self.remark("an object that calls no tool stands where a call is expected")
@@ -224,12 +243,15 @@ class _Reader:
         name = _name_of(call_itself)
         if name is None:
             return self._keyed_calls(value)
-        if _is_definition(call_itself) or name.lower() in _ANSWERS - set(self.tools):
+        if _is_definition(call_itself) or self._is_answer(name.lower()):
             return []
         # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
         if quiet and not self._may_be_call(name, call_itself):
             return []
         return [Call(name, self._arguments_in(call_itself))]
+
+    def _is_answer(self, name: str) -> bool:
+        return name in _ANSWERS and name not in self.tools
 
     def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
         return any(key in value for key in _ARGUMENT_KEYS) or is_offered(name, self.tools)
@@ -297,14 +319,12 @@ def _name_of(value: Mapping[str, Any]) -> str | None:
 
 def _is_definition(value: Mapping[str, Any]) -> bool:
     """A tool as it was offered, repeated by the model: it names a tool and calls none."""
-    if any(key in value for key in _SCHEMA_KEYS):
+    if not _SCHEMA_KEYS.isdisjoint(value):
         return True
     schema = value.get("parameters")
-    return (
-        "description" in value
-        and isinstance(schema, dict)
-        and isinstance(schema.get("properties"), dict)
-    )
+    if not isinstance(schema, dict):
+        return False
+    return "description" in value and isinstance(schema.get("properties"), dict)
 
 
 def _kind(value: Any) -> str:

@@ -16,6 +16,7 @@ from runner.benchmarks.toolbench.results import (
     ToolRow,
 )
 from runner.benchmarks.toolbench.tasks import Task, fold_server
+from runner.errors import FairtrialError
 from runner.stats import bootstrap_interval, mean
 
 NOTHING = ""
@@ -83,24 +84,40 @@ class Labelled:
     """One set of answers, and whose they are."""
 
     label: str
-    model: str
-    """Sets of one model are compared; empty for answers that do not say."""
+    against: str
+    """Sets that have this in common are compared, such as their model."""
     tasks: Sequence[Task]
     results: Sequence[TaskResult]
 
 
 def confusion_report(found: Sequence[Labelled], servers: Sequence[str]) -> ConfusionReport:
-    """A table for each set, and each further set of a model against its first."""
+    """A table for each set, and each further set against the first that it is comparable to.
+
+    Raises FairtrialError for a server that no task speaks of: its empty table would say that
+    nothing is confused.
+    """
+    _require_known(found, servers)
     first: dict[str, Labelled] = {}
     comparisons = []
     for one in found:
-        before = first.setdefault(one.model, one)
+        before = first.setdefault(one.against, one)
         if before is not one:
             comparisons.append(compared(before.label, one.label, before.results, one.results))
     return ConfusionReport(
         confusions=tuple(confusion_of(one.label, one.tasks, one.results, servers) for one in found),
         comparisons=tuple(comparisons),
     )
+
+
+def _require_known(found: Iterable[Labelled], servers: Iterable[str]) -> None:
+    tasks = [task for one in found for task in one.tasks]
+    known = {tool.server for task in tasks for tool in task.tools}
+    known |= {call.server for task in tasks for call in task.expected}
+    folded = set(map(fold_server, known))
+    for name in servers:
+        if fold_server(name) not in folded:
+            hint = f"servers are {', '.join(sorted(filter(None, known))) or 'not named'}"
+            raise FairtrialError(f"no run and no server is called {name!r}", hint=hint)
 
 
 # --- two of them --------------------------------------------------------------------------------

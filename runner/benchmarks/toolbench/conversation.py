@@ -187,7 +187,7 @@ class Conversation:
     def _recorded(self, call: Call) -> str:
         name = bare_name(call.tool, self.task)
         for place, expected in enumerate(self.unused):
-            if name in expected.accepted:
+            if expected.accepts(name):
                 del self.unused[place]
                 return expected.output or NOT_RECORDED
         return NOT_RECORDED

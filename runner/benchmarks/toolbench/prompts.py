@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from runner.benchmarks.toolbench.tasks import Task
@@ -17,6 +18,7 @@ Call no other tool, and ask nothing back.
 """
 JSON_SYSTEM = "Answer with tool calls as JSON. Nobody is there to be asked back.\n"
 STATEMENT, QUERY = "{problem_statement}", "{query}"
+_PLACES = re.compile(f"{re.escape(STATEMENT)}|{re.escape(QUERY)}")
 NATIVE_PROMPT = QUERY
 JSON_PROMPT = """\
 {problem_statement}
@@ -43,8 +45,12 @@ def require_usable(prompt: str, where: str) -> None:
 
 def filled(prompt: str, task: Task) -> str:
     """The prompt of one task."""
-    # Put in last, since it may quote either place.
-    return prompt.replace(QUERY, task.query).replace(STATEMENT, problem_statement(task))
+
+    def put_in(place: re.Match[str]) -> str:
+        return task.query if place[0] == QUERY else problem_statement(task)
+
+    # All at once: what is put in may quote either place.
+    return _PLACES.sub(put_in, prompt)
 
 
 def problem_statement(task: Task) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 DEEPEST = 100
 """Levels of nesting. What writes results takes 255 in all."""
+TWICE_DEEPEST = 2 * DEEPEST
 MOST_DIGITS = 300
 """Of a whole number."""
 _LONE_HALF = re.compile(
@@ -46,6 +47,37 @@ def read_json(text: str, remark: Remark = _nobody) -> Any:
     if may_be_deep(text) and is_too_deep(value):
         raise _too_deep(remark)
     return value
+
+
+def read_of_any_depth(text: str, remark: Remark = _nobody) -> Any:
+    """As `read_json`, for a file of many values of which one may be nested too deeply.
+
+    That one is still nested more than DEEPEST levels, so that whoever reads it by itself refuses
+    it alone; what lies deeper than TWICE_DEEPEST is null. Raises UnreadableError.
+    """
+    text = without_lone_halves(text).removeprefix("\ufeff")
+    try:
+        try:
+            return _decoded(text, remark)
+        except RecursionError:
+            return _decoded("".join(_shallow_parts(text)), remark)
+    except ValueError as error:
+        raise UnreadableError(str(error)) from error
+
+
+def read_part(text: str, begin: int) -> tuple[Any, int]:
+    """The value that begins there, and where it ends.
+
+    Raises UnreadableError also for one that there is something to remark on, which `read_json` has
+    to read.
+    """
+    try:
+        value, end = _PLAIN.raw_decode(text, begin)
+    except (_OddError, ValueError, RecursionError) as error:
+        raise UnreadableError(str(error)) from error
+    if may_be_deep(text[begin:end]) and is_too_deep(value):
+        raise UnreadableError("it is nested too deeply")
+    return value, end
 
 
 def _decoded(text: str, remark: Remark) -> Any:
@@ -130,6 +162,26 @@ def without_lone_halves(text: str) -> str:
 def may_be_deep(text: str) -> bool:
     """False where a text has too few brackets to be: then nothing need be walked."""
     return text.count("[") + text.count("{") > DEEPEST
+
+
+_NESTS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{}]', re.S)
+"""A text, in which brackets mean nothing, or a bracket."""
+
+
+def _shallow_parts(text: str) -> Iterator[str]:
+    """The text with null for each list and object deeper than TWICE_DEEPEST."""
+    depth = begin = 0
+    for found in _NESTS.finditer(text):
+        if found[0] in ("[", "{"):
+            depth += 1
+            if depth == TWICE_DEEPEST + 1:
+                yield text[begin : found.start()] + "null"
+        elif found[0] in ("]", "}"):
+            if depth == TWICE_DEEPEST + 1:
+                begin = found.end()
+            depth = max(0, depth - 1)
+    if depth <= TWICE_DEEPEST:
+        yield text[begin:]
 
 
 def is_too_deep(value: Any) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.benchmarks.toolbench.reading import UnreadableError, read_json
+from runner.benchmarks.toolbench.reading import UnreadableError, read_of_any_depth
 from runner.benchmarks.toolbench.tasks import Task
 from runner.errors import FairtrialError, Problem
 
@@ -52,7 +52,7 @@ def read_responses(path: Path) -> Responses:
     """Raises FairtrialError if the file cannot be read, or holds no answer at all."""
     problems: list[Problem] = []
     by_task: dict[str, list[Any]] = {}
-    for name, answer in _pairs(_value(path), str(path), problems):
+    for name, answer in _pairs(_value(path, problems), str(path), problems):
         by_task.setdefault(name, []).append(answer)
     if not by_task:
         raise FairtrialError("it holds no answer", where=str(path), hint=_HINT)
@@ -62,26 +62,35 @@ def read_responses(path: Path) -> Responses:
     )
 
 
-def _value(path: Path) -> Any:
+def _value(path: Path, problems: list[Problem]) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except FileNotFoundError as error:
         raise FairtrialError("no such file", where=str(path), hint=_HINT) from error
     try:
-        return read_json(text)
+        return _read(text, str(path), problems)
     except UnreadableError:
-        return list(_lines(text, str(path)))
+        return list(_lines(text, str(path), problems))
 
 
-def _lines(text: str, where: str) -> Iterator[Any]:
+def _lines(text: str, where: str, problems: list[Problem]) -> Iterator[Any]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
+        here = f"{where} line {number}"
         try:
-            yield read_json(line)
+            yield _read(line, here, problems)
         except UnreadableError as error:
-            what = f"line {number} is no JSON: {error}"
-            raise FairtrialError(what, where=where, hint=_HINT) from error
+            raise FairtrialError(f"it is no JSON: {error}", where=here, hint=_HINT) from error
+
+
+def _read(text: str, where: str, problems: list[Problem]) -> Any:
+    """Raises UnreadableError."""
+    remarks: dict[str, None] = {}
+    # Refused as a whole, a file would lose every answer for one that is nested too deeply.
+    value = read_of_any_depth(text, remarks.setdefault)
+    problems += [Problem(where=where, message=remark) for remark in remarks]
+    return value
 
 
 def _pairs(value: Any, where: str, problems: list[Problem]) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from runner.benchmarks.toolbench.confusion import Labelled, compared
 from runner.benchmarks.toolbench.results import ArmReport, Comparison, RunOfTasks, TaskResult
-from runner.benchmarks.toolbench.runs import Answers, Arm, Setup, answers_in, read_setup
+from runner.benchmarks.toolbench.runs import (
+    Answers,
+    Arm,
+    Setup,
+    answers_in,
+    read_setup,
+    relabelled,
+)
 from runner.benchmarks.toolbench.scoring import Scorer, report_of
 from runner.benchmarks.toolbench.variants import PUBLISHED
 from runner.models import kind_name, kind_of
@@ -28,6 +35,11 @@ class ReadRun:
     answers: Answers
     data_problems: tuple[str, ...]
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Tasks that are not what they were when they were answered."""
+        return (*self.answers.problems, *relabelled(self.setup, self.answers))
+
 
 def read_run(store: RunStore, run: LoadedRun) -> ReadRun:
     """Raises FairtrialError if its data is not where it was."""
@@ -46,7 +58,7 @@ def report_of_run(store: RunStore, run: LoadedRun, *, compat: str = "") -> RunOf
         run=run.plan.run,
         mode=read.setup.mode,
         notices=tuple(notices(arm.model for arm in arms)),
-        problems=(*contradictions, *read.answers.problems),
+        problems=(*contradictions, *read.problems),
         arms=arms,
         comparisons=tuple(_comparisons(arms, read)),
     )
@@ -107,7 +119,8 @@ def _comparisons(arms: Sequence[ArmReport], read: ReadRun) -> Iterator[Compariso
         yield compared(f"{model}, {PUBLISHED}", f"{model}, {variant.name}", asked, second)
 
 
-def labelled(run: str, arm: Arm) -> Labelled:
-    """For a confusion table."""
+def labelled(run: str, arm: Arm, *, apart: bool = False) -> Labelled:
+    """For a confusion table; `apart` from other runs' answers of the model."""
     label = f"{run}, {arm.model}, {arm.name}"
-    return Labelled(label=label, model=arm.model, tasks=arm.tasks, results=results_of(arm))
+    against = f"{run}, {arm.model}" if apart else arm.model
+    return Labelled(label=label, against=against, tasks=arm.tasks, results=results_of(arm))

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import Field
 
 from runner.benchmarks.toolbench.calls import Extraction, calls_of, native_calls
 from runner.benchmarks.toolbench.cells import BENCHMARK, HARNESS, PreparedTasks, cell_name
 from runner.benchmarks.toolbench.data import load_chosen
 from runner.benchmarks.toolbench.prompts import PROMPTS, Mode, require_usable
 from runner.benchmarks.toolbench.scoring import Answered
-from runner.benchmarks.toolbench.tasks import Task
-from runner.benchmarks.toolbench.variants import Variant, applied, concerned
+from runner.benchmarks.toolbench.tasks import Expected, Task
+from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied, concerned
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun
@@ -55,6 +57,8 @@ class Setup(Record):
     prompt: str
     """With a place for the task."""
     variant: Variant | None
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Cell's name of each task -> digest of its label when the run began."""
 
     def tasks(self) -> tuple[tuple[Task, ...], list[str]]:
         """Those that are chosen, and what is wrong with the data."""
@@ -106,7 +110,8 @@ def prompt_of(mode: Mode, file: Path | None) -> str:
 
 def default_name(setup: Setup, models: Sequence[str], trials: int) -> str:
     """The same command gives the same name, so that saying it again resumes a killed run."""
-    asked = [setup.model_dump(mode="json"), sorted(models), trials]
+    # An edited label is no other command.
+    asked = [setup.model_dump(mode="json", exclude={"labels"}), sorted(models), trials]
     return f"toolbench-{digest_of(asked)[:8]}"
 
 
@@ -134,8 +139,35 @@ def prepared_run(
 # --- what is there ------------------------------------------------------------------------------
 
 
-def write_setup(store: RunStore, setup: Setup) -> None:
-    write_record(store.folder / SETUP, setup)
+def write_setup(store: RunStore, setup: Setup, tasks: PreparedTasks) -> None:
+    """A run that is resumed keeps the labels' digests that it began with."""
+    labels = {name: label_digest(task) for name, task in tasks.tasks.items()}
+    if (store.folder / SETUP).is_file():
+        labels |= read_setup(store).labels
+    write_record(store.folder / SETUP, setup.model_copy(update={"labels": labels}))
+
+
+def label_digest(task: Task) -> str:
+    """Of all that an answer is held against."""
+    return digest_of([_plain(call) for call in task.expected])
+
+
+def _plain(call: Expected) -> dict[str, Any]:
+    return {**asdict(call), "similar": sorted(call.similar)}
+
+
+def relabelled(setup: Setup, answers: Answers) -> Iterator[str]:
+    """Tasks whose labels were edited since the run began: their scores moved, and no answer did."""
+    tasks = {task.id: task for arm in answers.arms if arm.name == PUBLISHED for task in arm.tasks}
+    for task in tasks.values():
+        name, today = cell_name(task.id), label_digest(task)
+        if setup.labels.get(name, today) != today:
+            yield f"{name}: its label was edited since the run began; it is scored by today's"
+
+
+def runs_of_tasks(folder: Path) -> list[RunStore]:
+    """Every run of tasks in a folder of runs, by name."""
+    return [RunStore(path.parent) for path in sorted(folder.glob(f"*/{SETUP}"))]
 
 
 def read_setup(store: RunStore) -> Setup:

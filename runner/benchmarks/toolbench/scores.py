@@ -17,9 +17,9 @@ Where the seed leaves room, what a user would call right was chosen:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from runner.benchmarks.toolbench.calls import Call
 from runner.benchmarks.toolbench.tasks import Expected, Task, fold_server
@@ -67,14 +67,15 @@ class TaskScore:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(NamedTuple):
     expected: Expected
     call: Call
     same_name: bool
     exact: int
     """Arguments that are right."""
     normalised: int
+    unasked: int
+    """Arguments that the label does not have."""
 
 
 def score(task: Task, calls: Sequence[Call]) -> TaskScore:
@@ -95,10 +96,11 @@ def _score(task: Task, calls: Sequence[Call]) -> TaskScore:
     expected = task.expected
     plain = [bare_name(call.name, task) for call in calls]
     pairs = _assigned(expected, calls, plain)
-    total = sum(len(call.arguments) for call in expected)
-    selection = len(pairs) / len(expected)
-    parameters = _share(sum(match.exact for match in pairs.values()), total)
-    normalised = _share(sum(match.normalised for match in pairs.values()), total)
+    matches = [pairs[place] for place in sorted(pairs)]
+    total = sum([len(call.arguments) for call in expected])
+    selection = len(matches) / len(expected)
+    parameters = _share(sum([match.exact for match in matches]), total)
+    normalised = _share(sum([match.normalised for match in matches]), total)
     few_enough = len(calls) <= len(expected) * MOST_CALLS_RATIO
     return TaskScore(
         resolved=selection >= MIN_SELECTION and parameters >= MIN_PARAMETERS and few_enough,
@@ -108,9 +110,9 @@ def _score(task: Task, calls: Sequence[Call]) -> TaskScore:
         normalised_accuracy=normalised,
         calls=len(calls),
         expected=len(expected),
-        similar=tuple(_similar(pairs)),
+        similar=tuple(_similar(matches)),
         wrong=tuple(_wrong(expected, plain, pairs)),
-        unasked=sum(_unasked(match) for match in pairs.values()),
+        unasked=sum([match.unasked for match in matches]),
     )
 
 
@@ -131,29 +133,27 @@ def bare_name(name: str, task: Task) -> str:
     Left as it is if the task speaks of a tool of the whole name, or if the prefix is a server of
     the task that has no such tool.
     """
-    if name in task.known_names or len(name) > LONGEST_NAME or not _SEPARATORS.search(name):
+    if task.knows(name) or len(name) > LONGEST_NAME or not _SEPARATORS.search(name):
         return name
     plain = name.removeprefix("mcp__")
     splits = [(plain[: mark.start()], plain[mark.end() :]) for mark in _SEPARATORS.finditer(plain)]
     # A server's own name may hold the separator: `mcp__big__maps__route`.
     for server, tool in splits:
-        if tool in task.known_names:
+        if task.knows(tool):
             return tool if _may_be_of(server, tool, task) else name
     return splits[0][1] if splits else plain
 
 
 def _may_be_of(server: str, tool: str, task: Task) -> bool:
-    folded = fold_server(server)
-    if folded not in task.servers:
-        return True
+    folded, owners = fold_server(server), task.owners_of(tool)
     # A record that does not say whose a tool is cannot say that it is another's.
-    return (tool, folded) in task.owners or (tool, "") in task.owners
+    return folded in owners or "" in owners or folded not in task.servers
 
 
 def _is_sequence(expected: Sequence[Expected], names: Sequence[str]) -> bool:
     if len(expected) != len(names):
         return False
-    return all(name in call.accepted for call, name in zip(expected, names, strict=True))
+    return all(map(Expected.accepts, expected, names))
 
 
 # --- which call is meant for which --------------------------------------------------------------
@@ -165,9 +165,9 @@ def _assigned(
     """(expected, call) by their places -> how well they match."""
     possible: dict[tuple[int, int], _Match] = {}
     for row, want in enumerate(expected):
-        for column, (call, name) in enumerate(zip(calls, names, strict=True)):
-            if name in want.accepted:
-                possible[row, column] = _match(want, call, name)
+        for column, name in enumerate(names):
+            if want.accepts(name):
+                possible[row, column] = _match(want, calls[column], name)
     if len(possible) < 2:
         return possible
     if len(expected) == 1:
@@ -177,15 +177,19 @@ def _assigned(
 
 
 def _match(want: Expected, call: Call, name: str) -> _Match:
-    exact = normalised = 0
+    exact = normalised = asked = 0
     for key, value in want.arguments.items():
-        given = call.arguments.get(key, _ABSENT)
+        if key not in call.arguments:
+            continue
+        asked += 1
+        given = call.arguments[key]
         if equal(value, given):
             exact += 1
             normalised += 1
-        elif given is not _ABSENT and equal(normal(value), normal(given)):
+        elif equal(normal(value), normal(given)):
             normalised += 1
-    return _Match(want, call, name == want.name, exact, normalised)
+    unasked = len(call.arguments) - asked
+    return _Match(want, call, name == want.name, exact, normalised, unasked)
 
 
 def _worth(match: _Match) -> tuple[int, int, bool]:
@@ -220,12 +224,8 @@ def _weight(match: _Match, rows: int, most: int) -> float:
     return float(sum(digit * base**place for place, digit in enumerate(reversed(digits))))
 
 
-def _similar(pairs: Mapping[tuple[int, int], _Match]) -> list[tuple[str, str]]:
-    return [
-        (match.expected.name, match.call.name)
-        for _, match in sorted(pairs.items())
-        if not match.same_name
-    ]
+def _similar(matches: Iterable[_Match]) -> list[tuple[str, str]]:
+    return [(match.expected.name, match.call.name) for match in matches if not match.same_name]
 
 
 def _wrong(
@@ -241,13 +241,8 @@ def _wrong(
     return [(call.name, next(left_over, "")) for call in missed]
 
 
-def _unasked(match: _Match) -> int:
-    return len(match.call.arguments.keys() - match.expected.arguments.keys())
-
-
 # --- values -------------------------------------------------------------------------------------
 
-_ABSENT: Any = object()
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,299})")
 """`007` is no number: a code, a postal code, a telephone."""
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,2})?")

@@ -46,9 +46,12 @@ class Expected:
     output: str = field(default="", compare=False)
     """What the call returned when the label was made, as JSON; empty if that was not recorded."""
 
-    @cached_property
+    @property
     def accepted(self) -> frozenset[str]:
         return self.similar | {self.name}
+
+    def accepts(self, name: str) -> bool:
+        return name == self.name or name in self.similar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,21 +77,17 @@ class Task:
 
     @cached_property
     def tool_names(self) -> frozenset[str]:
-        return frozenset(tool.name for tool in self.tools)
+        return frozenset([tool.name for tool in self.tools])
 
-    @cached_property
-    def known_names(self) -> frozenset[str]:
-        """Of the tools offered, expected, or similar to these."""
-        return self.tool_names.union(*(call.accepted for call in self.expected))
+    def knows(self, name: str) -> bool:
+        """Is it of a tool offered, expected, or similar to one expected?"""
+        return name in self.tool_names or any(call.accepts(name) for call in self.expected)
 
-    @cached_property
-    def owners(self) -> frozenset[tuple[str, str]]:
-        """(name, folded server) of the same; the server is empty where the record has none."""
-        found = {(tool.name, fold_server(tool.server)) for tool in self.tools}
-        for call in self.expected:
-            server = fold_server(call.server)
-            found |= {(name, server) for name in call.accepted}
-        return frozenset(found)
+    def owners_of(self, name: str) -> frozenset[str]:
+        """Folded servers of the tools of that name; empty where the record does not say whose."""
+        offered = [tool.server for tool in self.tools if tool.name == name]
+        expected = [call.server for call in self.expected if call.accepts(name)]
+        return frozenset(map(fold_server, offered + expected))
 
     @property
     def difficulty(self) -> str:

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
+from runner.report.plot import Plot
 from runner.report.records import Report
 
 TEMPLATES = Path(__file__).parent
@@ -24,9 +25,13 @@ def render(report: Report) -> str:
     return template.render(report=report, tables=tables, describe=describe)
 
 
-def render_tables(title: str, shown: Iterable[Table]) -> str:
-    """Tables alone, on a page of their own; escaped as `render` does."""
-    return _environment().get_template("tables.html").render(title=title, shown=list(shown))
+def render_tables(
+    title: str, shown: Iterable[Table], *, notices: Iterable[str] = (), plots: Iterable[Plot] = ()
+) -> str:
+    """Tables, and plots before them, on a page of their own; escaped as `render` does."""
+    template = _environment().get_template("tables.html")
+    parts = {"shown": list(shown), "notices": list(notices), "plots": list(plots)}
+    return template.render(title=title, **parts)
 
 
 def _environment() -> Environment:

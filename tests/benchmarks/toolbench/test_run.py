@@ -11,7 +11,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
 from runner.cli import main
-from runner.records import Note, Prompt, Prose, ToolResult
+from runner.records import Note, Plan, Prompt, Prose, ToolResult
 from runner.records import ToolCall as CallEvent
 from runner.store import RunStore
 from runner.transcript import read_transcript
@@ -161,6 +161,33 @@ def test_another_prompt_is_used_and_one_without_a_place_is_refused(
     assert "{problem_statement}" in capsys.readouterr().err
 
 
+def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands(here: Path) -> None:
+    odd = {**RECORDS[0], "query": "What do {query} and {problem_statement} mean?"}
+    (here / "data.json").write_text(json.dumps([odd]), encoding="utf-8")
+
+    assert run(*SEEN) == 0
+    assert of(Prompt, events("price"))[0].text == odd["query"]
+    assert run("--mode", "json", "--run", "json") == 0
+    assert of(Prompt, events("price", "json"))[0].text.count(odd["query"]) == 1
+
+
+def test_the_plan_is_read_as_often_for_many_cells_as_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, read = RunStore.plan, []
+
+    def counted(store: RunStore) -> Plan:
+        read.append(store.folder.name)
+        return whole(store)
+
+    monkeypatch.setattr(RunStore, "plan", counted)
+    assert run("-n", 1, "--run", "one") == 0
+    assert run("--trials", 4, "--run", "many") == 0
+
+    # Read for each cell, the plan of n cells would take n² time.
+    assert read.count("one") == read.count("many") > 0
+
+
 def test_the_same_command_resumes_and_measures_nothing_twice(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -264,6 +291,53 @@ def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -
     assert fairtrial("toolbench", "report", "seen") == 0
     assert report()["arms"][0]["measured"] == 2
     assert "another task under this id" in report()["problems"][0]
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        call("get_stock_price", {"symbol": "MSFT"}),
+        call("get_stock_price", {"symbol": "AAPL"}, similar_tools=[{"name": "get_news"}]),
+        call("get_news", {"symbol": "AAPL"}),
+    ],
+)
+def test_a_label_that_was_edited_since_is_told_and_the_others_are_not(
+    here: Path, edited: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--trials", 2, *SEEN) == 0
+    assert not report()["problems"]
+    relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
+    (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
+
+    assert fairtrial("toolbench", "report", "seen") == 0
+
+    (problem,) = report()["problems"]
+    assert problem.startswith("price: its label was edited since the run began")
+    assert "label was edited" in capsys.readouterr().out
+    assert fairtrial("toolbench", "confuse", "seen") == 0
+    assert "label was edited" in capsys.readouterr().err
+
+
+def test_resuming_a_run_does_not_forget_that_a_label_was_edited(here: Path) -> None:
+    assert run("-n", 1, *SEEN) == 0
+    edited = call("get_stock_price", {"symbol": "MSFT"})
+    relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
+    (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
+
+    assert run("-n", 1, *SEEN) == 0
+
+    assert "its label was edited" in report()["problems"][0]
+
+
+def test_a_label_that_is_only_written_otherwise_is_the_same_label(here: Path) -> None:
+    assert run("-n", 1, *SEEN) == 0
+    label = dict(RECORDS[0]["function_call_label"][0])
+    label["arguments"] = json.dumps(label.pop("input"))
+    rewritten = [{**RECORDS[0], "function_call_label": json.dumps([label])}, *RECORDS[1:]]
+    (here / "data.json").write_text(json.dumps(rewritten), encoding="utf-8")
+
+    assert fairtrial("toolbench", "report", "seen") == 0
+    assert not report()["problems"]
 
 
 def test_other_verbs_send_the_user_to_this_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -482,16 +556,91 @@ def test_confuse_compares_responses_task_by_task(
     assert "1 tasks are answered in one of them alone" in shown
 
 
+TWO_SERVERS = {"mcp_tools_dict": {"stocks": ["get_stock_price"], "News Desk": ["get_news"]}}
+
+
+def confused(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    capsys.readouterr()
+    assert fairtrial("toolbench", "confuse", *arguments, "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
 def test_confuse_shows_the_tools_of_the_server_that_is_asked_for(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "a.json").write_text(json.dumps({"price": "nothing"}), encoding="utf-8")
+    label = call("get_news", {"company": "Apple"}, mcp_server="")
+    other = record(label, tools=TOOLS, uuid="news", **TWO_SERVERS)
+    (here / "data.json").write_text(json.dumps([RECORDS[0], other]), encoding="utf-8")
+    (here / "a.json").write_text(json.dumps({"price": "-", "news": "-"}), encoding="utf-8")
+    asked = ("data.json", "--responses", "a.json", "--server")
 
-    for server, shown in (("STOCKS", True), ("weather", False)):
-        asked = ("data.json", "--responses", "a.json", "--server", server, "--json")
-        assert fairtrial("toolbench", "confuse", *asked) == 0
-        rows = json.loads(capsys.readouterr().out)["confusions"][0]["rows"]
-        assert bool(rows) is shown
+    for server, tool in (("STOCKS", "get_stock_price"), ("news_desk", "get_news")):
+        (found,) = confused(capsys, *asked, server)["confusions"]
+        assert [row["tool"] for row in found["rows"]] == [tool]
+
+    assert fairtrial("toolbench", "confuse", *asked, "weather") == 1
+    assert "servers are News Desk, stocks" in capsys.readouterr().err
+
+
+def test_confuse_takes_a_server_and_looks_in_all_runs_of_tasks(
+    here: Path, variant: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--run", "plain") == 0
+    assert run("--variant", variant, *SEEN) == 0
+    asked = "stocks"
+
+    found = confused(capsys, asked)
+    assert [one["label"] for one in found["confusions"]] == [
+        "plain, offline, published",
+        "seen, offline, published",
+        "seen, offline, clearer",
+    ]
+    assert all(row["server"] == "stocks" for one in found["confusions"] for row in one["rows"])
+    # Only what one run measured side by side is compared.
+    (compared,) = found["comparisons"]
+    assert (compared["before"], compared["after"]) == tuple(
+        one["label"] for one in found["confusions"][1:]
+    )
+
+    (here / "data.json").unlink()
+    assert fairtrial("toolbench", "confuse", asked) == 1
+    assert "left out: " in capsys.readouterr().err
+
+
+def test_confuse_with_a_variant_shows_the_runs_that_measured_it(
+    here: Path, variant: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--run", "plain") == 0
+    assert fairtrial("toolbench", "confuse", "stocks", "--variant", variant) == 1
+    told = capsys.readouterr().err
+    assert "no run measured this variant" in told
+    assert f"toolbench run DATA --model M --variant {variant}" in told
+
+    assert run("--variant", variant, *SEEN) == 0
+    found = confused(capsys, "stocks", "--variant", variant)
+
+    assert {one["label"].partition(",")[0] for one in found["confusions"]} == {"seen"}
+    (compared,) = found["comparisons"]
+    assert compared["selection"]["low"] <= compared["selection"]["mean"] < 0
+    variant.write_text(VARIANT.replace("Whatever", "Anything"), encoding="utf-8")
+    assert fairtrial("toolbench", "confuse", "stocks", "--variant", variant) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "there is no run of tasks"),
+        (("nowhere",), "there is no run of tasks"),
+        (("--responses", "a.json"), "give the data"),
+        (("data.json", "--responses", "a.json", "--variant", "v.yaml"), "names none"),
+    ],
+)
+def test_confuse_without_anything_to_look_at_says_what_is_missing(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fairtrial("toolbench", "confuse", *arguments) == 1
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

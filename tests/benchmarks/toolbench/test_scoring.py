@@ -193,6 +193,63 @@ def test_a_file_without_answers_is_an_error_that_shows_the_form(tmp_path: Path, 
     assert "uuid" in error.value.hint
 
 
+@pytest.mark.parametrize("levels", [95, 102, 150, 900, 3_000, 300_000])
+@pytest.mark.parametrize("form", ['{{"f1": {deep}, "f2": {right}}}', "{line1}\n{line2}\n"])
+def test_an_answer_nested_too_deeply_is_one_result_and_costs_the_others_nothing(
+    tmp_path: Path, levels: int, form: str
+) -> None:
+    deep, right = "[" * levels + "]" * levels, json.dumps(RIGHT)
+    line1, line2 = (f'{{"uuid": "f1", "response": {deep}}}', f'{{"id": "f2", "calls": {right}}}')
+    text = form.format(deep=deep, right=right, line1=line1, line2=line2)
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
+
+    by_task = dict(read_responses(tmp_path / "r.json").by_task)
+    first, second = report([task(uuid="f1"), task(uuid="f2")], by_task).results
+
+    assert (first.answered, first.way, first.resolved, second.resolved) == (
+        True,
+        "none",
+        False,
+        True,
+    )
+    assert ("levels deep is not read" in "".join(first.remarks)) == (levels > 100)
+
+
+def test_brackets_in_the_text_of_an_answer_are_no_nesting(tmp_path: Path) -> None:
+    answers = {"f1": json.dumps(RIGHT) + "[" * 500, "f2": '"\\' * 300, "deep": "@"}
+    text = json.dumps(answers).replace('"@"', "[" * 3_000 + "]" * 3_000)
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
+
+    by_task = read_responses(tmp_path / "r.json").by_task
+
+    assert (by_task["f1"], by_task["f2"]) == ((answers["f1"],), (answers["f2"],))
+
+
+@pytest.mark.parametrize("text", ["[" * 5_000, '{"a": ' * 5_000 + "1", "[" * 3_000 + "]" * 2_999])
+def test_nesting_that_nothing_closes_is_an_error_that_shows_the_form(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
+
+    with pytest.raises(FairtrialError, match="it is no JSON"):
+        read_responses(tmp_path / "r.json")
+
+
+def test_what_is_odd_in_a_file_of_responses_is_told_with_its_place(tmp_path: Path) -> None:
+    lines = [
+        '{"id": "f1", "text": "x"}',
+        '{"id": "f1", "id": "f2", "text": "x"}',
+        '{"id": "f3", "text": NaN}',
+    ]
+    (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+    told = list(map(str, read_responses(tmp_path / "r.jsonl").problems))
+
+    assert len(told) == 2
+    assert "line 2: a key stands twice" in told[0]
+    assert "line 3: NaN is no JSON" in told[1]
+
+
 # --- check --------------------------------------------------------------------------------------
 
 

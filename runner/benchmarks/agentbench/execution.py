@@ -1,0 +1,159 @@
+"""Reference trajectories executed on real servers in cells, and held against what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Protocol
+
+from runner.benchmarks.agentbench.queries import Query, ReferenceCall
+from runner.benchmarks.agentbench.router import Router
+from runner.benchmarks.agentbench.trajectory import NotGiven, as_text, fill, given_by
+from runner.errors import FairtrialError
+from runner.sandbox.session import McpResult
+
+MOST_TOGETHER = 8
+"""Servers in a cell; a hundred megabytes each."""
+SHOWN_CHARS = 200
+
+
+class Caller(Protocol):
+    """What executes one call."""
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+        """Raises FairtrialError if the server cannot be had."""
+        ...
+
+
+# --- one trajectory -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """One call, as it was made now."""
+
+    arguments: dict[str, Any]
+    """With everything fed."""
+    result: McpResult
+
+
+class CannotGoOn(Exception):  # noqa: N818 - it ends one trajectory, and is no fault of ours
+    """A trajectory that cannot be executed: at which of its calls, from 0, and why."""
+
+    def __init__(self, index: int, why: str) -> None:
+        super().__init__(why)
+        self.index = index
+
+
+async def execute(calls: Sequence[ReferenceCall], caller: Caller) -> list[Made]:
+    """Make the calls in order, each fed by what the earlier ones give now.
+
+    Raises CannotGoOn at an error result, or a name that nothing gives.
+    """
+    given: dict[str, str] = {}
+    made = []
+    for index, call in enumerate(calls):
+        try:
+            arguments = fill(call.arguments, given)
+            result = await caller.call(call.server, call.tool, arguments)
+            if result.is_error:
+                raise CannotGoOn(index, f"{call.tool} failed: {result.text[:SHOWN_CHARS]}")
+            given |= given_by(call, result.text)
+        except (NotGiven, FairtrialError) as error:
+            raise CannotGoOn(index, str(error)) from error
+        made.append(Made(arguments=arguments, result=result))
+    return made
+
+
+async def drift(query: Query, caller: Caller) -> list[tuple[str, str]]:
+    """Key and message of every call that does not give what was recorded."""
+    try:
+        made = await execute(query.calls, caller)
+    except CannotGoOn as stop:
+        return [(f"calls[{stop.index}]", str(stop))]
+    found = []
+    for index, (call, now) in enumerate(zip(query.calls, made, strict=True)):
+        if now.result.text != call.result:
+            message = difference(call.result, now.result.text)
+            found.append((f"calls[{index}].result", message))
+    return found
+
+
+def difference(recorded: str, now: str) -> str:
+    """Where the two texts part, and what stands there."""
+    at = 0
+    while at < min(len(recorded), len(now)) and recorded[at] == now[at]:
+        at += 1
+    was, came = (repr(text[max(0, at - 20) : at + 60]) for text in (recorded, now))
+    return f"differs from character {at} on: recorded {was}, now {came}"
+
+
+def day_shown(made: Made, today: date) -> str:
+    """Today's date, or another time zone's, if it is in the result and was not asked for.
+
+    Twice within a second a tool that reads the clock may well answer the same.
+    """
+    asked = as_text(made.arguments)
+    for days in (-1, 0, 1):
+        day = today + timedelta(days=days)
+        for written in (day.isoformat(), f"{day:%b} {day.day}, {day.year}", f"{day:%Y%m%d}"):
+            if written in made.result.text and written not in asked:
+                return written
+    return ""
+
+
+async def recorded(query: Query, caller: Caller) -> Query:
+    """The query with its calls' results as they are now.
+
+    Raises CannotGoOn as `execute`, and if two executions differ or show today's date: no answer
+    would stay right.
+    """
+    first, second = await execute(query.calls, caller), await execute(query.calls, caller)
+    calls = []
+    for index, (call, made, again) in enumerate(zip(query.calls, first, second, strict=True)):
+        if made.result.text != again.result.text:
+            told = difference(made.result.text, again.result.text)
+            raise CannotGoOn(index, f"{call.tool} answers differently each time: {told}")
+        if day := day_shown(made, date.today()):
+            raise CannotGoOn(index, f"{call.tool} tells the day, {day}: tomorrow it will differ")
+        calls.append(call.model_copy(update={"result": made.result.text}))
+    return query.model_copy(update={"calls": tuple(calls)})
+
+
+# --- cells ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RouterCaller:
+    """A `Caller` over the servers of one cell."""
+
+    router: Router
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+        """A server that is gone, or has no such tool, is an error result."""
+        try:
+            name = self.router.named(server, tool)
+        except KeyError as error:
+            what = self.router.gone.get(server) or str(error.args[0])
+            return McpResult(text=what, is_error=True, wall_sec=0.0)
+        return await self.router.call(name, arguments)
+
+
+Servers = frozenset[str]
+
+
+def cells_for(wanted: Iterable[Servers]) -> list[Servers]:
+    """Sets of servers, few and none too large, so that one of them holds each that is wanted.
+
+    Each server is started once for each set that it is in.
+    """
+    cells: list[Servers] = []
+    for servers in sorted(set(wanted), key=lambda servers: (-len(servers), sorted(servers))):
+        fitting = [cell for cell in cells if len(cell | servers) <= MOST_TOGETHER]
+        best = min(fitting, key=lambda cell: len(servers - cell), default=None)
+        if best is None:
+            cells.append(servers)
+        else:
+            cells[cells.index(best)] = best | servers
+    return cells

@@ -1,0 +1,200 @@
+"""Queries proved: each by its file, and by its trajectory executed again; and drafts recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.benchmarks.agentbench.check import problems
+from runner.benchmarks.agentbench.execution import (
+    Caller,
+    CannotGoOn,
+    RouterCaller,
+    cells_for,
+    drift,
+    recorded,
+)
+from runner.benchmarks.agentbench.queries import Queries, Query
+from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
+from runner.benchmarks.agentbench.testbed import CellSpec, cell_of, install_all, open_cell
+from runner.benchmarks.agentbench.written import write_yaml
+from runner.catalog import pick
+from runner.errors import FairtrialError, Problem
+from runner.interrupts import run_until_done
+
+if TYPE_CHECKING:
+    from runner.checkout import Checkout
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryProof:
+    """What was found of one query."""
+
+    id: str
+    category: str
+    calls: int
+    executed: bool
+    """False if its file alone was looked at."""
+    wall_sec: float
+    """Of its calls, and of its servers' starts."""
+    problems: tuple[Problem, ...]
+
+    def as_text(self) -> str:
+        verdict = "FAIL" if self.problems else "ok  "
+        lines = [f"{verdict} {self.id}"]
+        if self.executed:
+            lines[0] += f" ({_counted(self.calls, 'call')}, {self.wall_sec:.1f} s)"
+        for problem in self.problems:
+            lines.append(f"     {problem}")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, object]:
+        found = [{"where": item.where, "message": item.message} for item in self.problems]
+        return {
+            "query": self.id,
+            "category": self.category,
+            "calls": self.calls,
+            "executed": self.executed,
+            "wall_sec": round(self.wall_sec, 3),
+            "problems": found,
+        }
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def summary(proofs: Sequence[QueryProof], wall_sec: float) -> str:
+    """`120 of 120 queries prove themselves; 214 calls executed in 143 s`."""
+    sound = sum(not proof.problems for proof in proofs)
+    calls = sum(proof.calls for proof in proofs if proof.executed)
+    unexecuted = sum(not proof.executed for proof in proofs)
+    text = f"{sound} of {len(proofs)} queries prove themselves"
+    if calls:
+        text += f"; {_counted(calls, 'call')} executed in {wall_sec:.0f} s"
+    if unexecuted:
+        noun = "trajectory was" if unexecuted == 1 else "trajectories were"
+        text += f"; {unexecuted} {noun} not executed"
+    return text
+
+
+# --- proving --------------------------------------------------------------------------------
+
+
+def prove_files(queries: Sequence[LoadedQuery]) -> list[QueryProof]:
+    """By their files alone: needs no engine, and executes nothing."""
+    return [_proof(loaded, problems(loaded.query, loaded.where)) for loaded in queries]
+
+
+async def prove(loaded: LoadedQuery, caller: Caller) -> QueryProof:
+    """By its file, and by executing its trajectory."""
+    started = time.monotonic()
+    found = problems(loaded.query, loaded.where)
+    for key, message in await drift(loaded.query, caller):
+        found.append(Problem(where=f"{loaded.where}.{key}", message=message))
+    return _proof(loaded, found, wall_sec=time.monotonic() - started)
+
+
+def _proof(
+    loaded: LoadedQuery, found: Sequence[Problem], wall_sec: float | None = None
+) -> QueryProof:
+    query = loaded.query
+    return QueryProof(
+        id=query.id,
+        category=query.category,
+        calls=len(query.calls),
+        executed=wall_sec is not None,
+        wall_sec=wall_sec or 0.0,
+        problems=tuple(found),
+    )
+
+
+def prove_executed(
+    checkout: Checkout, queries: Sequence[LoadedQuery], told: Callable[[QueryProof], None]
+) -> None:
+    """By their files, and by executing each trajectory on the testbed's servers.
+
+    `told` gets each proof as it is found: those of one cell after one another. Raises EngineError
+    if no engine answers.
+    """
+    by_query = {loaded.query.id: loaded for loaded in queries}
+
+    async def prove_one(query: Query, caller: Caller) -> None:
+        told(await prove(by_query[query.id], caller))
+
+    in_cells(checkout, [loaded.query for loaded in queries], prove_one)
+
+
+Work = Callable[[Query, Caller], Coroutine[object, object, None]]
+
+
+def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
+    """Do it for each query, beside a cell that holds its servers; a server is started seldom."""
+    wanted = {query.id: frozenset(call.server for call in query.calls) for query in queries}
+    names = sorted(frozenset().union(*wanted.values()))
+    for name in names:
+        if name not in checkout.catalog.servers:
+            pick(checkout.catalog.testbed, name, "server of the testbed")
+    # Once for all cells: a volume is read through before it is used.
+    installed = install_all(checkout, names)
+    done: set[str] = set()
+    for servers in cells_for(wanted.values()):
+        now = [query for query in queries if wanted[query.id] <= servers and query.id not in done]
+        done.update(query.id for query in now)
+        checkout.log(f"starting {', '.join(sorted(servers))}")
+        spec = cell_of(checkout, [installed[name] for name in sorted(servers)])
+        run_until_done(_in_cell(checkout, spec, now, work))
+
+
+async def _in_cell(
+    checkout: Checkout, spec: CellSpec, queries: Sequence[Query], work: Work
+) -> None:
+    async with open_cell(checkout.engine, spec) as router:
+        for query in queries:
+            await work(query, RouterCaller(router))
+
+
+# --- recording ------------------------------------------------------------------------------
+
+
+Recorded = Callable[[str, Sequence[Problem]], None]
+"""Takes a query's id and its problems, those of its file included: what to mend before a suite
+takes it."""
+
+
+def record_file(checkout: Checkout, file: Path, ids: Collection[str], told: Recorded) -> None:
+    """Fill the results of a file's queries in, each trajectory executed twice.
+
+    `ids`: which; all that lack a result if none is named. Raises FairtrialError for an unknown one.
+    """
+    queries = read_queries(file).queries
+    if unknown := sorted(set(ids) - {query.id for query in queries}):
+        raise FairtrialError(f"no query is called {', '.join(unknown)}", where=str(file))
+
+    async def record_one(query: Query, caller: Caller) -> None:
+        told(query.id, await record(file, query.id, caller))
+
+    in_cells(checkout, [query for query in queries if _is_wanted(query, ids)], record_one)
+
+
+async def record(file: Path, name: str, caller: Caller) -> list[Problem]:
+    """Fill the results of one of the file's queries in, and say what is wrong with it now."""
+    queries = list(read_queries(file).queries)
+    index = [query.id for query in queries].index(name)
+    where = f"{where_of(file)} queries[{index}]"
+    try:
+        queries[index] = await recorded(queries[index], caller)
+    except CannotGoOn as stop:
+        return [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
+    # Each at once: what is recorded must outlive whatever ends the next one.
+    write_yaml(file, Queries(queries=tuple(queries)))
+    return problems(queries[index], where)
+
+
+def _is_wanted(query: Query, ids: Collection[str]) -> bool:
+    if ids:
+        return query.id in ids
+    return any(not call.result for call in query.calls)

@@ -1,0 +1,405 @@
+"""Numbers in prose, with their units: `1,234.5 kg`, `72 °F`, `2 h 30 min`, `1.2 × 10^6`, `twelve`.
+
+What may be read in two ways is read in both: `1,234` is a thousand and more, and two numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+SLACK = 1e-12
+"""Of a comparison, relative: binary fractions of decimal ones."""
+SAME = 1e-6
+"""A fraction that is as near as this is that fraction: 0.3 for 0.30000000000000004."""
+EXACT_DIGITS = 15
+"""Beyond these a float holds no whole number: 25! is compared digit by digit."""
+LEAST_DIGITS = 3
+"""From which on a rounded figure is that figure: 12.3 for 12.34, never 12."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    dimension: str
+    factor: float = 1.0
+    """To the dimension's own unit."""
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """A number as it stands in a text."""
+
+    start: int
+    end: int
+    """Behind the unit."""
+    number: float
+    last_digit: float
+    """What one more in the last digit shown would add."""
+    digits: int
+    """That say something: without leading zeros."""
+    shows_places: bool = False
+    """It has a fraction or a power: its last digit is meant. 1,230 may be 1,234 or not."""
+    whole: str = ""
+    """The digits of a whole number that is written out."""
+    unit: str = ""
+    """As it is written; empty if none that is known follows."""
+
+
+# --- units --------------------------------------------------------------------------------------
+
+_LINES = """
+length 0.001 mm millimetre millimetres millimeter millimeters
+length 0.01 cm centimetre centimetres centimeter centimeters
+length 1 m metre metres meter meters
+length 1000 km kilometre kilometres kilometer kilometers
+length 1e-6 µm um micrometre micrometres micrometer micrometers micron microns
+length 1e-9 nm nanometre nanometres nanometer nanometers
+length 0.0254 in inch inches
+length 0.3048 ft foot feet
+length 0.9144 yd yard yards
+length 1609.344 mi mile miles
+length 1852 nmi nautical-mile nautical-miles
+length 9460730472580800 ly light-year light-years
+length 149597870700 au AU astronomical-unit astronomical-units
+mass 1e-9 µg ug mcg microgram micrograms
+mass 1e-6 mg milligram milligrams
+mass 0.001 g gram grams gramme grammes
+mass 1 kg kilogram kilograms kilo kilos
+mass 1000 t tonne tonnes metric-ton metric-tons
+mass 0.45359237 lb lbs pound pounds
+mass 0.028349523125 oz ounce ounces
+mass 6.35029318 stone
+time 1e-9 ns nanosecond nanoseconds
+time 1e-6 µs us microsecond microseconds
+time 0.001 ms millisecond milliseconds
+time 1 s sec secs second seconds
+time 60 min mins minute minutes
+time 3600 h hr hrs hour hours
+time 86400 d day days
+time 604800 wk week weeks
+month 1 month months
+year 1 yr year years
+volume 0.001 ml mL millilitre millilitres milliliter milliliters
+volume 0.01 cl cL centilitre centilitres
+volume 0.1 dl dL decilitre decilitres
+volume 1 l L litre litres liter liters
+volume 1000 m3 m³ m^3 cubic-metre cubic-metres cubic-meter cubic-meters
+volume 0.001 cm3 cm³ cm^3 cc cubic-centimetre cubic-centimetres cubic-centimeter cubic-centimeters
+volume 3.785411784 gal gallon gallons
+volume 0.946352946 qt quart quarts
+volume 0.473176473 pint pints
+volume 0.2365882365 cup cups
+volume 0.0295735295625 fl-oz fluid-ounce fluid-ounces
+volume 0.01478676478125 tbsp tablespoon tablespoons
+volume 0.00492892159375 tsp teaspoon teaspoons
+area 1 m2 m² m^2 sqm square-metre square-metres square-meter square-meters
+area 1e-4 cm2 cm² cm^2 square-centimetre square-centimetres square-centimeter square-centimeters
+area 1e6 km2 km² km^2 square-kilometre square-kilometres square-kilometer square-kilometers
+area 10000 ha hectare hectares
+area 4046.8564224 acre acres
+area 0.09290304 ft2 ft² ft^2 sq-ft square-foot square-feet
+area 2589988.110336 square-mile square-miles mi²
+speed 1 m/s metres-per-second meters-per-second
+speed 0.2777777777777778 km/h kmh kph kilometres-per-hour kilometers-per-hour
+speed 0.44704 mph miles-per-hour
+speed 0.5144444444444445 kn kt knot knots
+energy 1 J joule joules
+energy 1000 kJ kilojoule kilojoules
+energy 1e6 MJ megajoule megajoules
+energy 4.184 cal calorie calories
+energy 4184 kcal kilocalorie kilocalories
+energy 3600 Wh watt-hour watt-hours
+energy 3.6e6 kWh kilowatt-hour kilowatt-hours
+power 1 W watt watts
+power 1000 kW kilowatt kilowatts
+power 1e6 MW megawatt megawatts
+power 745.6998715822702 hp horsepower
+pressure 1 Pa pascal pascals
+pressure 100 hPa hectopascal hectopascals
+pressure 1000 kPa kilopascal kilopascals
+pressure 1e6 MPa megapascal megapascals
+pressure 1e5 bar bars
+pressure 101325 atm atmosphere atmospheres
+pressure 6894.757293168361 psi
+force 1 N newton newtons
+force 1000 kN kilonewton kilonewtons
+frequency 1 Hz hertz
+frequency 1e3 kHz kilohertz
+frequency 1e6 MHz megahertz
+frequency 1e9 GHz gigahertz
+angle 1 ° deg degree degrees
+angle 57.29577951308232 rad radian radians
+data 1 B byte bytes
+data 0.125 bit bits
+data 1e3 kB KB kilobyte kilobytes
+data 1e6 MB megabyte megabytes
+data 1e9 GB gigabyte gigabytes
+data 1e12 TB terabyte terabytes
+data 1024 KiB kibibyte kibibytes
+data 1048576 MiB mebibyte mebibytes
+data 1073741824 GiB gibibyte gibibytes
+data 1099511627776 TiB tebibyte tebibytes
+charge 1 C coulomb coulombs
+voltage 1 V volt volts
+current 1 A ampere amperes amp amps
+current 0.001 mA milliampere milliamperes
+resistance 1 Ω ohm ohms
+amount 1 mol mole moles
+molar-mass 1 g/mol grams-per-mole
+density 1 kg/m³ kg/m3
+density 1000 g/cm³ g/cm3
+ratio 1 times
+ratio 0.01 % percent per-cent
+ratio 0.001 ‰
+temperature 1 °C °c celsius degrees-celsius degree-celsius
+temperature 1 K kelvin kelvins
+USD 1 $ USD US$ dollar dollars
+EUR 1 € EUR euro euros
+GBP 1 £ GBP pounds-sterling sterling
+JPY 1 ¥ JPY yen
+CHF 1 CHF franc francs
+INR 1 ₹ INR rupee rupees
+CNY 1 CNY yuan renminbi
+CAD 1 CAD C$
+AUD 1 AUD A$
+SEK 1 SEK
+NOK 1 NOK
+DKK 1 DKK
+BRL 1 BRL R$
+MXN 1 MXN
+"""
+_ALSO = {
+    "pound": "GBP",
+    "pounds": "GBP",
+    "degree": "temperature",
+    "degrees": "temperature",
+    "°": "temperature",
+    "C": "temperature",
+}
+"""What a name may stand for besides."""
+_LOOSE_LETTERS = 4
+"""A unit of as many letters or more is a word, in any case; `MB` and `mb` are two things."""
+
+
+@cache
+def _units() -> dict[str, Unit]:
+    units = {}
+    for line in _LINES.strip().splitlines():
+        dimension, factor, *names = line.split()
+        for name in names:
+            units[_key(name.replace("-", " "))] = Unit(dimension=dimension, factor=float(factor))
+    for name in ("°C", "°c", "celsius", "degrees celsius", "degree celsius"):
+        units[_key(name)] = Unit(dimension="temperature", offset=273.15)
+    for name in ("°F", "°f", "fahrenheit", "degrees fahrenheit", "degree fahrenheit"):
+        units[_key(name)] = Unit(dimension="temperature", factor=5 / 9, offset=273.15 - 160 / 9)
+    return units
+
+
+def _key(name: str) -> str:
+    return name.casefold() if len(name) >= _LOOSE_LETTERS else name
+
+
+def unit_of(name: str) -> Unit | None:
+    """None for a name that is no unit known here, and for none."""
+    plain = " ".join(name.replace("μ", "µ").split())
+    return _units().get(_key(plain))
+
+
+def in_base(number: float, unit: Unit) -> float:
+    return number * unit.factor + unit.offset
+
+
+# --- numbers in a text --------------------------------------------------------------------------
+
+_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen twenty"
+).split()
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_NUMBER = re.compile(
+    r"""
+    (?<![\w.,/#])                                  # not the end of a name, a version, a path
+    (?P<sign>(?<![\d)\]–-])[-−–+])?
+    (?:(?P<money>US\$|C\$|A\$|R\$|[$€£¥₹]
+       |(?:USD|EUR|GBP|JPY|CHF|INR|CNY|CAD|AUD|SEK|NOK|DKK|BRL|MXN)(?=[ \d]))[ ]?)?
+    (?:
+        (?P<grouped>\d{1,3}(?:[,'\u00a0\u202f\u2009]\d{3})+(?![\d]))
+      | (?P<plain>\d+)
+    )
+    (?P<fraction>\.\d+)?
+    (?:
+        [eE](?P<e>[-+−]?\d{1,3})(?!\w)
+      | \s?(?:×|x|\*|·)\s?10(?:\^|\*\*)\{?\(?(?P<power>[-−]?\d{1,3})\)?\}?
+      | \s?(?:×|x|\*|·)\s?10(?P<raised>[⁻⁰¹²³⁴-⁹]+)
+    )?
+    (?:[ ](?P<scale>thousand|million|billion|trillion)\b)?
+    """,
+    re.VERBOSE,
+)
+_COMMA_FRACTION = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(?!\d|[.,]\d)")
+_SPACED = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?: \d{3})+)(\.\d+)?(?![\w])")
+_SPELLED = re.compile(rf"\b({'|'.join(_WORDS)})\b(?! of\b)", re.IGNORECASE)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+@cache
+def _unit_pattern() -> re.Pattern[str]:
+    names = sorted(_units().keys() - {"in"}, key=len, reverse=True)
+    words = [re.escape(name).replace(r"\ ", "[ -]") for name in names]
+    loose = "|".join(w for w, name in zip(words, names, strict=True) if len(name) >= _LOOSE_LETTERS)
+    strict = "|".join(w for w, name in zip(words, names, strict=True) if len(name) < _LOOSE_LETTERS)
+    # "12.34 in Berlin" has no inches; "7 m/min" is no length.
+    return re.compile(rf"[ \u00a0\u202f-]?(?:(?i:{loose})|{strict}|in(?=[.,;)]|$))(?![\w/^²³])")
+
+
+def quantities(text: str) -> Iterator[Quantity]:
+    """Every reading of every number, by where they begin."""
+    found = [*_figures(text), *_other_readings(text), *_spelled(text)]
+    found.sort(key=lambda one: (one.start, one.end))
+    yield from found
+    yield from _sums(found, text)
+
+
+def _figures(text: str) -> Iterator[Quantity]:
+    for match in _NUMBER.finditer(text):
+        digits = re.sub(r"\D", "", match["grouped"] or match["plain"])
+        scale = _SCALES.get(match["scale"] or "", 1.0) * float(f"1e{_exponent(match)}")
+        one = _quantity(match.start(), match.end(), digits, match["fraction"] or "", scale)
+        if (match["sign"] or "") in ("-", "−", "–"):
+            one = _signed(one)
+        yield _with_unit(one, text, match["money"] or "")
+
+
+def _exponent(match: re.Match[str]) -> int:
+    written = match["e"] or match["power"] or (match["raised"] or "0").translate(_RAISED)
+    try:
+        return int(written.replace("−", "-"))
+    except ValueError:  # raised signs in an order that is no number
+        return 0
+
+
+def _quantity(start: int, end: int, digits: str, fraction: str, scale: float = 1.0) -> Quantity:
+    """`fraction` with its point, or empty."""
+    places = max(len(fraction) - 1, 0)
+    return Quantity(
+        start=start,
+        end=end,
+        number=float(f"{digits}{fraction}") * scale,
+        last_digit=10.0**-places * scale,
+        digits=len(f"{digits}{fraction[1:]}".lstrip("0")),
+        shows_places=bool(fraction) or scale != 1.0,
+        whole="" if fraction or scale != 1.0 else digits.lstrip("0"),
+    )
+
+
+def _signed(one: Quantity) -> Quantity:
+    return Quantity(**{**vars(one), "number": -one.number})
+
+
+def _with_unit(one: Quantity, text: str, money: str = "") -> Quantity:
+    match = _unit_pattern().match(text, one.end)
+    if match is None:
+        return Quantity(**{**vars(one), "unit": money})
+    name = match[0].strip(" -\u00a0\u202f").replace("-", " ")
+    return Quantity(**{**vars(one), "unit": money or name, "end": match.end()})
+
+
+def _other_readings(text: str) -> Iterator[Quantity]:
+    """`12,34` as twelve and a third, `12 345` as one number, `100,200` as two."""
+    for match in _COMMA_FRACTION.finditer(text):
+        digits, fraction = match[2].replace(".", ""), f".{match[3]}"
+        one = _quantity(match.start(), match.end(), digits, fraction)
+        yield _with_unit(_signed(one) if match[1] else one, text)
+    for match in _SPACED.finditer(text):
+        digits = match[2].replace(" ", "")
+        one = _quantity(match.start(), match.end(), digits, match[3] or "")
+        yield _with_unit(_signed(one) if match[1] else one, text)
+    for match in _NUMBER.finditer(text):
+        if match["grouped"] and "," in match["grouped"]:
+            yield from _parts(match)
+
+
+def _parts(match: re.Match[str]) -> Iterator[Quantity]:
+    at = match.start("grouped")
+    for part in match["grouped"].split(","):
+        if part.isdigit():
+            yield _quantity(at, at + len(part), part, "")
+        at += len(part) + 1
+
+
+def _spelled(text: str) -> Iterator[Quantity]:
+    for match in _SPELLED.finditer(text):
+        number = _WORDS.index(match[1].casefold())
+        yield _with_unit(_quantity(match.start(), match.end(), str(number), ""), text)
+
+
+def _sums(found: list[Quantity], text: str) -> Iterator[Quantity]:
+    """`2 h 30 min`, `5 feet 11 inches`: from the first to the last of them, in the last's unit."""
+    for first, second in itertools.pairwise(found):
+        big, small = unit_of(first.unit), unit_of(second.unit)
+        if big is None or small is None or big.dimension != small.dimension:
+            continue
+        between = text[first.end : second.start]
+        if big.factor > small.factor and re.fullmatch(r"(?:,|\s|and)*", between):
+            number = first.number * big.factor / small.factor + second.number
+            changed = {"start": first.start, "number": number, "digits": LEAST_DIGITS}
+            yield Quantity(**{**vars(second), **changed})
+
+
+# --- comparing ----------------------------------------------------------------------------------
+
+
+def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
+    """Is it that figure, in any unit of its kind, or rounded to no fewer than three digits?
+
+    `tolerance`: absolute, in the wanted one's unit; None for half of its last digit. A figure
+    without a unit is taken to be in the right one.
+    """
+    number = _converted(wanted, said)
+    if number is None:
+        return False
+    if len(wanted.whole) > EXACT_DIGITS and said.whole and tolerance is None:
+        return wanted.whole == said.whole
+    off = abs(number - wanted.number)
+    slack = SLACK * max(1.0, abs(wanted.number))
+    if tolerance is not None:
+        return off <= tolerance + slack
+    if off <= wanted.last_digit / 2 + slack:
+        return True
+    if wanted.shows_places and off <= SAME * abs(wanted.number):
+        return True
+    return off <= _rounding(wanted, said) + slack
+
+
+def _rounding(wanted: Quantity, said: Quantity) -> float:
+    """How far off a rightly rounded figure may be."""
+    if said.digits < LEAST_DIGITS:
+        return 0.0
+    mine, theirs = unit_of(wanted.unit), unit_of(said.unit)
+    if mine is None or theirs is None or not said.unit:
+        return said.last_digit / 2 if said.shows_places else 0.0
+    is_other = mine.factor != theirs.factor or mine.offset != theirs.offset
+    # In another unit even a whole number is rounded: 92.6 lb, 12 341 g.
+    if said.shows_places or is_other:
+        return said.last_digit / 2 * theirs.factor / mine.factor
+    return 0.0
+
+
+def _converted(wanted: Quantity, said: Quantity) -> float | None:
+    """What is said, in the unit of what is wanted; None if it cannot be."""
+    if said.unit == wanted.unit or not said.unit:
+        return said.number
+    mine = unit_of(wanted.unit) if wanted.unit else Unit(dimension="ratio")
+    theirs = unit_of(said.unit)
+    if mine is not None and _ALSO.get(said.unit) == mine.dimension:
+        return said.number
+    if not wanted.unit and theirs is not None and theirs.dimension != "ratio":
+        # A bare figure of the reference leaves the unit open.
+        return said.number
+    if mine is None or theirs is None or mine.dimension != theirs.dimension:
+        return None
+    return (in_base(said.number, theirs) - mine.offset) / mine.factor

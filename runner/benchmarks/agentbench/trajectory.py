@@ -1,0 +1,132 @@
+"""A reference trajectory: what its calls give, what later ones are fed, and texts that stand in
+texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from runner.benchmarks.agentbench.queries import GIVEN, ReferenceCall
+from runner.records import load_json
+
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+TELLING_DIGITS = 3
+"""A number of fewer digits is found in nearly every text by chance."""
+
+
+class NotGiven(Exception):  # noqa: N818 - it says what is wrong with a trajectory
+    """What a call needs was not given, or not found in a result. Its text says which."""
+
+
+# --- feeding --------------------------------------------------------------------------------
+
+
+def given_by(call: ReferenceCall, result: str) -> dict[str, str]:
+    """Name -> what the call's patterns find in the result. Raises NotGiven if one finds nothing."""
+    given = {}
+    for name, pattern in call.gives.items():
+        found = re.search(pattern, result, re.MULTILINE)
+        if found is None or found[1] is None:
+            raise NotGiven(f"gives.{name}: {pattern!r} is not found in the result")
+        given[name] = found[1]
+    return given
+
+
+def fed_names(call: ReferenceCall) -> set[str]:
+    """The names that its arguments are fed by."""
+    return {name for text in leaves(call.arguments) for name, _ in GIVEN.findall(str(text))}
+
+
+def fill(value: Any, given: Mapping[str, str]) -> Any:
+    """An argument with every `{{name}}` replaced. Raises NotGiven for a name that nothing gave."""
+    if isinstance(value, str):
+        whole = GIVEN.fullmatch(value)
+        if whole is not None:
+            return _as_value(_given(whole[1], given), whole[2])
+        return GIVEN.sub(lambda found: _given(found[1], given), value)
+    if isinstance(value, Mapping):
+        return {key: fill(item, given) for key, item in value.items()}
+    if isinstance(value, list):
+        return [fill(item, given) for item in value]
+    return value
+
+
+def _given(name: str, given: Mapping[str, str]) -> str:
+    if name not in given:
+        raise NotGiven(f"no earlier call gives {{{{{name}}}}}")
+    return given[name]
+
+
+def _as_value(text: str, form: str | None) -> Any:
+    """A number if it reads as one and nothing else was asked for."""
+    if form == "text":
+        return text
+    try:
+        value = load_json(text)
+    except ValueError as error:
+        if form == "json":
+            raise NotGiven(f"{text!r} is no JSON value") from error
+        return text
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number or form == "json" else text
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Every text, number, truth value and null inside."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+# --- texts in texts -------------------------------------------------------------------------
+
+
+def stands(wanted: str, text: str) -> bool:
+    """Does it stand there as a whole: `12.3` not in `12.34` or `-12.3`, `car` not in `scar`?
+
+    Case and the width of spaces do not count.
+    """
+    words = r"\s+".join(map(re.escape, wanted.split()))
+    before = r"(?<!\w)" if re.match(r"\w", wanted.strip()) else ""
+    after = r"(?!\w)" if re.search(r"\w$", wanted.strip()) else ""
+    if re.match(r"\d", wanted.strip()):
+        before += r"(?<!\d[.,])(?<!\W-)(?<!^-)"
+    if re.search(r"\d$", wanted.strip()):
+        after += r"(?![.,]\d)"
+    return bool(words) and re.search(before + words + after, text, re.IGNORECASE) is not None
+
+
+def numbers(text: str) -> list[float]:
+    """Every number in a text: `1,234.5`, `-3`, `6.02e23`, `12` of `12kg`."""
+    return [float(found.replace(",", "")) for found in NUMBER.findall(text)]
+
+
+def one_number(text: str) -> float | None:
+    """The number of `12.34 kg`; None if the text holds none, or several."""
+    found = numbers(text)
+    return found[0] if len(found) == 1 else None
+
+
+def holds(text: str, wanted: str) -> bool:
+    """Does it stand there, or its number, if that is long enough not to stand there by chance?"""
+    if stands(wanted, text):
+        return True
+    number = one_number(wanted)
+    return number is not None and is_telling(wanted) and number in numbers(text)
+
+
+def is_telling(text: str) -> bool:
+    """Has its number enough digits not to be in a text by chance?"""
+    mantissa = "".join(NUMBER.findall(text)[:1]).lower().partition("e")[0]
+    return len(re.sub(r"\D", "", mantissa).strip("0")) >= TELLING_DIGITS
+
+
+def as_text(arguments: Mapping[str, Any]) -> str:
+    """Arguments as a text to look into."""
+    return json.dumps(arguments, ensure_ascii=False)

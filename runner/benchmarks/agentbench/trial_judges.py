@@ -1,0 +1,83 @@
+"""Who judges trials: rules, or a model that sees what the tools returned."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from importlib import resources
+
+from runner.benchmarks.agentbench.annotate import Judged, RuleJudge, TrialJudge
+from runner.benchmarks.agentbench.asking import NoUsableReply, Writer
+from runner.benchmarks.agentbench.drafts import Draft, Trial
+from runner.errors import FairtrialError
+from runner.judges.form import BrokenReply, fenced
+from runner.models import open_model
+from runner.models.settings import ModelSettings
+from runner.spending import Purse
+from runner.text import cut
+
+RESULT_CHARS = 4000
+"""Of one result, as the judge sees it."""
+PREFIX = "model:"
+
+
+def open_trial_judge(name: str, settings: ModelSettings, purse: Purse) -> TrialJudge:
+    """`rules`, or `model:<id>`. Raises FairtrialError for any other."""
+    if name == RuleJudge.name:
+        return RuleJudge()
+    if not name.startswith(PREFIX):
+        hint = f"there are {RuleJudge.name} and {PREFIX}ID"
+        raise FairtrialError(f"no judge of trials is called {name!r}", hint=hint)
+    open_model(name.removeprefix(PREFIX), settings)
+    return ModelJudge(name=name, settings=settings, purse=purse)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelJudge:
+    """Asked once more if its reply holds no judgment; then the trial is not judged."""
+
+    name: str
+    settings: ModelSettings
+    purse: Purse
+
+    async def judge(self, draft: Draft, trial: Trial) -> Judged:
+        """Raises ProviderError or SpendingCap."""
+        model = open_model(self.name.removeprefix(PREFIX), self.settings)
+        writer = Writer(model=model, purse=self.purse)
+        try:
+            return await writer.write(_system(), request(draft, trial), read_judgment)
+        except NoUsableReply as error:
+            return Judged(passed=None, reason=error.problem)
+        finally:
+            await model.close()
+
+
+def _system() -> str:
+    folder = resources.files("runner.benchmarks.agentbench")
+    return folder.joinpath("trial_prompt.md").read_text("utf-8")
+
+
+def request(draft: Draft, trial: Trial) -> str:
+    """Everything between marks that it cannot hold."""
+    calls = [
+        f"{call.server}/{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}\n"
+        f"{'error: ' if call.is_error else ''}{cut(call.result, RESULT_CHARS)[0]}"
+        for call in trial.calls
+    ]
+    blocks = {
+        "MESSAGE": draft.query,
+        "CALLS AND RESULTS": "\n\n".join(calls) or "(no tool was called)",
+        "ANSWER": trial.answer or f"(none: it ended as {trial.outcome})",
+    }
+    return f"{fenced(blocks)}\nDoes the answer do what the user asked for?"
+
+
+def read_judgment(reply: str) -> Judged:
+    """From the last tag only: reasons may speak of passing and failing. Raises BrokenReply."""
+    found = re.findall(r"<judgment>\s*(pass|fail)\s*</judgment>", reply, re.IGNORECASE)
+    if not found:
+        raise BrokenReply("there is no <judgment>pass</judgment> or <judgment>fail</judgment>")
+    reasons = re.findall(r"<reason>(.*?)</reason>", reply, re.DOTALL)
+    reason = " ".join(reasons[-1].split()) if reasons else ""
+    return Judged(passed=found[-1].lower() == "pass", reason=reason)

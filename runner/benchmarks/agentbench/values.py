@@ -1,0 +1,285 @@
+"""Does an answer say what the reference answer's values say? Deterministic, and asks nobody.
+
+A value is found if the answer asserts it somewhere: the same figure in any unit of its kind, date,
+time, word or list. It is not asserted where it is denied, asked, offered among guesses, said of
+what another value belongs to, or copied from the query.
+
+What it cannot tell: whether words that it does not look for are true; values swapped between things
+that neither the query names nor the clause beside them; one denied in words it does not know; a
+name in other words; whether a tool gave what is said, or the model knew it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain, pairwise, takewhile
+from typing import Literal
+
+from runner.benchmarks.agentbench.clauses import (
+    DENIAL,
+    DENIED_BEHIND,
+    ITEM_END,
+    OR_BEFORE,
+    OR_BEHIND,
+    RESTART,
+    WORD,
+    Clauses,
+    bare,
+    holds_value,
+    is_asked,
+    is_bare,
+    labels_of,
+    sentence_before,
+    sentence_end,
+    words_before,
+    words_of,
+)
+from runner.benchmarks.agentbench.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.queries import Query, ReferenceValue
+from runner.benchmarks.agentbench.wanted import ALIKE, Mention, Wanted, plain, wanted
+from runner.records import Record
+
+Standing = Literal[
+    "found", "absent", "other unit", "denied", "asked", "guessed", "misplaced", "copied"
+]
+COPIED_WORDS = 6
+"""In a row, as in the query: they say nothing that it did not."""
+MOST_OTHERS = 50
+"""Figures that neither reference nor query has; an answer with more has every number in it."""
+MOST_RIVALS = 5
+"""Mentions of another value whose surroundings are read."""
+NEIGHBOURS_READ = 40
+"""On each side."""
+MOST_NEIGHBOURS = {"quantity": 3, "date": 3, "time": 3, "words": 6, "list": 3}
+"""Such items beside a value in one bare list: it is offered among them, not chosen."""
+
+
+class ValueFound(Record):
+    """One value of the reference, and what the answer makes of it."""
+
+    text: str
+    standing: Standing
+    said: str = ""
+    """The passage that decided it."""
+
+
+def compare(query: Query, answer: str) -> tuple[ValueFound, ...]:
+    """Each value of the reference, in its order."""
+    comparison = _Comparison(query, answer)
+    return tuple(map(comparison.found, range(len(query.values))))
+
+
+class _Comparison:
+    def __init__(self, query: Query, answer: str) -> None:
+        self.query = query
+        self.answer = plain(answer)
+        self.asked = plain(query.query)
+        self.reference = plain(query.reference_answer)
+        self.wanted = [_with_unit(value, self.reference) for value in query.values]
+        self.mentions = [one.mentions(self.answer) for one in self.wanted]
+        self._strangers: dict[str, bool] = {}
+
+    def found(self, place: int) -> ValueFound:
+        """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
+        text = self.query.values[place].text
+        sought = self.wanted[place]
+        mentions = self.mentions[place] or _as_shown(self.query.values[place], self.answer)
+        if not mentions:
+            return self._absent(text, sought)
+        standings = [(self._standing(place, one), one) for one in mentions]
+        last = [standing for standing, _ in standings if standing in ("found", "denied")][-1:]
+        for standing, one in standings:
+            if standing == "found" and last == ["found"]:
+                return ValueFound(text=text, standing="found", said=self._around(one))
+        standing, one = next((pair for pair in standings if pair[0] != "found"), standings[-1])
+        return ValueFound(text=text, standing=standing, said=self._around(one))
+
+    def _absent(self, text: str, sought: Wanted) -> ValueFound:
+        bare = sought.quantity
+        if bare is not None and bare.unit:
+            for said in quantities(self.answer):
+                if said.unit and is_same(Quantity(**{**vars(bare), "unit": said.unit}), said, None):
+                    there = Mention(start=said.start, end=said.end)
+                    return ValueFound(text=text, standing="other unit", said=self._around(there))
+        return ValueFound(text=text, standing="absent")
+
+    def _around(self, one: Mention) -> str:
+        return self.answer[max(one.start - 40, 0) : one.end + 40].strip()
+
+    def _standing(self, place: int, one: Mention) -> Standing:
+        sought = self.wanted[place]
+        if self._is_copied(one):
+            return "copied"
+        if is_asked(self.answer, one):
+            return "asked"
+        if self._is_denied(sought, one):
+            return "denied"
+        if self._is_guessed(sought, one):
+            return "guessed"
+        if self._is_misplaced(place, one):
+            return "misplaced"
+        return "found"
+
+    # --- copied
+
+    @cached_property
+    def _copied(self) -> list[tuple[int, int]]:
+        """Spans of the answer that repeat the query."""
+        asked = f" {' '.join(words_of(self.asked))} "
+        tokens = list(WORD.finditer(self.answer))
+        spans = []
+        for at in range(len(tokens) - COPIED_WORDS + 1):
+            run = tokens[at : at + COPIED_WORDS]
+            if f" {' '.join(token[0].casefold() for token in run)} " in asked:
+                spans.append((run[0].start(), run[-1].end()))
+        return spans
+
+    def _is_copied(self, one: Mention) -> bool:
+        return any(start <= one.start and one.end <= end + 1 for start, end in self._copied)
+
+    # --- denied
+
+    def _is_denied(self, sought: Wanted, one: Mention) -> bool:
+        if sought.text.casefold() in ALIKE:
+            return False
+        before = words_before(self.answer, one.start)
+        for cue in DENIAL.finditer(before):
+            between = before[cue.end() :]
+            # "not 41, it is 42": what was denied is said already.
+            is_spent = holds_value(between, sought.kind) or RESTART.search(between)
+            if not is_spent:
+                return True
+        return bool(DENIED_BEHIND.match(self.answer, one.end))
+
+    # --- guessed
+
+    @cached_property
+    def _known(self) -> str:
+        return f"{self.reference}\n{self.asked}"
+
+    @cached_property
+    def _known_numbers(self) -> set[float]:
+        return {one.number for one in quantities(self._known)}
+
+    @cached_property
+    def _others(self) -> int:
+        said = {one.number for one in quantities(self.answer)}
+        return len(said - self._known_numbers)
+
+    def _is_guessed(self, sought: Wanted, one: Mention) -> bool:
+        if sought.kind == "quantity" and self._others > MOST_OTHERS:
+            return True
+        if self._has_alternative(sought, one):
+            return True
+        return self._strangers_beside(sought, one) > MOST_NEIGHBOURS[sought.kind]
+
+    def _has_alternative(self, sought: Wanted, one: Mention) -> bool:
+        """`42 or 43`; not `42 kg or 92.6 lb`, which is one figure twice."""
+        end = sentence_end(self.answer, one.end)
+        behind = OR_BEHIND.match(self.answer, one.end, end)
+        before = OR_BEFORE.search(sentence_before(self.answer, one.start))
+        other = (behind["other"] if behind else "") + " " + (before["other"] if before else "")
+        return bool(other.strip()) and self._is_another(sought, other)
+
+    def _is_another(self, sought: Wanted, other: str) -> bool:
+        if any(rest.mentions(other) for rest in self.wanted):
+            return False
+        if sought.kind == "words":
+            return bool(words_of(other)) and not set(words_of(other)) <= set(words_of(self._known))
+        return holds_value(other, sought.kind)
+
+    def _strangers_beside(self, sought: Wanted, one: Mention) -> int:
+        """Items of the bare list around a value that neither reference nor query has."""
+        at = bisect_right(self._starts, one.start) - 1
+        behind = self._items[at + 1 : at + 1 + NEIGHBOURS_READ]
+        before = self._items[max(at - NEIGHBOURS_READ, 0) : at][::-1]
+        strangers = 0
+        for items in (before, behind):
+            bare = takewhile(lambda item: is_bare(sought.kind, item), items)
+            strangers += sum(map(self._is_stranger, bare))
+        return strangers
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where items of lists begin."""
+        return [0, *(match.end() for match in ITEM_END.finditer(self.answer))]
+
+    @cached_property
+    def _items(self) -> list[str]:
+        """What stands between commas and at the ends of lines, without bullets."""
+        bounds = [*self._starts, len(self.answer)]
+        return [bare(self.answer[start:end]) for start, end in pairwise(bounds)]
+
+    def _is_stranger(self, item: str) -> bool:
+        if item not in self._strangers:
+            self._strangers[item] = bool(item) and not wanted(item).mentions(self._known)
+        return self._strangers[item]
+
+    # --- misplaced
+
+    def _is_misplaced(self, place: int, one: Mention) -> bool:
+        own = self._labels[place]
+        if not own:
+            return False
+        common: set[str] = set()
+        foreign: set[str] = set()
+        for other in self._rivals(place):
+            foreign |= self._labels[other]
+            for mention in self.mentions[other][:MOST_RIVALS]:
+                if mention.start != one.start:
+                    common |= self._said.beside(mention)
+        # A word beside both tells them no more apart: "the factorial of 5 … the factorial of 6".
+        telling = self._said.beside(one) - common
+        return not telling & own and bool(self._said.beside(one, strict=True) & (foreign - own))
+
+    def _rivals(self, place: int) -> Iterator[int]:
+        """Other values of its kind: what it could be swapped with."""
+        for other, sought in enumerate(self.wanted):
+            if other != place and sought.kind == self.wanted[place].kind:
+                yield other
+
+    @cached_property
+    def _said(self) -> Clauses:
+        return Clauses(self.answer, chain.from_iterable(self.mentions))
+
+    @cached_property
+    def _labels(self) -> list[set[str]]:
+        """Of each value: words of the query that stand beside it alone in the reference."""
+        places = list(_places(self.query.values, self.reference))
+        clauses = Clauses(self.reference, filter(None, places))
+        asked = labels_of(self.asked)
+        beside = [clauses.beside(one) & asked if one else set() for one in places]
+        return [
+            words.difference(*(beside[other] for other in self._rivals(place)))
+            for place, words in enumerate(beside)
+        ]
+
+
+def _with_unit(value: ReferenceValue, reference: str) -> Wanted:
+    """A bare figure has the unit that the reference answer writes behind it."""
+    sought = wanted(value.text, value.tolerance)
+    if sought.quantity is None or sought.quantity.unit:
+        return sought
+    for said in quantities(reference):
+        if said.unit and said.number == sought.quantity.number:
+            quantity = Quantity(**{**vars(sought.quantity), "unit": said.unit})
+            return Wanted(**{**vars(sought), "quantity": quantity})
+    return sought
+
+
+def _as_shown(value: ReferenceValue, text: str) -> list[Mention]:
+    """Where the answer writes a value as the tool did."""
+    return wanted(value.shown, value.tolerance).mentions(text) if value.shown else []
+
+
+def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[Mention | None]:
+    """Of each value in the reference answer; two that are alike stand at two places."""
+    taken: set[int] = set()
+    for value in values:
+        at = reference.find(plain(value.text).strip())
+        while at in taken:
+            at = reference.find(plain(value.text).strip(), at + 1)
+        taken.add(at)
+        yield None if at < 0 else Mention(start=at, end=at + len(value.text))

@@ -1,0 +1,43 @@
+"""Records as YAML that people read and edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from runner.records import Record
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks that people can read; no aliases, which no reader takes."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - yaml calls it so
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def as_yaml(record: Record) -> str:
+    """As a file holds it; what is left to its default is left out."""
+    data = record.model_dump(mode="json", exclude_defaults=True)
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def write_yaml(file: Path, record: Record) -> None:
+    """In the place of what the file held; comments at its top stay, others do not."""
+    head = []
+    if file.exists():
+        for line in file.read_text("utf-8").splitlines(keepends=True):
+            if not line.startswith("#"):
+                break
+            head.append(line)
+    written = file.with_name(f"{file.name}.new")
+    written.write_text("".join(head) + as_yaml(record), encoding="utf-8")
+    written.replace(file)

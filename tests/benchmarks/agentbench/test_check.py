@@ -1,0 +1,272 @@
+"""Queries held to the paper's rules by their files alone; a cheat for each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runner.benchmarks.agentbench.check import half_of_last_digit, problems
+from runner.benchmarks.agentbench.queries import CATEGORIES, Category, Query
+from tests.benchmarks.agentbench.material import (
+    DIGGER,
+    FEET,
+    POUNDS,
+    PRICE,
+    RENTAL,
+    TOTAL,
+    TRENCH,
+    query_of,
+    unfed,
+    value,
+)
+
+
+def found(query: Query) -> list[str]:
+    return [str(problem) for problem in problems(query, "q")]
+
+
+def only(query: Query, *, at: str, says: str) -> None:
+    """One problem, there, that says so."""
+    (problem,) = problems(query, "q")
+    assert problem.where == f"q.{at}"
+    assert says in problem.message
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_sound_query_of_each_category_has_no_problem(category: Category) -> None:
+    assert found(query_of(category)) == []
+
+
+# --- shape ----------------------------------------------------------------------------------
+
+WRONG: list[tuple[Category, Category, str]] = [
+    ("single-server-parallel-call", "single-server-single-call", "there are 2"),
+    ("single-server-single-call", "single-server-parallel-call", "two or more"),
+    ("single-server-sequential-call", "single-server-parallel-call", "parallel calls wait"),
+    ("single-server-parallel-call", "single-server-sequential-call", "not in the sequence"),
+    ("multi-server-parallel-call", "single-server-parallel-call", "calls one"),
+    ("single-server-parallel-call", "multi-server-parallel-call", "calls two or more"),
+    ("single-server-sequential-call", "multi-server-sequential-call", "calls two or more"),
+    ("multi-server-parallel-call", "multi-server-single-call", "calls one"),
+]
+
+
+@pytest.mark.parametrize(("shape", "category", "says"), WRONG)
+def test_a_query_of_another_category_than_its_shape_is_found(
+    shape: Category, category: Category, says: str
+) -> None:
+    query = query_of(shape).model_copy(update={"category": category})
+    assert any(says in line for line in found(query)), found(query)
+
+
+def test_in_a_sequence_over_servers_a_result_goes_from_one_to_another() -> None:
+    priced = PRICE.model_copy(update={"server": "unit_calc"})
+    query = query_of(
+        "multi-server-sequential-call",
+        calls=(TRENCH, priced, DIGGER),
+        values=(TOTAL, value("212.75", 3)),
+        reference_answer="1,443.57, and 212.75 a day.",
+    )
+    assert any("no server's result is fed to another" in line for line in found(query))
+
+
+# --- each call is needed --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("category", ["single-server-parallel-call", "multi-server-parallel-call"])
+def test_a_call_whose_value_nobody_asks_for_is_superfluous(category: Category) -> None:
+    query = query_of(category, values=(FEET,))
+    only(query, at="calls[1]", says="could be left out")
+
+
+def test_a_call_whose_value_another_result_holds_is_superfluous() -> None:
+    both = RENTAL.model_copy(update={"result": "187.3929 lb; and 451.1155 ft of it"})
+    query = query_of("single-server-parallel-call", calls=(unfed(TRENCH), both))
+    only(query, at="calls[0]", says="could be left out")
+
+
+def test_a_call_made_twice_is_superfluous_both_times() -> None:
+    query = query_of(
+        "single-server-parallel-call",
+        calls=(unfed(TRENCH), unfed(TRENCH)),
+        values=(FEET, value("451.1155 ft", 2)),
+        reference_answer="451.12 ft, to the mark 451.1155 ft.",
+    )
+    assert [line.partition(":")[0] for line in found(query)] == ["q.calls[0]", "q.calls[1]"]
+
+
+def test_a_sequence_whose_fed_value_the_query_says_is_none() -> None:
+    query = query_of(
+        "single-server-sequential-call",
+        query="137.5 m of trench, that is 451.1155 feet. What does lining cost at 3.2 a foot?",
+    )
+    lines = found(query)
+    assert any("nothing waits for it" in line for line in lines)
+    assert any("q.calls[0]: could be left out" in line for line in lines)
+
+
+def test_a_fed_value_that_a_third_call_gives_too_makes_one_of_them_superfluous() -> None:
+    echo = unfed(DIGGER, server="unit_calc", result="digger, 451.1155 ft deep, 99.5 a day")
+    query = query_of(
+        "single-server-sequential-call",
+        calls=(echo, TRENCH, PRICE.model_copy(update={"server": "unit_calc"})),
+        values=(value("99.5"), value("1,443.57", 3, shown="1443.5696")),
+        reference_answer="99.5 a day and 1,443.57.",
+    )
+    assert any("q.calls[1]: could be left out" in line for line in found(query))
+
+
+def test_what_feeds_the_last_call_over_two_steps_is_needed() -> None:
+    taxed = DIGGER.model_copy(
+        update={"tool": "tax", "arguments": {"of": "{{total}}"}, "result": "274.28 tax"}
+    )
+    priced = PRICE.model_copy(update={"gives": {"total": r'"total": ([\d.]+)'}})
+    query = query_of(
+        "multi-server-sequential-call",
+        calls=(TRENCH, priced, taxed),
+        values=(value("274.28", 3),),
+        reference_answer="274.28 of it is tax.",
+    )
+    assert found(query) == []
+
+
+# --- feeding --------------------------------------------------------------------------------
+
+
+def test_a_name_that_nothing_gives_is_found() -> None:
+    query = query_of("multi-server-sequential-call", calls=(unfed(TRENCH), PRICE))
+    assert any("no earlier call gives {{feet}}" in line for line in found(query))
+
+
+def test_a_call_is_not_fed_by_a_later_one() -> None:
+    query = query_of("multi-server-sequential-call", calls=(PRICE, TRENCH))
+    assert any("no earlier call gives {{feet}}" in line for line in found(query))
+
+
+def test_what_is_given_is_found_in_the_result_and_fed() -> None:
+    lost = TRENCH.model_copy(update={"gives": {"feet": r"(\d+) yards"}})
+    lines = found(query_of("multi-server-sequential-call", calls=(lost, PRICE)))
+    assert any("is not found in the result" in line for line in lines)
+    idle = query_of("single-server-single-call", calls=(TRENCH,))
+    only(idle, at="calls[0].gives.feet", says="is fed to no later call")
+
+
+def test_a_name_given_twice_is_found() -> None:
+    again = RENTAL.model_copy(update={"gives": {"feet": r"([\d.]+) lb"}, "server": "price_list"})
+    query = query_of(
+        "multi-server-sequential-call",
+        calls=(TRENCH, again, PRICE),
+        values=(FEET, value("1,443.57", 3, shown="1443.5696")),
+    )
+    assert any("an earlier call gives this name too" in line for line in found(query))
+
+
+def test_a_result_written_into_a_later_call_by_hand_is_found() -> None:
+    priced = PRICE.model_copy(update={"arguments": {"length": 451.1155, "each": 3.2}})
+    query = query_of(
+        "multi-server-parallel-call", calls=(unfed(TRENCH), priced), values=(FEET, TOTAL)
+    )
+    assert any("'451.1155' is what call 1 gives" in line for line in found(query))
+
+
+# --- the answer and the query ---------------------------------------------------------------
+
+
+def test_a_value_that_its_result_does_not_show_is_found() -> None:
+    query = query_of("single-server-single-call", values=(value("99 ft"),))
+    assert any("does not stand in the result of call 1" in line for line in found(query))
+
+
+def test_a_part_of_a_number_is_not_that_number() -> None:
+    query = query_of(
+        "single-server-single-call",
+        values=(value("451.11"),),
+        reference_answer="About 451.11 of them.",
+    )
+    assert any("'451.11' does not stand in the result" in line for line in found(query))
+
+
+def test_a_value_that_is_not_what_the_result_shows_is_found() -> None:
+    query = query_of(
+        "single-server-single-call",
+        values=(value("451.20 ft", shown="451.1155 ft"),),
+        reference_answer="451.20 ft",
+    )
+    only(query, at="values[0]", says="not within its tolerance")
+    looser = value("451.20 ft", shown="451.1155 ft", tolerance=0.1)
+    assert found(query.model_copy(update={"values": (looser,)})) == []
+
+
+def test_a_value_missing_in_the_reference_answer_is_found() -> None:
+    query = query_of("single-server-single-call", reference_answer="It is long.")
+    only(query, at="values[0]", says="does not stand in the reference answer")
+
+
+def test_a_reference_answer_that_the_offline_judge_would_fail_is_found() -> None:
+    query = query_of("single-server-single-call", reference_answer="It is not 451.12 ft.")
+    only(query, at="values[0]", says="the offline judge calls '451.12 ft' denied")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My trench is 137.5 m, that is 451.12 ft, is it?",
+        "137.5 m of trench. Somebody said 451.12 feet?",
+    ],
+)
+def test_a_value_that_the_query_says_is_found(text: str) -> None:
+    only(query_of("single-server-single-call", query=text), at="values[0]", says="in the query")
+
+
+def test_a_value_that_the_call_was_told_is_found() -> None:
+    query = query_of(
+        "multi-server-parallel-call",
+        values=(FEET, value("digger", 2), value("212.75", 2)),
+        reference_answer="451.12 ft; the digger is 212.75 a day.",
+    )
+    only(query, at="values[1]", says="is what call 2 was told")
+
+
+@pytest.mark.parametrize("name", ["convert_length", "Unit_Calc", "the MCP server", "an mcp"])
+def test_a_query_that_names_a_tool_or_server_is_found(name: str) -> None:
+    query = query_of("single-server-single-call", query=f"137.5 m in feet? Ask {name}.")
+    (line,) = found(query)
+    assert "a user knows no tools" in line
+
+
+def test_a_word_that_users_say_may_be_a_tools_name_too() -> None:
+    convert = unfed(TRENCH, tool="convert")
+    everyday = query_of("single-server-single-call", calls=(convert,), query="Convert 137.5 m.")
+    assert found(everyday) == []
+    told = everyday.model_copy(update={"query": "Use the convert tool on 137.5 m."})
+    only(told, at="query", says="names 'convert'")
+
+
+def test_a_draft_is_told_to_be_recorded_and_nothing_else() -> None:
+    query = query_of("single-server-single-call", calls=(unfed(TRENCH, result=""),))
+    only(query, at="calls[0].result", says="agentbench record")
+
+
+def test_a_result_that_fills_a_context_is_found() -> None:
+    long = unfed(TRENCH, result="451.1155 ft " * 4000)
+    only(query_of("single-server-single-call", calls=(long,)), at="calls[0].result", says="48000")
+
+
+@pytest.mark.parametrize(
+    ("text", "half"), [("12.34 kg", 0.005), ("1,200", 0.5), ("6.02e23", 0.5e21), ("yes", 0.5)]
+)
+def test_a_number_is_as_exact_as_it_is_written(text: str, half: float) -> None:
+    assert half_of_last_digit(text) == pytest.approx(half)
+
+
+def test_a_share_may_be_shown_as_a_fraction() -> None:
+    fraction: Any = unfed(TRENCH, result="0.12345")
+    query = query_of(
+        "single-server-single-call",
+        calls=(fraction,),
+        values=(value("12.3 %", shown="0.12345"),),
+        reference_answer="It is 12.3 %.",
+    )
+    assert found(query) == []
+    assert POUNDS.call == 2

@@ -1,0 +1,115 @@
+"""Trajectories executed, on tools that a test writes down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+import pytest
+
+from runner.benchmarks.agentbench.execution import (
+    CannotGoOn,
+    Made,
+    day_shown,
+    difference,
+    drift,
+    execute,
+    recorded,
+)
+from runner.sandbox.session import McpResult
+from tests.benchmarks.agentbench.material import TRENCH, query_of
+
+
+class Tools:
+    """A `Caller`. Each tool is a function of its arguments."""
+
+    def __init__(self, **tools: Callable[[Mapping[str, Any]], str]) -> None:
+        self.tools = tools
+        self.asked: list[Mapping[str, Any]] = []
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+        self.asked.append(arguments)
+        if tool not in self.tools:
+            return McpResult(text=f"{server} has none", is_error=True, wall_sec=0)
+        return McpResult(text=self.tools[tool](arguments), is_error=False, wall_sec=0)
+
+
+def feet(arguments: Mapping[str, Any]) -> str:
+    return f"{arguments['value'] * 3.28084:.4f} ft"
+
+
+def total(arguments: Mapping[str, Any]) -> str:
+    return f'{{"total": {arguments["length"] * arguments["each"]:.4f}}}'
+
+
+CHAIN = query_of("multi-server-sequential-call")
+
+
+def test_a_later_call_is_fed_what_the_earlier_one_gives_now() -> None:
+    yards = Tools(convert_length=lambda _: "150.4 ft", total_price=total)
+    made = asyncio.run(execute(CHAIN.calls, yards))
+    assert made[1].arguments == {"length": 150.4, "each": 3.2}
+    assert made[1].result.text == '{"total": 481.2800}'
+
+
+def test_a_trajectory_that_gives_what_was_recorded_has_not_drifted() -> None:
+    tools = Tools(convert_length=feet, total_price=total)
+    fresh = asyncio.run(recorded(CHAIN, tools))
+    assert asyncio.run(drift(fresh, tools)) == []
+
+
+def test_every_result_that_drifted_is_told_with_its_call() -> None:
+    tools = Tools(convert_length=lambda _: "451.1155 ft", total_price=total)
+    assert asyncio.run(drift(CHAIN, tools)) == []
+    longer = Tools(convert_length=lambda _: "451.1156 ft", total_price=total)
+    found = asyncio.run(drift(CHAIN, longer))
+    assert [key for key, _ in found] == ["calls[0].result", "calls[1].result"]
+
+
+def test_a_trajectory_ends_at_the_call_that_fails() -> None:
+    with pytest.raises(CannotGoOn, match="total_price failed: price_list has none") as stopped:
+        asyncio.run(execute(CHAIN.calls, Tools(convert_length=feet)))
+    assert stopped.value.index == 1
+
+
+def test_a_result_that_gives_nothing_ends_it_too() -> None:
+    tools = Tools(convert_length=lambda _: "very long", total_price=total)
+    assert asyncio.run(drift(CHAIN, tools)) == [
+        ("calls[0]", r"gives.feet: '([\\d.]+) ft' is not found in the result")
+    ]
+
+
+def test_each_draft_is_executed_twice_before_it_is_believed() -> None:
+    lengths = iter(["451.1155 ft", "451.1155 ft", "451.1154 ft"])
+    prices = iter(['{"total": 1}', '{"total": 2}'])
+    tools = Tools(convert_length=lambda _: next(lengths), total_price=lambda _: next(prices))
+    with pytest.raises(CannotGoOn, match="total_price answers differently each time"):
+        asyncio.run(recorded(CHAIN, tools))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"at": "2031-05-04T16:30"}', "2031-05-04"),
+        ("tomorrow, 2031-05-05", "2031-05-05"),
+        ("May 4, 2031", "May 4, 2031"),
+        ("2031-04-04", ""),
+    ],
+)
+def test_a_result_that_tells_the_day_is_seen(text: str, shown: str) -> None:
+    today = date(2031, 5, 4)
+    result = McpResult(text=text, is_error=False, wall_sec=0)
+    assert day_shown(Made(arguments={"time": "16:30"}, result=result), today) == shown
+    asked = Made(arguments={"from": [shown]}, result=result)
+    assert not shown or day_shown(asked, today) == ""
+
+
+def test_a_difference_is_shown_where_it_is() -> None:
+    told = difference("a" * 500 + "1 km", "a" * 500 + "2 km")
+    assert told == (
+        f"differs from character 500 on: recorded '{'a' * 20}1 km', now '{'a' * 20}2 km'"
+    )
+    assert difference("12", "123").startswith("differs from character 2 on")
+    assert TRENCH.gives

@@ -1,0 +1,368 @@
+"""`fairtrial agentbench run` from end to end, on real servers in real cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Reply, ToolCall
+
+from runner.audit import Audit
+from runner.benchmarks.agentbench.cells import BENCHMARK, SERVERS, ServersOfCell
+from runner.benchmarks.agentbench.runs import Setup, read_setup
+from runner.catalog import load_catalog
+from runner.checkout import Checkout as Opened
+from runner.cli import main
+from runner.records import Event, Note, Prose, ToolResult, parse_json
+from runner.records import ToolCall as CallEvent
+from runner.sandbox.base import read_pins
+from runner.server_spec import places_among
+from runner.store import LoadedCell, RunStore
+from runner.transcript import read_transcript
+from runner.volumes import volume_name
+from tests.benchmarks.agentbench.servers import spec, with_tools
+from tests.checkout import BASE_FILES, ROOT, Checkout, copy
+
+pytestmark = pytest.mark.docker
+ADD = "given = asked['params']['arguments']; text('the sum is %g' % (given['a'] + given['b']))"
+NUMBERS = "tool('add_numbers', properties={'a': NUMBER, 'b': NUMBER}, required=['a', 'b'])"
+LIST = f"NUMBER = dict(type='number'); result({{'tools': [tool('echo'), {NUMBERS}]}})"
+TILL = {"tools/list": LIST, "add_numbers": ADD}
+DIES = {**with_tools("fall"), "fall": "os._exit(3)"}
+TESTBED = {
+    "till": spec("till", TILL),
+    "frail": spec("frail", DIES),
+    "many": spec("many", with_tools(*(f"t{number}" for number in range(99)))),
+    "huge": spec("huge", with_tools(*(f"t{number}" for number in range(299)))),
+    "mute": spec("mute", {"initialize": "pass"}, initialize_timeout_sec=2),
+}
+
+
+def query(name: str, category: str, server: str, asked: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "category": category,
+        "query": asked,
+        "servers": [server],
+        "reference_answer": "It is 4.",
+        "values": [{"text": "4", "call": 1}],
+        "calls": [{"server": server, "tool": "add_numbers", "result": "the sum is 4"}],
+        "provenance": "written by hand for a test",
+    }
+
+
+ALONE, AMONG = "single-server-single-call", "multi-server-single-call"
+SUM = query("sum", ALONE, "till", "I have 2 coins, and 2 more: add these numbers for me.")
+QUERIES = [
+    SUM,
+    query("sum-among", AMONG, "till", "I have 2 coins, and 2 more: add these numbers for me."),
+    query("fall", ALONE, "frail", "Let it fall."),
+    query("too-many", ALONE, "huge", "Whatever it is."),
+    query("silent", ALONE, "mute", "Say a word."),
+]
+
+
+@pytest.fixture(scope="module")
+def checkout(
+    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient, base_image: str
+) -> Iterator[Checkout]:
+    made = Checkout(tmp_path_factory.mktemp("agentbench"), "")
+    for name in BASE_FILES:
+        copy(ROOT / name, made.root / name)
+    (made.root / "scenarios").mkdir()
+    for name, server in TESTBED.items():
+        path = f"images/servers/testbed/{name}/server.yaml"
+        made.write(path, server.model_dump(mode="json", exclude_none=True))
+    made.write("queries.yaml", {"queries": QUERIES})
+    yield made
+    recipe = read_pins(made.root).recipe
+    for name, loaded in load_catalog(made.root).testbed.items():
+        with suppress(docker.errors.NotFound):
+            volume = volume_name(loaded, recipe, places_among(name))
+            engine.api.remove_volume(volume, force=True)
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(checkout: Checkout, *arguments: object) -> int:
+    suite = checkout.root / "queries.yaml"
+    words = ("--root", checkout.root, "agentbench", "run", "--suite", suite, *arguments)
+    with pytest.raises(SystemExit) as stopped:
+        main([*map(str, words)])
+    return int(stopped.value.code or 0)
+
+
+def store_of(checkout: Checkout, name: str) -> RunStore:
+    return RunStore(checkout.run_folder(name))
+
+
+def cell_of(checkout: Checkout, name: str, asked: str) -> LoadedCell:
+    (found,) = [c for c in store_of(checkout, name).load().cells if c.cell.scenario == asked]
+    return found
+
+
+def attempt_of(checkout: Checkout, name: str, asked: str) -> Path:
+    store = store_of(checkout, name)
+    attempt = store.counted_attempt(cell_of(checkout, name, asked).cell.id)
+    assert attempt is not None
+    return attempt.path
+
+
+def events_of(checkout: Checkout, name: str, asked: str) -> list[Event]:
+    return list(read_transcript(attempt_of(checkout, name, asked) / "transcript.jsonl"))
+
+
+def of(kind: type[Any], found: list[Event]) -> list[Any]:
+    return [event for event in found if isinstance(event, kind)]
+
+
+def setup_of(checkout: Checkout, name: str) -> Setup:
+    return read_setup(store_of(checkout, name))
+
+
+ASKED = ("--id", "sum", "--id", "sum-among")
+
+
+# --- offline ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["tc", "react"])
+def test_the_offline_model_asks_real_servers_and_answers(mode: str, checkout: Checkout) -> None:
+    assert run(checkout, *ASKED, "--mode", mode, "--run", f"seen-{mode}") == 0
+
+    for asked in ("sum", "sum-among"):
+        events = events_of(checkout, f"seen-{mode}", asked)
+        (call,) = of(CallEvent, events)
+        assert (call.tool, call.origin) == ("till__add_numbers", "server")
+        assert of(Prose, events)[-1].text == "the sum is 4"
+
+
+def test_what_was_drawn_is_in_the_plan_the_result_and_the_evidence(checkout: Checkout) -> None:
+    assert run(checkout, *ASKED, "--run", "drawn", "--seed", 5) == 0
+
+    setup = setup_of(checkout, "drawn")
+    assert setup.drawn["sum"] == ("till",)
+    # 2 of the till's own and 100; the 300 and the one that is silent are never drawn.
+    assert sorted(setup.drawn["sum-among"]) == ["frail", "many", "till"]
+    assert setup.tools == {"till": 2, "frail": 2, "many": 100, "huge": 300}
+    found = cell_of(checkout, "drawn", "sum-among")
+    assert found.cell.inputs["servers"] == " ".join(setup.drawn["sum-among"])
+    assert found.cell.inputs["seed"] == "5"
+    assert found.result is not None
+    assert found.result.cell.inputs == found.cell.inputs
+    path = attempt_of(checkout, "drawn", "sum-among") / SERVERS
+    about = parse_json(path.read_bytes(), ServersOfCell, where=str(path))
+    assert (len(about.tools), about.own, about.gone) == (104, ("till",), {})
+
+
+def test_a_query_that_cannot_be_asked_is_left_out_with_its_reason(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(checkout, "--id", "sum", "--id", "too-many", "--id", "silent", "--run", "left") == 0
+    told = capsys.readouterr().err
+    assert "left out: too-many: its servers have 300 tools, and 128 are the most" in told
+    assert "left out: silent: mute does not start: the server did not initialise in 2 s" in told
+    assert len(store_of(checkout, "left").load().cells) == 1
+
+
+def test_the_same_command_resumes_and_measures_nothing_twice(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("--id", "sum", "--mode", "react")
+    assert run(checkout, *command) == 0
+    assert run(checkout, *command) == 0
+    assert "1 of 1 cells are finished and kept" in capsys.readouterr().err
+    (folder,) = (checkout.root / "runs").glob("agentbench-*")
+    assert len(list(folder.glob("cells/*/attempt-*"))) == 1
+
+
+def test_another_mode_or_seed_is_not_mixed_into_a_run_that_is_there(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(checkout, *ASKED, "--run", "mixed", "--seed", 5) == 0
+    assert run(checkout, *ASKED, "--run", "mixed", "--seed", 6) == 1
+    assert run(checkout, *ASKED, "--run", "mixed", "--seed", 5, "--mode", "react") == 1
+    assert capsys.readouterr().err.count("planned with different inputs") == 2
+
+
+def test_filters_choose_and_what_is_unknown_is_told_with_what_there_is(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for chosen, count in (
+        (("--category", AMONG), "1 queries on 1 servers"),
+        (("--server", "frail"), "1 queries on 1 servers"),
+        (("-n", 2), "2 queries on 1 servers"),
+        ((), "5 queries on 4 servers"),
+    ):
+        assert run(checkout, *chosen, "--list") == 0
+        assert capsys.readouterr().out.splitlines()[-1] == count
+    for unknown, known in (
+        (("--category", "double"), ALONE),
+        (("--server", "many"), "frail, huge, mute, till"),
+        (("--id", "summ"), "sum-among"),
+    ):
+        assert run(checkout, *unknown) == 1
+        assert known in capsys.readouterr().err
+
+
+def test_a_dry_run_installs_nothing_and_says_what_it_does_not_know(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(checkout, *ASKED, "--run", "listed") == 0
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    capsys.readouterr()
+    assert run(checkout, *ASKED, "--dry-run", "--model", "claude-sonnet-4-5") == 0
+    shown = capsys.readouterr().out
+    assert "claude-sonnet-4-5: 2 cells, " in shown
+    assert "not installed yet, and in no figure: mute" in shown
+
+
+@pytest.mark.parametrize("option", [("--agent", "react"), ("--pass-at", "0.5")])
+def test_what_means_nothing_for_queries_is_refused_and_not_ignored(
+    option: tuple[str, str], checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(checkout, *option) == 1
+    assert "--mode" in capsys.readouterr().err
+
+
+def test_an_edited_transcript_is_not_believed(checkout: Checkout) -> None:
+    assert run(checkout, "--id", "sum", "--run", "edited") == 0
+    path = attempt_of(checkout, "edited", "sum") / "transcript.jsonl"
+    path.write_text(path.read_text().replace("the sum is 4", "the sum is 5"))
+
+    here = Opened(root=checkout.root, state=checkout.root / ".fairtrial", environ={}, log=print)
+    audit = Audit(store=store_of(checkout, "edited"), checkout=here, benchmark=BENCHMARK)
+    (found,) = audit.evidence().cells
+    assert not found.believed
+
+
+def test_other_verbs_send_the_user_to_this_one(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(checkout, "--id", "sum", "--run", "other") == 0
+    with pytest.raises(SystemExit):
+        main(["--root", str(checkout.root), "score", "other"])
+    assert "`fairtrial agentbench report other` shows it" in capsys.readouterr().err
+
+
+# --- a provider ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-0123456789")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.base_url("anthropic"))
+    return llmock
+
+
+def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
+    double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
+
+
+CLAUDE = ("--model", "claude-test")
+
+
+def test_claude_calls_natively_and_reads_what_the_server_answers(
+    checkout: Checkout, claude: LLMock
+) -> None:
+    asks(claude, ("till__add_numbers", {"a": 2, "b": 2}))
+    claude.reply("You have 4 coins.")
+
+    assert run(checkout, "--id", "sum-among", *CLAUDE, "--run", "claude") == 0
+
+    events = events_of(checkout, "claude", "sum-among")
+    assert of(ToolResult, events)[0].text == "the sum is 4"
+    assert of(Prose, events)[-1].text == "You have 4 coins."
+    sent = claude.requests[0].body
+    assert len(sent["tools"]) == 104
+    assert (sent["max_tokens"], sent["thinking"]["budget_tokens"]) == (16_384, 8192)
+
+
+def test_claude_reacts_in_tagged_text_with_no_tool_in_the_request(
+    checkout: Checkout, claude: LLMock
+) -> None:
+    call = [{"name": "till__add_numbers", "arguments": {"a": 2, "b": 2}}]
+    claude.reply(
+        f"<reasoning>I add.</reasoning><tool_calls>{json.dumps(call)}</tool_calls><answer></answer>"
+    )
+    claude.reply("<reasoning>Done.</reasoning><tool_calls>[]</tool_calls><answer>4.</answer>")
+
+    assert run(checkout, "--id", "sum", "--mode", "react", *CLAUDE, "--run", "reacts") == 0
+
+    events = events_of(checkout, "reacts", "sum")
+    assert of(ToolResult, events)[0].text == "the sum is 4"
+    assert of(Prose, events)[-1].text == "4."
+    assert not claude.requests[0].body.get("tools")
+    (history,) = claude.requests[1].body["messages"][0]["content"]
+    assert history["text"].endswith("Observation:\nthe sum is 4")
+
+
+def test_a_server_of_the_querys_own_that_dies_for_good_is_the_outcome(
+    checkout: Checkout, claude: LLMock
+) -> None:
+    for _ in range(2):
+        asks(claude, ("frail__fall", {}))
+
+    assert run(checkout, "--id", "fall", *CLAUDE, "--run", "crash") == 0
+
+    found = cell_of(checkout, "crash", "fall")
+    assert found.result is not None
+    assert found.result.outcome.kind == "server_crashed"
+    assert found.result.outcome.reason.startswith("frail: it ended a second time")
+    (first,) = of(ToolResult, events_of(checkout, "crash", "fall"))
+    assert "frail was started again, and this call was not made a second time" in first.text
+
+
+def test_a_drawn_server_that_dies_for_good_is_a_note_and_the_query_goes_on(
+    checkout: Checkout, claude: LLMock
+) -> None:
+    for _ in range(3):
+        asks(claude, ("frail__fall", {}))
+    asks(claude, ("till__add_numbers", {"a": 2, "b": 2}))
+    claude.reply("4, in spite of it all.")
+
+    assert run(checkout, "--id", "sum-among", *CLAUDE, "--run", "beside") == 0
+
+    found = cell_of(checkout, "beside", "sum-among")
+    assert found.result is not None
+    assert found.result.outcome.kind == "answered"
+    events = events_of(checkout, "beside", "sum-among")
+    notes = [note.text for note in of(Note, events) if note.text.startswith("frail")]
+    assert [note.partition(":")[0] for note in notes] == [
+        "frail ended, and is started again",
+        "frail is gone",
+    ]
+    assert of(ToolResult, events)[-1].text == "the sum is 4"
+    path = attempt_of(checkout, "beside", "sum-among") / SERVERS
+    assert set(parse_json(path.read_bytes(), ServersOfCell, where="").gone) == {"frail"}
+
+
+def test_a_cap_ends_the_run_where_it_is(
+    checkout: Checkout, claude: LLMock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    price = {"input": 1000, "output": 1000, "cache_read": 0, "cache_write": 0}
+    prices = {"date": "2026-01-01", "models": {"anthropic:claude-test": price}}
+    checkout.write("prices.yaml", prices)
+    for _ in range(3):
+        asks(claude, ("till__add_numbers", {"a": 2, "b": 2}))
+    capped = ("--prices", checkout.root / "prices.yaml", "--max-dollars", "0.01")
+
+    assert run(checkout, *ASKED, *CLAUDE, *capped, "--run", "capped") == 1
+
+    assert "the run has spent what it may" in capsys.readouterr().err
+    kinds = [
+        cell.result.outcome.kind
+        for cell in store_of(checkout, "capped").load().cells
+        if cell.result is not None
+    ]
+    assert kinds == ["cancelled"]

@@ -1,0 +1,106 @@
+"""Queries from a model to a suite, as a person does it: a real API's double, real servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from llmock.pytest_plugin import LLMock
+from llmock.scenarios import Reply, ToolCall
+
+from runner.benchmarks.agentbench.drafts import read_drafts
+from tests.benchmarks.agentbench.desk import make
+from tests.checkout import Checkout
+
+pytestmark = pytest.mark.docker
+CATEGORY = "multi-server-sequential-call"
+PLAN = """\
+<selected_tools>
+sums/multiply: the sum
+words/spell: the cheque wants words
+</selected_tools>
+<user_profile>A treasurer, chatty.</user_profile>
+<scenario>37 tickets at 53 each.</scenario>
+<objective>The sum in words, digit by digit.</objective>
+"""
+MESSAGE = "We sold 37 tickets at 53 each, and the cheque wants the sum digit by digit in words!"
+ANSWER = "Write: one nine six one."
+WRONG = "Write: about two thousand, 2177 I think."
+
+
+def said(checkout: Checkout, double: LLMock, *words: str) -> str:
+    """What the verb shows; it must end well."""
+    env = {"ANTHROPIC_BASE_URL": double.base_url("anthropic"), "ANTHROPIC_API_KEY": "sk-test"}
+    done = checkout.fairtrial("agentbench", *words, **env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_query_goes_from_a_model_over_its_trials_and_a_reader_into_a_suite(
+    llmock: LLMock, tmp_path: Path, base_image: str
+) -> None:
+    assert base_image
+    checkout = make(tmp_path / "desk")
+    file, suite = str(tmp_path / "work.yaml"), tmp_path / "suite"
+    suite.mkdir()
+    model = ("--model", "anthropic:test-model")
+    for reply in ("<no_scene>nothing fits</no_scene>", PLAN, MESSAGE):
+        llmock.reply(reply)
+    shown = said(checkout, llmock, "generate", file, "--category", CATEGORY, "-n", "2", *model)
+    assert f"no draft of {CATEGORY} (no_scene): nothing fits" in shown
+    assert f"{CATEGORY}-2: {MESSAGE}" in shown
+
+    product = ToolCall("sums__multiply", {"a": 37, "b": 53})
+    for answer in (ANSWER, WRONG):
+        llmock.add(Reply(tool_calls=(product,)))
+        llmock.add(Reply(tool_calls=(ToolCall("words__spell", {"number": 1961}),)))
+        llmock.reply(answer)
+    shown = said(checkout, llmock, "annotate", file, "-k", "2", *model)
+    assert shown == f"{CATEGORY}-2: 50% passed; a person has to read it\n"
+    (draft,) = read_drafts(Path(file)).drafts
+    assert [trial.passed for trial in draft.trials] == [True, False]
+    assert "2177 is in no result" in draft.trials[1].reason
+
+    name = ("review", file, "--id", f"{CATEGORY}-2")
+    assert "proposed: Write: one nine six one." in said(checkout, llmock, *name)
+    accept = ("--action", "accept", "--reviewer", "Ada", "--into", str(suite))
+    assert said(checkout, llmock, *name, *accept) == f"{CATEGORY}-2: accepted\n"
+    shown = said(checkout, llmock, "check", str(suite))
+    assert "1 of 1 queries prove themselves; 2 calls executed" in shown
+
+
+def test_a_draft_whose_trials_fail_waits_for_an_expert(
+    llmock: LLMock, tmp_path: Path, base_image: str
+) -> None:
+    assert base_image
+    checkout = make(tmp_path / "desk")
+    file = str(tmp_path / "work.yaml")
+    model = ("--model", "anthropic:test-model")
+    for reply in (PLAN, MESSAGE):
+        llmock.reply(reply)
+    said(checkout, llmock, "generate", file, "--category", CATEGORY, *model)
+    for reply in (WRONG, "It passes.", "As I said, it passes."):
+        llmock.reply(reply)
+    for reply in (WRONG, "<judgment>pass</judgment>? No: <judgment>fail</judgment>"):
+        llmock.reply(reply)
+    judge = ("--judge", "model:anthropic:test-model", "-k", "2")
+    shown = said(checkout, llmock, "annotate", file, *judge, *model)
+    assert shown == f"{CATEGORY}-1: 0% passed; it needs an expert\n"
+    (draft,) = read_drafts(Path(file)).drafts
+    assert [trial.passed for trial in draft.trials] == [None, False]
+    done = checkout.fairtrial(
+        "agentbench",
+        "review",
+        file,
+        "--id",
+        f"{CATEGORY}-1",
+        "--action",
+        "accept",
+        "--reviewer",
+        "Ada",
+        "--into",
+        str(tmp_path / "suite.yaml"),
+    )
+    assert done.returncode == 1
+    assert "needs an expert" in done.stderr
+    assert not (tmp_path / "suite.yaml").exists()
