@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runner.benchmarks.agentbench.execution import MOST_TOGETHER, cells_for
@@ -131,6 +131,8 @@ def test_a_result_of_several_lines_is_written_as_people_read_it() -> None:
     assert "result: |\n      a: 1\n        b: 2\n" in text
 
 
+@example("\x85")
+@example("a\r\nb\u2028c\n")
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_whatever_a_tool_answers_is_read_as_it_was_written(result: str) -> None:
     call = ReferenceCall(server="unit_calc", tool="t", arguments={"x": [result]}, result=result)
