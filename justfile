@@ -30,6 +30,10 @@ test-llm *ARGS:
 check *ARGS:
     @{{ fairtrial }} check "$@"
 
+# Examine every server of MCP-AgentBench's testbed in the sandbox; installs them first
+testbed *ARGS:
+    @{{ fairtrial }} server check --testbed "$@"
+
 # Write locks/ anew from the sources; review the diff
 lock *ARGS:
     @{{ fairtrial }} lock "$@"

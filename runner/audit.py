@@ -22,7 +22,7 @@ from runner.importers.runs import differing
 from runner.judges.stored import Stored
 from runner.models import kind_name, kind_that_answered
 from runner.protocols import Benchmark, Judge
-from runner.records import Cell, Contradiction, Plan, Scorecard, Verdict, digest_of
+from runner.records import Cell, Contradiction, Plan, Scorecard, Sha256, Verdict, digest_of
 from runner.store import SCORECARD, EndedAttempt, LoadedCell, LoadedRun, RunStore
 from runner.transcript import extent_of
 
@@ -58,8 +58,10 @@ class Audit:
         run = self.store.load()
         contradictions = [*self._unplanned(run.plan)]
         cells = []
+        # Taken anew for each attempt, a run of n cells would digest its n cells n times.
+        digest = run.plan.digest
         for item in run.cells:
-            against = list(self._against(item.cell, run.plan))
+            against = list(self._against(item.cell, run.plan, digest))
             contradictions += [*against, *self._beside(item.cell)]
             cells.append(replace(item, believed=not against))
         if gated := self._gated(run.plan):
@@ -89,12 +91,12 @@ class Audit:
         for cell in plan.cells:
             yield from self.store.ended_attempts(cell.id)
 
-    def _against(self, cell: Cell, plan: Plan) -> Iterator[Contradiction]:
+    def _against(self, cell: Cell, plan: Plan, digest: Sha256) -> Iterator[Contradiction]:
         """What keeps a cell out of every figure."""
         yield from self._lost_attempts(cell)
         counted = self.store.counted_attempt(cell.id)
         for attempt in self.store.ended_attempts(cell.id):
-            found = _found(attempt, cell, plan)
+            found = _found(attempt, cell, digest)
             yield from self._differing(attempt.path / "result.json", found)
         # Tasks are in no catalog, and nobody imports them.
         if counted is not None and plan.benchmark is None:
@@ -257,14 +259,17 @@ def with_cards(run: LoadedRun, cards: Iterable[Scorecard]) -> LoadedRun:
     return replace(run, cells=tuple(cells))
 
 
-def _found(attempt: EndedAttempt, cell: Cell, plan: Plan) -> dict[str, tuple[str, str]]:
-    """Key path -> what a result says, and what it has to say where it stands."""
+def _found(attempt: EndedAttempt, cell: Cell, digest: Sha256) -> dict[str, tuple[str, str]]:
+    """Key path -> what a result says, and what it has to say where it stands.
+
+    `digest`: the plan's.
+    """
     result = attempt.result
     found = {
         "digest": (result.digest, result.digest_found),
         "cell": (result.cell.id, cell.id),
         "attempt": (str(result.attempt), str(attempt.number)),
-        "plan": (result.plan, plan.digest),
+        "plan": (result.plan, digest),
     }
     if result.fingerprint is not None:
         kind = kind_that_answered(result.fingerprint)

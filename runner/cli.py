@@ -333,11 +333,11 @@ def _tell_remarks(store: RunStore) -> None:
     from runner.models import kind_of
 
     for cell in store.plan().cells:
-        attempt = store.counted_attempt(cell.id)
         kind = kind_of(cell.model)
-        if attempt is None or kind is None or kind.remarks is None:
+        if kind is None or kind.remarks is None:
             continue
-        lines = list(kind.remarks(attempt.path))
+        attempt = store.counted_attempt(cell.id)
+        lines = list(kind.remarks(attempt.path)) if attempt else []
         if lines:
             tell(f"{cell.scenario} × {cell.server}: " + "\n".join(lines))
 
@@ -797,6 +797,7 @@ def toolbench_run(request: ToolbenchRunRequest) -> int:
         with served(asked, settings, os.environ, tell) as answering:
             executor = EXECUTORS["local"](jobs=request.jobs)
             _execute(executor, planned, replace(prepared, models=answering), store)
+        _tell_remarks(store)
         return _report_tasks(request, str(store.folder), compat="", as_json=request.json)
 
 
@@ -988,7 +989,8 @@ def agentbench_run(request: AgentbenchRunRequest) -> int:
         with served(asked, settings, os.environ, tell) as answering:
             executor = EXECUTORS["local"](jobs=request.jobs)
             _execute(executor, planned, replace(prepared, models=answering), store)
-        return _show_outcomes(store, as_json=request.json)
+    _tell_outcomes(store)
+    return _report_queries(request, store, as_json=request.json)
 
 
 def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
@@ -1035,19 +1037,20 @@ def _show_query_estimate(
     return OK
 
 
-def _show_outcomes(store: RunStore, *, as_json: bool) -> int:
+def _tell_outcomes(store: RunStore) -> None:
     from runner.benchmarks.agentbench.outcomes import outcomes_of
 
-    loaded = store.load()
-    found = outcomes_of(loaded)
-    if as_json:
-        show_json(found.model_dump(mode="json"))
-    else:
-        show("\n".join(found.lines()))
-    return _code_for_broken_cells(loaded)
+    tell("\n".join(outcomes_of(store.load()).lines()))
 
 
 def agentbench_report(request: AgentbenchReportRequest) -> int:
+    store = _store(request, request.run)
+    return _report_queries(request, store, verdicts=request.verdicts, as_json=request.json)
+
+
+def _report_queries(
+    request: JudgedRequest, store: RunStore, *, verdicts: Path | None = None, as_json: bool
+) -> int:
     from runner.audit import Audit
     from runner.benchmarks.agentbench.cells import BENCHMARK
     from runner.benchmarks.agentbench.run_files import write_report, write_verdicts
@@ -1055,27 +1058,22 @@ def agentbench_report(request: AgentbenchReportRequest) -> int:
     from runner.benchmarks.agentbench.runs import read_setup
     from runner.benchmarks.agentbench.shown import tables_of_run
 
-    store, checkout = _store(request, request.run), _checkout(request)
     read_setup(store)
+    checkout = _checkout(request)
     with store.lock():
         loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
-        judge = _outcome_judge(checkout, request, store)
-        report = report_of_run(store, loaded, judge)
+        report = report_of_run(store, loaded, _outcome_judge(checkout, request, store))
         written = [*write_report(report, store.folder)]
-    if request.verdicts is not None:
-        written.append(write_verdicts(report, request.verdicts))
+    if verdicts is not None:
+        written.append(write_verdicts(report, verdicts))
     for path in written:
         tell(f"wrote {path}")
-    if not request.json:
-        show("\n".join(report.notices))
-    _show_tables(report, tables_of_run(report), as_json=request.json)
+    _show_tables(report, tables_of_run(report), as_json=as_json)
     _tell_spent(checkout)
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
 
 
-def _outcome_judge(
-    checkout: Checkout, request: AgentbenchReportRequest, store: RunStore
-) -> OutcomeJudge:
+def _outcome_judge(checkout: Checkout, request: JudgedRequest, store: RunStore) -> OutcomeJudge:
     """What is asked for, else what judged the run before; what a model says is kept with it."""
     from runner.benchmarks.agentbench.mcp_eval import VALUES, endpoints_of, open_outcome_judge
     from runner.judges.replies import Replies
@@ -1147,9 +1145,15 @@ def _indented(problem: Problem) -> str:
 def agentbench_generate(request: GenerateRequest) -> int:
     from runner.benchmarks.agentbench.asking import Writer
     from runner.benchmarks.agentbench.drafts import Draft, Failure
-    from runner.benchmarks.agentbench.workshop import Order, generate_drafts, listings_of
+    from runner.benchmarks.agentbench.workshop import (
+        Order,
+        generate_drafts,
+        listings_of,
+        require_writer,
+    )
     from runner.models import open_model
 
+    require_writer(request.model)
     checkout, drafted = _checkout(request), 0
 
     def told(made: Draft | Failure) -> None:

@@ -8,6 +8,7 @@ changes it.
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
@@ -17,17 +18,25 @@ from runner.records import Sha256, digest_of
 
 _SPELLING = frozenset({"type_comment", "kind", "ctx"})
 """Fields of the tree that say how something was written, and nothing about what runs."""
+_ONE_AT_A_TIME = threading.Lock()
+"""CPython 3.11 counts the depth of a tree for all threads together: two that parse side by side
+may end in `SystemError: AST constructor recursion depth mismatch`."""
 
 
 def code_digest(sources: Iterable[Path]) -> Sha256:
     """Of what the Python files do, in the order given; the same on every Python we support."""
-    return digest_of([_plain(ast.parse(path.read_bytes())) for path in sources])
+    return digest_of([_plain(_parsed(path.read_bytes())) for path in sources])
 
 
 @lru_cache(maxsize=1024)
 def source_digest(source: bytes) -> Sha256:
     """Of what one Python file does, by its bytes."""
-    return digest_of(_plain(ast.parse(source)))
+    return digest_of(_plain(_parsed(source)))
+
+
+def _parsed(source: bytes) -> ast.Module:
+    with _ONE_AT_A_TIME:
+        return ast.parse(source)
 
 
 # --- which files ----------------------------------------------------------------------------
@@ -80,7 +89,7 @@ def _module_path(module: str) -> Path | None:
 
 @lru_cache(maxsize=1024)
 def _imports(source: bytes, module: str) -> tuple[str, ...]:
-    return tuple(_imported(ast.parse(source), module))
+    return tuple(_imported(_parsed(source), module))
 
 
 def _imported(tree: ast.Module, module: str) -> Iterator[str]:

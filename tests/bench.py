@@ -14,7 +14,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -378,18 +378,25 @@ def score_copies(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) 
 # --- all of them --------------------------------------------------------------------------------
 
 
+def measured(checkout: Checkout) -> Iterator[Figure]:
+    """Every figure, as soon as it is known."""
+    yield from cell_cost(checkout.engine, checkout.base_image)
+    yield round_trip(checkout)
+    yield help_cost()
+    yield from hostile_cost(checkout.engine, checkout.base_image)
+    for figures in (grounding_figures, toolbench_figures, mutation_figures):
+        yield from (Figure(**figure) for figure in figures())
+    yield from scoring_cost(checkout)
+
+
 def main() -> None:
     checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
-    figures = cell_cost(checkout.engine, checkout.base_image)
-    figures += [round_trip(checkout), help_cost()]
-    figures += hostile_cost(checkout.engine, checkout.base_image)
-    figures += [Figure(**figure) for figure in grounding_figures()]
-    figures += [Figure(**figure) for figure in toolbench_figures()]
-    figures += [Figure(**figure) for figure in mutation_figures()]
-    figures += scoring_cost(checkout)
-    for figure in figures:
+    held = True
+    for figure in measured(checkout):
         sys.stdout.write(f"{figure}\n")
-    if not all(figure.holds for figure in figures):
+        sys.stdout.flush()
+        held = held and figure.holds
+    if not held:
         sys.exit(1)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -196,3 +200,27 @@ def test_a_package_s_modules_come_sorted_and_by_name(package: Path) -> None:
     every = list(module_files("shop"))
     assert names(package, every) == ["__init__.py", "alone.py", "spare.py", "text.py", "till.py"]
     assert names(package, list(module_files("shop", "till", "text"))) == ["text.py", "till.py"]
+
+
+@pytest.fixture
+def switching_threads() -> Iterator[None]:
+    """A thread gives way wherever it collects garbage, in the middle of a parse too."""
+    threshold = gc.get_threshold()
+
+    def give_way(*_: object) -> None:
+        time.sleep(1e-4)
+
+    gc.callbacks.append(give_way)
+    gc.set_threshold(200)
+    yield
+    gc.set_threshold(*threshold)
+    gc.callbacks.remove(give_way)
+
+
+@pytest.mark.usefixtures("switching_threads")
+def test_threads_digest_code_side_by_side(tmp_path: Path) -> None:
+    source = tmp_path / "deep.py"
+    source.write_text("x = " + "(1 + " * 60 + "1" + ")" * 60 + "\n" + "y = [1, 2]\n" * 200)
+    with ThreadPoolExecutor(4) as pool:
+        digests = list(pool.map(lambda _: code_digest([source]), range(40)))
+    assert len(set(digests)) == 1

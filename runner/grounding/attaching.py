@@ -108,6 +108,20 @@ _INDIRECT = re.compile(
     re.I | re.X,
 )
 """Before a symbol: the sentence is of something else, which may be what stands at the lines."""
+_DETERMINERS = ("the", "a", "an", "its", "this", "each", "same")
+_DENIED_ENDS = (
+    *("not", "no", "never", "without", "unlike", "like", "than", "except", "outside", "of"),
+    *("bypass", "bypasses", "bypassed", "bypassing", "skip", "skips", "skipped", "skipping"),
+    *("avoid", "avoids", "avoided", "avoiding", "lack", "lacks", "lacked", "lacking"),
+    *_DETERMINERS,
+)
+"""What a text ends in that `_DENIED` may match; the same of the two others below."""
+_INDIRECT_ENDS = (
+    *("of", "from", "in", "into", "inside", "within", "on", "to", "for", "with", "against", "by"),
+    *_DETERMINERS,
+)
+_JOINED_ENDS = (*",/&+|", "and", "or", "vs", "vs.", "versus", "the", "then")
+_OPENING = "`*_(" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 _OPENS = re.compile(r"[\s>*_`#•+-]{0,8}(?:\d{1,3}[.)]\s{1,3})?[*_`(]{0,4}\Z")
 """All that stands before the first word of a sentence or a list item."""
 _KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")  # the class Flask
@@ -165,18 +179,21 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
     before = text[max(first, named.begin - 48) : named.begin]
     strict = bool(_STRICT_GLUE.match(between))
     light = strict or bool(_LIGHT_GLUE.fullmatch(between))
-    if _DENIED.search(before) or (_INDIRECT.search(before) and not light):
+    # Most words before a symbol are neither: three searches for each would take their time.
+    last = before.rstrip(_OPENING).casefold()
+    indirect = last.endswith(_INDIRECT_ENDS) and bool(_INDIRECT.search(before))
+    denied = last.endswith(_DENIED_ENDS) and bool(_DENIED.search(before))
+    if denied or (indirect and not light):
         return None
     opens = bool(_OPENS.match(before))
     if _is_lead_in(between) and not opens:
         strict = False
         if text[named.begin] != "`":
             return None
-    listed = _JOINED.search(before)
-    if listed:
+    if last.endswith(_JOINED_ENDS) and _JOINED.search(before):
         return Attached(named.symbol, False, named.begin, other=_listed_before(before))
     plain = text[named.begin] == "@" or (named.symbol[-1] in "!?" and text[named.begin] != "`")
-    certain = strict and not plain and not _INDIRECT.search(before)
+    certain = strict and not plain and not indirect
     return Attached(named.symbol, certain, named.begin)
 
 

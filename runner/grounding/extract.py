@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
@@ -53,17 +54,31 @@ _PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
 _TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
 
 
+class Extracted(NamedTuple):
+    """What one text cites."""
+
+    mentions: list[Mention]
+    is_cut: bool
+    """The text goes on after what is read of it."""
+
+
 def extract(text: str, index: PathIndex) -> list[Mention]:
     """Every citation of a text, in order, repeats included.
 
-    A file named without a line has start None. At most MOST_MENTIONS, the first ones.
+    A file named without a line has start None. At most MOST_MENTIONS, the first ones, of the first
+    MOST_CHUNKS pieces of the text.
     """
+    return read_all(text, index).mentions
+
+
+def read_all(text: str, index: PathIndex) -> Extracted:
+    """The same, and whether there may be more."""
     seen = Seen(index)
     mentions = _read(text, index, seen)
-    if seen.unsure and not seen.is_spent:
-        # What a number is, or whose line, may be told by lines that are cited behind it.
-        mentions = _read(text, index, Seen(index, whole=seen))
-    return mentions[:MOST_MENTIONS]
+    if seen.asks_again():
+        seen = Seen(index, whole=seen)
+        mentions = _read(text, index, seen)
+    return Extracted(mentions[:MOST_MENTIONS], seen.is_cut or len(mentions) >= MOST_MENTIONS)
 
 
 def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:
@@ -85,14 +100,15 @@ class _Heading(NamedTuple):
     file: str
 
 
-class _Scope(NamedTuple):
-    """Which file lines without one belong to."""
+@dataclass(slots=True)
+class _Scope:
+    """Which file lines without one belong to, here; it changes as the document is read."""
 
-    headings: tuple[_Heading, ...] = ()
+    headings: list[_Heading] = field(default_factory=list)
     """Those around that name a file, the highest first."""
     lead: str | None = None
     """Of the paragraph that ends in a colon, or is a path, until the next paragraph."""
-    items: tuple[_ListItem, ...] = ()
+    items: list[_ListItem] = field(default_factory=list)
     """The enclosing list items, outermost first."""
     main: str | None = None
     """Which a paragraph or an item of the section begins with, the latest."""
@@ -107,20 +123,15 @@ class _Scope(NamedTuple):
             return self.lead
         return self.headings[-1].file
 
-    def below(self, level: int, file: str | None, last: str | None) -> _Scope:
+    def below(self, level: int) -> _Scope:
         """The scope behind a heading."""
-        headings = tuple(heading for heading in self.headings if heading.level < level)
-        if file:
-            headings += (_Heading(level, file),)
-        return _Scope(headings=headings, last=last)
+        headings = [heading for heading in self.headings if heading.level < level]
+        return _Scope(headings=headings, last=self.last)
 
-    def within(self, indent: int) -> _Scope:
-        """The scope without the items that a chunk at this indent ends."""
-        enclosing = tuple(item for item in self.items if item.indent < indent)
-        return self._replace(items=enclosing)
-
-    def with_item(self, item: _ListItem) -> _Scope:
-        return self._replace(items=(*self.items, item))
+    def leave_items(self, indent: int) -> None:
+        """Those that a chunk at this indent ends."""
+        while self.items and self.items[-1].indent >= indent:
+            self.items.pop()
 
     @property
     def owns_numbers(self) -> bool:
@@ -142,7 +153,8 @@ class _Document:
         self.mentions: list[Mention] = []
 
     def read(self) -> list[Mention]:
-        while not self._at_end() and len(self.mentions) < MOST_MENTIONS:
+        count = len(self.lines)
+        while self.at < count and len(self.mentions) < MOST_MENTIONS:
             self._read_next(self.lines[self.at])
         return self.mentions
 
@@ -157,7 +169,7 @@ class _Document:
             self._fence(fence)
         elif first == "#" and _HEADING.match(line):
             self._heading(line)
-        elif self._at_table():
+        elif "|" in line and self._at_table():
             self._table()
         elif first not in "{[" or not self._bare_json():
             self._paragraph(line)
@@ -168,13 +180,14 @@ class _Document:
         """A heading that names a file owns the lines below it; any other ends that file's reach."""
         level = len(line.lstrip(" \t>")) - len(line.lstrip(" \t>#"))
         self._leave_sections(level)
-        self.scope = self.scope.below(level, None, self.scope.last)
+        self.scope = self.scope.below(level)
         reading = self._read(line, self._above(0))
-        last = None
+        self.scope = self.scope.below(level)
         # An answer about one file needs not name it again below each heading.
-        if len(self.seen.paths) == 1:
-            last = self.scope.last
-        self.scope = self.scope.below(level, reading.first_path, last)
+        if len(self.seen.paths) != 1:
+            self.scope.last = None
+        if reading.first_path:
+            self.scope.headings.append(_Heading(level, reading.first_path))
         self.at += 1
 
     def _leave_sections(self, level: int) -> None:
@@ -243,21 +256,23 @@ class _Document:
 
     def _continues(self, line: str) -> bool:
         first = line.lstrip(" \t>")[:1]
-        if not first or _ITEM.match(line) or _HEADING.match(line) or _PROMPT.match(line):
+        if not first or _ITEM.match(line) or _PROMPT.match(line):
+            return False
+        if first == "#" and _HEADING.match(line):
             return False
         if first in "`~" and _FENCE.match(line):
             return False
-        return not self._at_table()
+        return "|" not in line or not self._at_table()
 
     def _list_item(self, text: str, indent: int) -> None:
-        self.scope = self.scope.within(indent)
+        self.scope.leave_items(indent)
         if self.scope.owns_numbers:
             text = _numbered_as_line(text)
         reading = self._read(text, self._above(indent))
-        self.scope = self.scope.with_item(_ListItem(indent, reading.first_path))
+        self.scope.items.append(_ListItem(indent, reading.first_path))
 
     def _prose(self, text: str, indent: int) -> None:
-        self.scope = self.scope.within(indent)
+        self.scope.leave_items(indent)
         above = self._above(indent)
         reading = self._read(_rows_as_lines(text, self.index), above)
         if indent:
@@ -267,7 +282,7 @@ class _Document:
             lead = reading.last_path or self.scope.subject(indent)
         elif reading.paths and is_title(text, reading.paths):
             lead = reading.paths[-1]
-        self.scope = self.scope._replace(lead=lead)
+        self.scope.lead = lead
 
     # fences
 
@@ -339,7 +354,7 @@ class _Document:
 
     def _go_on_from_latest(self) -> None:
         latest = next(iter(self.seen.paths), None)
-        self.scope = self.scope._replace(last=latest or self.scope.last)
+        self.scope.last = latest or self.scope.last
 
     def _above(self, indent: int) -> Above:
         """What stands above a chunk at this indent."""
@@ -356,8 +371,8 @@ class _Document:
         if self.seen.default is None:
             self.default_level = self.level
         if reading.paths:
-            main = reading.lead or self.scope.main
-            self.scope = self.scope._replace(last=reading.paths[-1], main=main)
+            self.scope.last = reading.paths[-1]
+            self.scope.main = reading.lead or self.scope.main
         return reading
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import accumulate
 
 from runner.grounding.patterns import Interval
@@ -20,25 +20,19 @@ class Intervals:
 
     def gap_to(self, lines: Interval) -> int | None:
         """Lines to the nearest; 0 if one touches, None if there is none."""
+        if not self._starts:
+            return None
         start, end = lines
         behind = bisect.bisect_right(self._starts, end)
-        gaps = []
-        if behind:
-            gaps.append(max(0, start - self._reached[behind - 1]))
-        if behind < len(self._starts):
-            gaps.append(self._starts[behind] - end)
-        return min(gaps, default=None)
+        before = start - self._reached[behind - 1] if behind else None
+        if before is not None and before <= 0:
+            return 0
+        after = self._starts[behind] - end if behind < len(self._starts) else None
+        if before is None or after is None:
+            return after if before is None else before
+        return min(before, after)
 
 
-def to_nearest(ascending: Sequence[int], lines: Interval) -> int | None:
-    """Lines between an interval and the nearest of some lines; 0 inside it."""
-    if not ascending:
-        return None
-    start, end = lines
-    place = bisect.bisect_left(ascending, start)
-    gaps = []
-    if place:
-        gaps.append(start - ascending[place - 1])
-    if place < len(ascending):
-        gaps.append(max(0, ascending[place] - end))
-    return min(gaps)
+def points(lines: Iterable[int]) -> Intervals:
+    """Single lines as intervals."""
+    return Intervals((line, line) for line in lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -129,9 +128,8 @@ def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None
 
 def _in_whole_characters(mention: Mention) -> Mention:
     symbol = mention.symbol and _whole(mention.symbol)
-    return replace(
-        mention, written=_whole(mention.written), path=_whole(mention.path), symbol=symbol
-    )
+    written, path = _whole(mention.written), _whole(mention.path)
+    return mention._replace(written=written, path=path, symbol=symbol)
 
 
 def _whole(text: str) -> str:
@@ -171,7 +169,7 @@ def _read_string(value: str, here: _Here) -> list[Mention]:
     if not value.lstrip("`( ").startswith(first.written[:12]):
         return mentions
     symbol, weak = here.named
-    return [replace(first, symbol=symbol, weak=weak), *mentions[1:]]
+    return [first._replace(symbol=symbol, weak=weak), *mentions[1:]]
 
 
 # --- objects --------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from runner.grounding.paths import clean_path
 from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
 from runner.grounding.words import COMMANDS
 
-_CODE_SPAN = re.compile(r"(?<!`)(?P<ticks>`{1,2})(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
+_CODE_SPAN = re.compile(r"(?P<ticks>`(?<!``)`?)(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
 _COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")  # LC_ALL=C grep -n
 _LINK = re.compile(
     r"""
@@ -85,9 +85,11 @@ class MaskedText:
 
     def _mask_command(self, span: re.Match[str]) -> str:
         """`grep -n foo src/app.py:42` quotes what the agent ran, and cites nothing."""
-        command = _COMMAND.match(span["code"])
-        if span["code"].startswith("$ ") or (command and command["word"] in COMMANDS):
-            return _blank(span)
+        code = span["code"]
+        if not code.isidentifier():
+            command = _COMMAND.match(code)
+            if code.startswith("$ ") or (command and command["word"] in COMMANDS):
+                return _blank(span)
         self.spans.append(Span(*span.span()))
         return span[0]
 

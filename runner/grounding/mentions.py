@@ -6,10 +6,8 @@ import bisect
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from runner.grounding.attaching import (
     Attached,
@@ -36,12 +34,11 @@ _SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
 _FEW = 3
 
 
-MOST_MENTIONS = 120_000
-"""Of one text: what goes on after that is no answer, and reading all of it would take a minute."""
+MOST_MENTIONS = 100_000
+"""Of one text: what goes on after that is no answer, and reading all of it would take too long."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mention:
+class Mention(NamedTuple):
     """One citation as the text has it. Lines are as written; end is never below start."""
 
     written: str
@@ -82,8 +79,7 @@ class Mention:
         return self.start, self.end
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cite:
+class Cite(NamedTuple):
     """Where in the chunk a citation stands, before its symbol is known."""
 
     begin: int
@@ -102,17 +98,18 @@ class Cite:
     guess: bool = False
 
 
-def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> Iterator[Mention]:
+def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> list[Mention]:
     """The citations of a chunk, in order, with their symbols; `strict` looks for no symbols."""
+    mentions: list[Mention] = []
     if not cites:
-        return
+        return mentions
     words = _Words(text, cites)
-    named: list[_Names] = [() for _ in cites]
-    if not strict:
-        named = words.names()
-    for place, (cite, names) in enumerate(zip(cites, named, strict=True)):
-        said = words.said(place) if cite.lines else ""
-        yield from _mentions(cite, _as_written(text, cite), _own_name(cite) or names, said.strip())
+    named: list[_Names] = [()] * len(cites) if strict else words.names()
+    for place, cite in enumerate(cites):
+        said = words.said(place).strip() if cite.lines else ""
+        names = _own_name(cite) or named[place]
+        mentions += _mentions(cite, _as_written(text, cite), names, said)
+    return mentions
 
 
 def _own_name(cite: Cite) -> _Names:
@@ -124,7 +121,9 @@ def _own_name(cite: Cite) -> _Names:
 
 def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
     """True if the place before has the same word of the text for its name."""
-    return any(name is not None and name.at == taken.at for names in last for taken in names)
+    if name is None or not last:
+        return False
+    return any(name.at == taken.at for names in last for taken in names)
 
 
 _LONGEST_LIST = 12
@@ -135,7 +134,13 @@ _Names = tuple[Attached, ...]
 
 def enough(said: str) -> bool:
     """True if there are words enough to tell one place from another."""
-    return sum(1 for _ in islice(_SPOKEN.finditer(said), _FEW)) == _FEW
+    at = 0
+    for _ in range(_FEW):
+        word = _SPOKEN.search(said, at)
+        if word is None:
+            return False
+        at = word.end()
+    return True
 
 
 def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
@@ -144,7 +149,7 @@ def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
         if mention.lines is None or enough(mention.said):
             yield mention
         else:
-            yield replace(mention, said=f"{mention.said} {said}".strip())
+            yield mention._replace(said=f"{mention.said} {said}".strip())
 
 
 class _Words:
@@ -154,18 +159,19 @@ class _Words:
         self.text = text
         self.cites = cites
         self.spans = spans_of(text)
-
-    @cached_property
-    def breaks(self) -> list[int]:
+        self.breaks = [end.end() for end in SENTENCE_END.finditer(text)]
         """Where sentences end, in characters."""
-        return [end.end() for end in SENTENCE_END.finditer(self.text)]
+        self.prose = self._without_cites()
+        """The chunk with blanks for its citations."""
+        self._begins: dict[int, int] = {}
+        """By place."""
 
     def names(self) -> list[_Names]:
         """For each citation its name, or one for each of its lines; none for what names nothing."""
         named: list[_Names] = []
         while len(named) < len(self.cites):
             run = self._run(len(named))
-            paired = self._paired(run, self._begin(len(named)))
+            paired = self._paired(run, len(named))
             if paired:
                 named += paired
             else:
@@ -181,12 +187,14 @@ class _Words:
             run.append(cite)
         return run
 
-    def _paired(self, run: list[Cite], begin: int) -> list[_Names]:
+    def _paired(self, run: list[Cite], place: int) -> list[_Names]:
         """As many names as lines, in order: "`open` vs `close` (a.py:3 vs b.py:9)"."""
+        if len(run) == 1 and len(run[0].lines) < 2:
+            return []
         counts = [len(dict.fromkeys(cite.lines)) for cite in run]
         if sum(counts) < 2:
             return []
-        names = names_before(self.text, begin, run[0].begin, self.spans)
+        names = names_before(self.text, self._begin(place), run[0].begin, self.spans)
         if len(names) != sum(counts):
             return []
         each = iter(names)
@@ -230,9 +238,7 @@ class _Words:
             return None
         return name._replace(certain=bool(verb))
 
-    @cached_property
-    def prose(self) -> str:
-        """The chunk with blanks for its citations."""
+    def _without_cites(self) -> str:
         parts, at = [], 0
         for cite in self.cites:
             begin, close = max(at, cite.begin), max(at, cite.close)
@@ -254,6 +260,11 @@ class _Words:
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
+        if place not in self._begins:
+            self._begins[place] = self._find_begin(place)
+        return self._begins[place]
+
+    def _find_begin(self, place: int) -> int:
         begin = self._sentence_begin(self.cites[place].begin)
         if place == 0:
             return begin
@@ -290,7 +301,7 @@ def _as_written(text: str, cite: Cite) -> str:
     """As it stands in the text, with the bracket or backtick that closes what it opened."""
     written = text[cite.begin : cite.close]
     after = text[cite.close : cite.close + 1]
-    if after and after in _unclosed(written):
+    if after and after in ")]`" and after in _unclosed(written):
         written += after
     return _trimmed(written)
 
@@ -317,16 +328,21 @@ def _trimmed(written: str) -> str:
     return written
 
 
-def _mentions(cite: Cite, written: str, names: _Names, said: str) -> Iterator[Mention]:
+def _mentions(cite: Cite, written: str, names: _Names, said: str) -> list[Mention]:
+    if not cite.lines:
+        return [_mention(cite, written)]
+    if len(cite.lines) == 1:
+        name = names[0] if names else None
+        return [_mention(cite, written, cite.lines[0], name, said=said)]
     # `a.py:3, 3` is one line.
     distinct = dict.fromkeys(cite.lines)
-    if not distinct:
-        yield _mention(cite, written)
     if len(names) != len(distinct):  # one name, or none, for the whole list
         names = names[:1] * len(distinct)
     each = itertools.chain(names, itertools.repeat(None))
-    for lines, name in zip(distinct, each, strict=False):
-        yield _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
+    return [
+        _mention(cite, written, lines, name, group=len(distinct) - 1, said=said)
+        for lines, name in zip(distinct, each, strict=False)
+    ]
 
 
 def _mention(  # noqa: PLR0913 - what its fields are taken from

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -68,7 +69,7 @@ _TEST = re.compile(r"TEST(?:_F|_P)?\(\s*\w+\s*,\s*(?P<name>\w+)\s*\)$")
 """Googletest's `TEST(Suite, name)`."""
 _HYPHENED = re.compile(r"[a-z][a-z0-9]*+(?:-[a-z0-9]+)+")
 _GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")  # Layer<S>, Vec::<u8>
-_CODE_SPAN = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_CODE_SPAN = re.compile(r"`(?<!``)([^`\n]{1,200})`(?!`)")
 
 
 class Span(NamedTuple):
@@ -106,12 +107,19 @@ def inside(text: str, span: Span) -> str:
     return text[span.begin + 1 : span.end - 1]
 
 
+@lru_cache(maxsize=4096)
 def symbol_of(span: str) -> str | None:
     """The symbol that a code span is, or declares; None for anything else.
 
     `Flask.wsgi_app`, `def f(x)`, `func (c *Context) Next()`, `List<String> make(int x)`.
     """
     text = span.strip()
+    if text.isascii() and text.isidentifier():  # most are, and need none of the patterns
+        return checked(None, text, plain=True)
+    return _declared(text)
+
+
+def _declared(text: str) -> str | None:
     special = special_of(text)
     if special:
         return special

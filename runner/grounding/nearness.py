@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
-from runner.grounding.intervals import to_nearest
 from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
@@ -49,16 +48,10 @@ class Distances(NamedTuple):
 
     def closer(self, other: Distances) -> Distances:
         """Of each kind, the smaller of two distances."""
-        return Distances(
-            definition=smallest((self.definition, other.definition)),
-            use=smallest((self.use, other.use)),
-            span=smallest((self.span, other.span)),
-            text=smallest((self.text, other.text)),
-        )
+        return Distances(*map(smallest, zip(self, other, strict=True)))
 
-    def nearest(self) -> int | None:
+    def nearest(self, match: Match | None) -> int | None:
         """Lines to what matches or, if nothing does, to the nearest word of it."""
-        match = self.match()
         if match:
             return match.distance
         return smallest((self.definition, self.use, self.text))
@@ -76,18 +69,40 @@ def is_wide(lines: Interval) -> bool:
 
 def needs_text(file: SourceFile, lines: Interval) -> bool:
     """True if a bare word must do as evidence: no outline, or a broken one around the lines."""
-    return isinstance(file.outline, TextOnly) or file.broken_near(*lines, TOLERANCE)
+    outline = file.outline
+    if isinstance(outline, TextOnly):
+        return True
+    return bool(outline.broken) and file.broken_near(*lines, TOLERANCE)
 
 
 def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
-    words = places.words if needs_text(file, lines) else ()
+    by_text = needs_text(file, lines)
     if not is_wide(lines):
-        return _distances(places, words, lines)
+        return _distances(places, lines, by_text=by_text)
     start, end = lines
-    first = _distances(places, words, (start, start))
-    return first.closer(_distances(places, words, (end, end)))
+    first = _distances(places, (start, start), by_text=by_text)
+    return first.closer(_distances(places, (end, end), by_text=by_text))
+
+
+def kind_near(file: SourceFile, symbol: str, lines: Interval) -> MatchKind | None:
+    """The kind of what is within reach, as `measure` finds it, but no distances: it is asked for
+    every citation of an answer, once for each shift.
+    """
+    if is_wide(lines):
+        match = measure(file, symbol, lines).match()
+        return match.kind if match else None
+    places = file.places(symbol)
+    if _is_near(places.headers.gap_to(lines)):
+        return "definition"
+    if _is_near(places.used.gap_to(lines)):
+        return "use"
+    if places.bodies.gap_to(lines) == 0:
+        return "span"
+    if needs_text(file, lines) and _is_near(places.written.gap_to(lines)):
+        return "text"
+    return None
 
 
 def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
@@ -103,12 +118,12 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
     return any(named.gap_to((line, line)) != 0 for line in words[low:high])
 
 
-def _distances(places: Places, words: Sequence[int], lines: Interval) -> Distances:
+def _distances(places: Places, lines: Interval, *, by_text: bool) -> Distances:
     return Distances(
-        definition=places.headers.gap_to(lines),
-        use=to_nearest(places.uses, lines),
-        span=places.bodies.gap_to(lines),
-        text=to_nearest(words, lines),
+        places.headers.gap_to(lines),
+        places.used.gap_to(lines),
+        places.bodies.gap_to(lines),
+        places.written.gap_to(lines) if by_text else None,
     )
 
 

@@ -23,6 +23,9 @@ no text takes quadratic time."""
 MOST_DOUBTS = 20_000
 """Bare numbers of a document that are looked at. An answer has hundreds; a text of millions would
 take minutes."""
+MOST_CHUNKS = 150_000
+"""Of a document: paragraphs, list items, cells, lines of fences. What goes on after that is no
+answer. Half as many are not read a second time for what stands behind them."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 _REMEMBERED = 8
@@ -60,8 +63,11 @@ class Seen:
         """`RTAF` -> `internal/ReflectiveTypeAdapterFactory.java`, where a text says so."""
         self.default: str | None = None
         """The file of all lines without one, where the text says so of its section."""
+        self.is_cut = False
+        """There are more chunks than are read."""
         self.unsure = False
         """Lines to come may tell what a number is, or whose."""
+        self._chunks = 0
         self._doubts = 0
         self._lines: dict[str, list[int]] = {}
         self._whole: dict[str, list[int]] = {}
@@ -94,6 +100,19 @@ class Seen:
     def is_spent(self) -> bool:
         """No more such numbers are looked at."""
         return self._doubts >= MOST_DOUBTS
+
+    def begin_chunk(self) -> bool:
+        """False if no more of them are read."""
+        self._chunks += 1
+        self.is_cut = self._chunks > MOST_CHUNKS
+        return not self.is_cut
+
+    def asks_again(self) -> bool:
+        """True if the document is to be read anew: what a number is, or whose line, may be told by
+        lines that are cited behind it.
+        """
+        is_short = not self.is_spent and self._chunks <= MOST_CHUNKS // 2
+        return self.unsure and is_short and bool(self._lines or self.aliases)
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
@@ -182,9 +201,12 @@ class Owners:
 
     def lead(self) -> str | None:
         """The path that the chunk begins with, and is about."""
-        self._place_named()
-        first = next(iter(self.claims), None)
-        return first.path if first and first.leads else None
+        if self.claims:
+            return self.claims[0].path if self.claims[0].leads else None
+        # Most chunks end here, and need not know the brackets around their paths.
+        for path, begin, _, _ in self._unplaced[:1]:
+            return path if self._is_lead(begin) else None
+        return None
 
     def _place_named(self) -> None:
         for path, begin, end, bare in self._unplaced:

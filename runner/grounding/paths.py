@@ -19,7 +19,9 @@ def clean_path(token: str, index: PathIndex, *, has_line: bool) -> str | None:
     if path.startswith("~") and path[1:2] not in "/\\":  # ~app.py:42
         path = path.lstrip("~")
     # A file of the tree may be called `@scope/x.ts`, `__init__.py`, `_x_`: as written goes first.
-    for known in dict.fromkeys((path, path.lstrip("@"), path.strip("_"))):
+    if path and index.resolve(path).resolution != "missing":
+        return path
+    for known in (path.lstrip("@"), path.strip("_")):
         if known and index.resolve(known).resolution != "missing":
             return known
     if _shaped_like_a_path(path.replace("\\", "/"), index, has_line=has_line):

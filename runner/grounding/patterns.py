@@ -44,6 +44,8 @@ def intervals(listed: str, *, between: bool = False) -> list[Interval]:
 
     With `between`, "42 and 60" is the range and not the two lines.
     """
+    if listed.isdecimal() and len(listed) < 8:  # most are one number, and need no pattern
+        return [(int(listed), int(listed))]
     found = [_interval(item["first"], item["last"]) for item in _ONE.finditer(listed)]
     if between and len(found) == 2 and " and " in listed:
         return [(found[0][0], found[1][1])]
@@ -171,7 +173,7 @@ COLON_TAIL = re.compile(rf":{_ITEM}\Z")
 
 _DRIVE = r"(?:[A-Za-z]:(?=[\\/]))?"  # C:\
 _SEGMENT = (
-    r"(?:[\w.@$+~%\-]"  # app.py, @scope, a+b
+    r"(?:[\w.@$+~%\-]{1,300}+"  # app.py, @scope, a+b
     r"|\[{1,2}[\w.\-]{1,80}\]{1,2}"  # [id], [[...slug]]
     r"|\([\w.\-]{1,80}\)(?=/))"  # (auth)/
 )
@@ -179,10 +181,11 @@ _PATH = (
     r"(?<![\w.@$+~%\-/\\\]])"
     # It holds a dot or a slash with a word behind it: most words are turned away here.
     rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.]))"
-    rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,300}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,300}}+){{0,60}}+"
+    rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,9}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,9}}+){{0,60}}+"
 )
+_NAMES = "|".join(NAMES)
 _BARE_NAME = (
-    r"(?<![\w./\\:-])(?:" + "|".join(NAMES) + r")(?![\w/\\.])"  # Makefile
+    rf"(?<![\w./\\:-])(?:{_NAMES})(?![\w/\\.])"  # Makefile
     r"|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"  # tool:3
 )
 
@@ -213,12 +216,16 @@ _LINES = (
     rf"(?P<list>{_SPACED_LIST})"
 )
 # A path and a line phrase begin where no word goes on: tested once for each character, that saves
-# the search most of its time.
+# the search most of its time. A word that a blank or a comma follows is neither a path nor a name
+# with its line, and needs be read but once.
 _SURE = rf"""
     (?<!\w)(?:
         (?P<lines>{_LINES})                                    # lines 42 to 60
-      | (?P<path>{_PATH}|{_BARE_NAME})                         # src/app.py
-      | {_NAMED}                                               # run@:42
+      | (?=[.@$+~%\-/\\\[(]|\w[\w$]*+(?:[^\s\w,;]|\s@)|{_NAMES})
+        (?:
+            (?P<path>{_PATH}|{_BARE_NAME})                     # src/app.py
+          | {_NAMED}                                           # run@:42
+        )
     )
   | :(?<![^\s(`,/>~*@+;→—–|]:)(?P<bare>{_JOINED_LIST})         # `a.py:42` and `:51`
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
@@ -229,7 +236,7 @@ _DOUBTFUL = rf"""
     (?: \) | (?=[,;:]\s[`*_A-Za-z]) )                           # (42, the loop)
   | (?:[,;/&(\[] | (?<=[\s,]) (?:and|or|then|to|→|->)\s)\s?          # (244 handlers, 250 bypass)
     (?P<worded>\d{{2,6}}(?:{_DASH}\d{{1,6}})?) (?=\s[*_`]{{0,2}}[A-Za-z_])
-  | (?<=[\s(])[*_`]{{0,2}}~?                                   # the loop head 332
+  | (?<=[\s(])(?=[*_`~\d])[*_`]{{0,2}}~?                        # the loop head 332
     (?P<loose>{_SHORT}(?:(?:,\s|\s?[+/]\s?|,?\sand\s){_SHORT}){{0,20}}+)
     (?= [*_`]{{0,2}}(?:\s*\Z | [,.;:)\]](?!\d) | \s?\n | \s[`(—–→] | \s[-=]+>
       | \s(?:and|or|if|when|while|then|where|by|so|versus|vs)\b
@@ -242,18 +249,18 @@ SURE_EVENT = re.compile(_SURE, re.X)
 
 # --- what stands between --------------------------------------------------------------------
 
+_ENDS = r"(?<!(?:e\.g|i\.e).)(?<!(?:vs|cf|ll|ln)[.!?;\n])(?<!\bl[.!?;\n])"
+"""Behind a mark: `e.g. A`, `l. 42` end nothing."""
+_ASKED = rf"{_ENDS}[)\"'*_\]]{{0,3}}(?:\s+(?=[A-Z`*\"_#-])|\n)"
+# Each alternative begins with its mark: a search then skips what is none at once.
 SENTENCE_END = re.compile(
-    r"""
-    (?=[.!?;\n])                                            # turns most characters away at once
-    (?<!e\.g)(?<!i\.e)(?<!vs)(?<!cf)(?<!\bl)(?<!ll)(?<!ln)  # `e.g. A`, `l. 42` end nothing
-    (?: \.[)\"'`*_\]]{0,3}\s+(?=[A-Z`*\"(\[_#-])            # it returns.) Then
-    | [!?][)\"'*_\]]{0,3}\s+(?=[A-Z`*\"_#-])               # does it? Then; not `valid?` (
-    | (?: \.[)\"'`*_\]]{0,3} | [!?][)\"'*_\]]{0,3} )\n       # it returns.
-    | ;\s                                                   # it returns; then
-    | \n\s*\n                                               # a blank line
-    )
+    rf"""
+      \.{_ENDS}[)\"'`*_\]]{{0,3}}(?:\s+(?=[A-Z`*\"(\[_#-])|\n)  # it returns.) Then
+    | !{_ASKED} | \?{_ASKED}                                   # does it? Then; not `valid?` (
+    | ;{_ENDS}\s                                              # it returns; then
+    | \n{_ENDS}\s*\n                                         # a blank line
     """,
-    re.X,
+    re.X | re.S,
 )
 ADJACENT = re.compile(
     r"""

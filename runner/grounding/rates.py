@@ -5,35 +5,60 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from runner.grounding.mentions import MOST_SAID
-from runner.grounding.nearness import gap, is_wide
+from runner.grounding.nearness import MatchKind, gap, is_wide
 from runner.grounding.patterns import Interval
 from runner.grounding.pointing import TOLERANCE
-from runner.records import Citation, GroundingSummary, MustCite, ShiftedRates
+from runner.records import Citation, GroundingSummary, MustCite, Resolution, ShiftedRates, Status
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verified:
-    citation: Citation
-    chance: float
+class Verified(NamedTuple):
+    """A citation while its answer is verified: a record is made of it once, at the end."""
+
+    written: str
+    path: str
+    start: int | None
+    end: int | None
+    symbol: str | None
+    resolution: Resolution
+    status: Status
+    reason: str
+    weight: float
+    held_by: MatchKind | None = None
+    definition_lines: tuple[int, ...] = ()
+    distance: int | None = None
+    definition_distance: int | None = None
+    use_distance: int | None = None
+    span_distance: int | None = None
+    weak: bool = False
+    weak_share: float | None = None
+    chance: float = 0.0
     """0 to 1: of being grounded, were its lines random."""
     said: str = ""
     """What the answer says of it."""
 
+    def citation(self) -> Citation:
+        fields = self._asdict()
+        del fields["chance"], fields["said"]
+        return Citation(**fields)
 
-def is_resolved(citation: Citation) -> bool:
+
+Cited = Citation | Verified
+
+
+def is_resolved(citation: Cited) -> bool:
     """True if the path is exactly one file of the commit."""
     return citation.resolution in ("exact", "suffix")
 
 
-def fails(citation: Citation) -> bool:
+def fails(citation: Cited) -> bool:
     """True if it does not hold in the file that was read for it."""
     return citation.status == "hallucinated" or citation.resolution == "binding"
 
 
-def is_read(citation: Citation) -> bool:
+def is_read(citation: Cited) -> bool:
     """True if a file was read for it, be it one that is only guessed."""
     return is_resolved(citation) or citation.resolution == "binding"
 
@@ -42,28 +67,24 @@ def distinct(verified: Iterable[Verified]) -> list[Verified]:
     """Each citation once, by file and lines; a symbol that fails there is one of its own."""
     merged: dict[tuple[object, ...], Verified] = {}
     for one in verified:
-        key = _identity(one.citation)
-        merged[key] = _merged(merged.get(key, one), one)
-    redundant = _Redundant(one.citation for one in merged.values())
-    return [one for one in merged.values() if not redundant.has(one.citation)]
+        key = _identity(one)
+        first = merged.get(key)
+        merged[key] = one if first is None else _merged(first, one)
+    redundant = _Redundant(merged.values())
+    return [one for one in merged.values() if not redundant.has(one)]
 
 
 def _merged(first: Verified, second: Verified) -> Verified:
     """One for both; what is said in either place is said of it."""
-    kept = first
-    if _says_more(second.citation, first.citation):
-        kept = second
-    if second.said in first.said or len(first.said) >= MOST_SAID:
-        return replace(kept, said=first.said)
-    return replace(kept, said=f"{first.said} {second.said}")
+    said = first.said
+    if second.said not in said and len(said) < MOST_SAID:
+        said = f"{said} {second.said}"
+    if second.symbol is not None and first.symbol is None:  # it says more than bare lines do
+        return second._replace(said=said)
+    return first if said == first.said else first._replace(said=said)
 
 
-def _says_more(citation: Citation, than: Citation) -> bool:
-    """One that names a symbol says more than bare lines do."""
-    return citation.symbol is not None and than.symbol is None
-
-
-def _identity(citation: Citation) -> tuple[object, ...]:
+def _identity(citation: Verified) -> tuple[object, ...]:
     # `shop.py:3` and `src/shop.py:3` are one place, whatever the spelling of the path.
     resolution = "resolved" if is_read(citation) else citation.resolution
     failed = None
@@ -76,7 +97,7 @@ def _identity(citation: Citation) -> tuple[object, ...]:
 class _Redundant:
     """What another citation of the answer says too, and better."""
 
-    def __init__(self, citations: Iterable[Citation]) -> None:
+    def __init__(self, citations: Iterable[Verified]) -> None:
         self._cited_files: set[str] = set()
         self._failing_places: set[tuple[object, ...]] = set()
         for citation in citations:
@@ -85,7 +106,7 @@ class _Redundant:
             if citation.symbol and fails(citation):
                 self._failing_places.add(_place(citation))
 
-    def has(self, citation: Citation) -> bool:
+    def has(self, citation: Verified) -> bool:
         if citation.start is None:  # the file is cited with a line too
             return citation.path in self._cited_files
         if citation.symbol is not None or not is_read(citation):
@@ -94,7 +115,7 @@ class _Redundant:
         return _place(citation) in self._failing_places
 
 
-def _place(citation: Citation) -> tuple[object, ...]:
+def _place(citation: Verified) -> tuple[object, ...]:
     return citation.path, citation.start, citation.end
 
 
@@ -108,8 +129,7 @@ def summarise(
     cut_at: int | None = None,
 ) -> GroundingSummary:
     """The parts of the rates, over citations with a line."""
-    counted = [one for one in verified if one.citation.start is not None]
-    citations = [one.citation for one in counted]
+    citations = [one for one in verified if one.start is not None]
     total = len(citations)
     statuses = Counter(citation.status for citation in citations)
     resolutions = Counter(citation.resolution for citation in citations)
@@ -140,13 +160,13 @@ def summarise(
         strict_rate=rate(exact, total),
         headline_rate=rate(resolved, total),
         definition_rate=rate(defined, named),
-        chance_rate=rate(sum(one.chance for one in counted), total),
+        chance_rate=rate(sum(citation.chance for citation in citations), total),
         cut_at=cut_at,
         shifted=shifted,
     )
 
 
-def _weight(citations: Iterable[Citation]) -> float:
+def _weight(citations: Iterable[Verified]) -> float:
     return math.fsum(citation.weight for citation in citations)
 
 
@@ -170,22 +190,21 @@ def must_cite_recall(
     """
     shown: dict[str, list[Interval]] = defaultdict(list)
     for citation in citations:
-        lines = _lines_shown(citation)
-        if lines:
+        lines = existing_lines(citation)
+        # So many that they would find everything show nothing.
+        if lines and not is_wide(lines):
             shown[citation.path].append(lines)
     return tuple(_is_shown(must, shown[must.path]) for must in must_cite)
 
 
-def _lines_shown(citation: Citation) -> Interval | None:
-    """The lines of a citation; None if it shows none, or so many that it would find everything."""
+def existing_lines(citation: Cited) -> Interval | None:
+    """The lines of a citation; None if its file, be it one that is only guessed, has no such."""
     if citation.start is None or citation.end is None or not is_read(citation):
         return None
-    lines = citation.start, citation.end
     # A failed citation with a distance has lines that exist: only its symbol is elsewhere.
-    exists = citation.status == "grounded" or citation.distance is not None
-    if not exists or is_wide(lines):
+    if citation.status != "grounded" and citation.distance is None:
         return None
-    return lines
+    return citation.start, citation.end
 
 
 def _is_shown(must: MustCite, shown: Iterable[Interval]) -> bool:

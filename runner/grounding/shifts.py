@@ -7,18 +7,22 @@ drawn at random. The path and the symbol of a citation stay, and so does the wid
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from runner.grounding.nearness import measure
+from runner.grounding.nearness import kind_near
 from runner.grounding.patterns import Interval
-from runner.grounding.rates import Verified, is_resolved, rate
+from runner.grounding.rates import Verified, existing_lines, is_resolved, rate
 from runner.grounding.specificity import Chances
 from runner.grounding.symbols import SourceFile
-from runner.records import Citation, ShiftedRates
+from runner.records import ShiftedRates
 
 SHIFTS = (20, 200)
 """Lines: past the next definition; into another part of the file."""
+
+
+_Placed = tuple[Verified, Interval | None]
+"""A citation, and its lines if they can be moved."""
 
 
 class Weighed(NamedTuple):
@@ -37,11 +41,11 @@ class Shifts:
 
     def rates(self, verified: Iterable[Verified]) -> tuple[ShiftedRates, ...]:
         """The rates at each shift, over citations with a line."""
-        citations = [one.citation for one in verified if one.citation.start is not None]
-        return tuple(self._rates(citations, by) for by in SHIFTS)
+        placed = [(one, _lines_to_move(one)) for one in verified if one.start is not None]
+        return tuple(self._rates(placed, by) for by in SHIFTS)
 
-    def _rates(self, citations: Iterable[Citation], by: int) -> ShiftedRates:
-        weighed = list(self._weighed(citations, by))
+    def _rates(self, placed: Iterable[_Placed], by: int) -> ShiftedRates:
+        weighed = [self._after(*one, by) for one in placed]
         grounded = [one.weight for one in weighed if one.is_grounded]
         weight = math.fsum(one.weight for one in weighed)
         return ShiftedRates(
@@ -51,33 +55,21 @@ class Shifts:
             headline_rate=rate(len(grounded), len(weighed)),
         )
 
-    def _weighed(self, citations: Iterable[Citation], by: int) -> Iterator[Weighed]:
-        for citation in citations:
-            yield self._after(citation, by)
-
-    def _after(self, citation: Citation, by: int) -> Weighed:
-        lines = _lines_that_exist(citation)
+    def _after(self, citation: Verified, lines: Interval | None, by: int) -> Weighed:
         if lines is None:
             return Weighed(citation.weight, is_grounded=False)
         if citation.symbol is None:
             return Weighed(citation.weight, is_grounded=True)
         file = self._source(citation.path)
         moved = shifted(lines, by, file.line_count)
-        match = measure(file, citation.symbol, moved).match()
-        kind = match.kind if match else None
+        kind = kind_near(file, citation.symbol, moved)
         chance = self._chances.of(file, citation.symbol, moved, kind)
-        return Weighed(1 - chance, is_grounded=match is not None)
+        return Weighed(1 - chance, is_grounded=kind is not None)
 
 
-def _lines_that_exist(citation: Citation) -> Interval | None:
+def _lines_to_move(citation: Verified) -> Interval | None:
     """None if there are none: no shift makes a line past the end, or of no file, a better one."""
-    if citation.start is None or citation.end is None or not is_resolved(citation):
-        return None
-    if citation.status == "unresolved":
-        return None
-    if citation.status == "hallucinated" and citation.distance is None:
-        return None
-    return citation.start, citation.end
+    return existing_lines(citation) if is_resolved(citation) else None
 
 
 def shifted(lines: Interval, by: int, line_count: int) -> Interval:

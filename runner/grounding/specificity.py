@@ -38,6 +38,8 @@ class Chances:
             return 0.0
         if symbol is None:
             return 1.0
+        if file.places(symbol).is_nowhere:  # as most of what is invented
+            return 0.0
         width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
         return self._reach(file, symbol, kind).share(width)
 
@@ -55,9 +57,16 @@ class _Reach:
         self._line_count = line_count
         self._gaps = sorted(_gaps(line_count, sorted(reached)))
         self._sums = list(accumulate(self._gaps, initial=0))
+        self._shares: dict[int, float] = {}
+        """By width: most citations are of one line."""
 
     def share(self, width: int) -> float:
         """0 to 1: of the places for an interval, those that touch what is reached."""
+        if width not in self._shares:
+            self._shares[width] = self._share(width)
+        return self._shares[width]
+
+    def _share(self, width: int) -> float:
         places = self._line_count - width + 1
         # An interval misses if it fits into a gap: one of 9 lines has 5 places for 5 lines.
         narrow = bisect.bisect_left(self._gaps, width)

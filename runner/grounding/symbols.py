@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from runner.grounding.intervals import Intervals
+from runner.grounding.intervals import Intervals, points
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -51,6 +51,10 @@ class _Places(NamedTuple):
 class Places(_Places):
     """Where a symbol is in one file, in lines."""
 
+    @property
+    def is_nowhere(self) -> bool:
+        return not (self.definitions or self.uses or self.words)
+
     @cached_property
     def headers(self) -> Intervals:
         """From each definition's header to its name."""
@@ -59,6 +63,14 @@ class Places(_Places):
     @cached_property
     def bodies(self) -> Intervals:
         return Intervals((d.start, d.end) for d in self.definitions)
+
+    @cached_property
+    def used(self) -> Intervals:
+        return points(self.uses)
+
+    @cached_property
+    def written(self) -> Intervals:
+        return points(self.words)
 
 
 class _Word(NamedTuple):

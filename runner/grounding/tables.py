@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
@@ -175,7 +174,7 @@ def _with_row_symbol(mention: Mention, cell: str, symbol: str | None) -> Mention
         return mention
     if len(cell.strip("`*_ ()")) > len(mention.written) + 2:
         return mention
-    return replace(mention, symbol=symbol)
+    return mention._replace(symbol=symbol)
 
 
 def _is_ditto(cell: _Cell) -> bool:

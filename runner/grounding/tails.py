@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain, islice
 
 from runner.grounding.files import PathIndex
@@ -20,16 +21,27 @@ quadratic time."""
 class FullPaths:
     """The files that an answer names so that exactly one is meant, in its order."""
 
-    def __init__(self, mentions: Iterable[Mention], index: PathIndex) -> None:
+    def __init__(self, steps: Iterable[Iterable[Mention]], index: PathIndex) -> None:
+        self._steps = steps
         self._index = index
-        self._places: dict[str, list[int]] = {}
-        """By the file's name: which mentions name one of that name in full."""
-        self._paths: dict[int, str] = {}
-        for place, mention in enumerate(mentions):
-            resolution, path = index.resolve(mention.path)
+
+    @cached_property
+    def _paths(self) -> dict[int, str]:
+        """By the place of the mention. Most answers shorten no path that several files end in."""
+        paths: dict[int, str] = {}
+        for place, mention in enumerate(chain.from_iterable(self._steps)):
+            resolution, path = self._index.resolve(mention.path)
             if resolution in ("exact", "suffix"):
-                self._places.setdefault(_name(path), []).append(place)
-                self._paths[place] = path
+                paths[place] = path
+        return paths
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """By the file's name: which mentions name one of that name in full."""
+        places: dict[str, list[int]] = {}
+        for place, path in self._paths.items():
+            places.setdefault(_name(path), []).append(place)
+        return places
 
     def meant_by(self, tail: str, place: int) -> list[str]:
         """The files of that tail that the answer names: before a mention, the latest first, then

@@ -23,7 +23,6 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
@@ -32,22 +31,15 @@ from pydantic import ValidationError
 
 from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
-from runner.grounding.extract import extract
+from runner.grounding.claims import Check, Claim, check_lines, missing_lines
+from runner.grounding.extract import Extracted, read_all
 from runner.grounding.files import PathIndex, Resolved
-from runner.grounding.mentions import MOST_MENTIONS, Mention
-from runner.grounding.nearness import (
-    Distances,
-    Match,
-    has_mute_word_near,
-    is_wide,
-    measure,
-    needs_text,
-)
-from runner.grounding.outlines import TextOnly, outline_of
+from runner.grounding.mentions import Mention
+from runner.grounding.nearness import has_mute_word_near
+from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import Interval
-from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import (
     Verified,
     distinct,
@@ -59,19 +51,12 @@ from runner.grounding.rates import (
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
 from runner.grounding.spelling import is_sign, parts_of
-from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.symbols import SourceFile
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.words import BUILTINS, LITERALS
 from runner.protocols import Files
-from runner.records import (
-    Citation,
-    GroundingSummary,
-    Record,
-    Resolution,
-    Status,
-    digest_of,
-)
+from runner.records import Citation, GroundingSummary, Record, digest_of
 
 __all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
@@ -116,9 +101,11 @@ def ground(
     it follows from (commit, texts, roots, URLs and this package's own code).
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
-    parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
-    key = f"result {parts}"
     with Cache(cache_dir) as kept:
+        if cache_dir is None:
+            return _Verifier(files, roots, kept, repo_urls).verify(texts)
+        parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
+        key = f"result {parts}"
         grounding = _from_json(kept.get(key))
         if grounding is None:
             grounding = _Verifier(files, roots, kept, repo_urls).verify(texts)
@@ -160,6 +147,11 @@ def _rules_digest() -> str:
 
 _MOST_KEPT = 20_000
 """Verified mentions, of about a kilobyte each."""
+_SAYS_LINES = re.compile(r"\W*(?:lines?\W*\d+(?:\s?[-–—]\s?\d+)?|[Ll]\d[\d–-]*)\W*\Z", re.I)
+"""`line 42`, `L42`; of `:8080`, and of all but the first of a list, only the sentence tells."""
+_FEWEST_HELD = 2
+_TIMES_CHANCE = 2
+_NO_NAMES = BUILTINS | LITERALS
 
 
 class _Verifier:
@@ -177,13 +169,14 @@ class _Verifier:
         self.vocabulary = Vocabulary(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
-        mentions = [extract(text, self.index) for text in texts]
-        steps = [list(self._verify_step(step)) for step in self._in_full(mentions)]
+        read = [read_all(text, self.index) for text in texts]
+        in_full = self._in_full([one.mentions for one in read])
+        steps = [list(self._verify_step(step)) for step in in_full]
         once = self._judged_once(chain.from_iterable(steps))
         shifts = Shifts(self._source, self.chances)
         return Grounding(
-            citations=tuple(one.citation for one in once),
-            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(mentions)),
+            citations=tuple(one.citation() for one in once),
+            summary=summarise(once, shifts.rates(once), cut_at=_cut_at(read)),
             by_step=tuple(map(_files_of, steps)),
             steps=self._citations_by_step(steps),
         )
@@ -193,14 +186,14 @@ class _Verifier:
     ) -> tuple[tuple[Citation, ...], ...]:
         if len(steps) == 1:  # written twice, a cached result would take twice the time
             return ()
-        return tuple(tuple(one.citation for one in self._judged_once(step)) for step in steps)
+        return tuple(tuple(one.citation() for one in self._judged_once(step)) for step in steps)
 
     def _judged_once(self, verified: Iterable[Verified]) -> list[Verified]:
         return [self._judged(one) for one in distinct(verified)]
 
     def _in_full(self, steps: Sequence[Sequence[Mention]]) -> Iterator[list[Mention]]:
         """Shortened paths as the answer itself writes them in full, in whichever step."""
-        full = FullPaths(chain.from_iterable(steps), self.index)
+        full = FullPaths(steps, self.index)
         places = count()
         for step in steps:
             yield [self._lengthened(mention, full.meant_by, next(places)) for mention in step]
@@ -214,8 +207,8 @@ class _Verifier:
         if mention.ref is not None or self.index.resolve(mention.path).resolution != "ambiguous":
             return mention
         for path in meant_by(mention.path, place)[:MOST_CANDIDATES]:
-            lengthened = replace(mention, path=path, tail=mention.path)
-            if not fails(self._verify(lengthened).citation):
+            lengthened = mention._replace(path=path, tail=mention.path)
+            if not fails(self._verify(lengthened)):
                 return lengthened
         return mention
 
@@ -230,7 +223,7 @@ class _Verifier:
         """
         guesses = [mention for mention in mentions if mention.guess and mention.symbol]
         verified = [self._verify(self._placed(guess)) for guess in guesses]
-        held = sum(one.citation.held_by is not None for one in verified)
+        held = sum(one.held_by is not None for one in verified)
         by_chance = math.fsum(one.chance for one in verified)
         most = held * 2 > len(guesses)
         if most or (held >= _FEWEST_HELD and held > _TIMES_CHANCE * by_chance):
@@ -238,7 +231,7 @@ class _Verifier:
         return [mention for mention in mentions if not mention.guess]
 
     def _matches(self, mention: Mention) -> bool:
-        return self._verify(mention).citation.held_by is not None
+        return self._verify(mention).held_by is not None
 
     def _verify_group(self, group: list[Mention]) -> list[Verified]:
         """Lines of one list share a symbol. If it is near one of them, the others may be of another
@@ -246,7 +239,7 @@ class _Verifier:
         """
         mentions = [self._placed(mention) for mention in group]
         if len(mentions) > 1 and any(map(self._matches, mentions)):
-            mentions = [replace(mention, certain=False) for mention in mentions]
+            mentions = [mention._replace(certain=False) for mention in mentions]
         return [self._verify(mention) for mention in mentions]
 
     def _placed(self, mention: Mention) -> Mention:
@@ -257,17 +250,17 @@ class _Verifier:
         move only if no file stands in their sentence, and only to a file that has them. An
         invention is near nothing in any file, so it stays where it was, and shows.
         """
-        if not _may_move(mention) or not fails(self._verify(mention).citation):
+        if not _may_move(mention) or not fails(self._verify(mention)):
             return mention
         for path in mention.others:
             if self._may_belong(mention, path):
-                moved = replace(mention, path=path)
+                moved = mention._replace(path=path)
                 if self._belongs(moved):
                     return moved
         return mention
 
     def _belongs(self, mention: Mention) -> bool:
-        citation = self._verify(mention).citation
+        citation = self._verify(mention)
         matched = citation.held_by is not None or mention.symbol is None
         return citation.status == "grounded" and matched
 
@@ -290,62 +283,54 @@ class _Verifier:
     def _verify_anew(self, mention: Mention) -> Verified:
         claim = self._claim(mention)
         if not claim.is_resolved:
-            citation = claim.citation("unresolved", self._why_unresolved(claim))
-            weight = self._weight_of_unresolved(claim)
-            weighed = citation.model_copy(update={"weight": weight})
-            return Verified(citation=weighed, chance=0.0)
+            check = Check("unresolved", self._why_unresolved(claim))
+            return claim.verified(check, weight=self._weight_of_unresolved(claim))
         if mention.lines is None:
-            citation = claim.citation("grounded", "the file exists; no line is cited")
-            return Verified(citation=citation, chance=0.0)
+            check = Check("grounded", "the file exists; no line is cited")
+            return claim.verified(check, weight=0.0)
         return self._verify_lines(claim, mention.lines)
 
-    def _claim(self, mention: Mention) -> _Claim:
+    def _claim(self, mention: Mention) -> Claim:
         resolution, path = self.index.resolve(mention.path)
         if mention.tail:
             resolution = "suffix"
         if mention.ref is not None and not self.index.is_commit(mention.ref):
             resolution = "other_commit"
-        return _Claim(mention=mention, path=path, resolution=resolution)
+        return Claim(mention, path, resolution)
 
-    def _why_unresolved(self, claim: _Claim) -> str:
+    def _why_unresolved(self, claim: Claim) -> str:
         if claim.resolution == "other_commit":
             return f"the link is to {claim.mention.ref}, not to this commit"
         if claim.resolution == "missing":
             return "no such file at the commit"
         return f"{self.index.count_ending_in(claim.path)} files end in this path"
 
-    def _verify_lines(self, claim: _Claim, lines: Interval) -> Verified:
+    def _verify_lines(self, claim: Claim, lines: Interval) -> Verified:
         file = self._source(claim.path)
         symbol = claim.mention.symbol
         if symbol and self._names_no_symbol(symbol, file, weak=claim.mention.weak):
-            symbol = None
-            claim = replace(claim, mention=replace(claim.mention, symbol=None))
-        citation = _check_lines(claim, file, lines)
-        if citation.status == "hallucinated":
+            claim, symbol = claim.without_symbol(), None
+        check = check_lines(file, symbol, lines)
+        if check.status == "hallucinated":
             doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
-            citation = _unless_unsure(citation, list(chain(*doubts)))
-        weighed = citation.model_copy(update={"weight": self._weight(citation, file, lines)})
-        chance = self.chances.of(file, symbol, lines)
-        return Verified(citation=weighed, chance=chance, said=claim.mention.said)
+            check = check._replace(doubts=tuple(chain(*doubts)))
+        chance = weight = self.chances.of(file, symbol, lines)
+        if check.match:
+            weight = self.chances.of(file, symbol, lines, check.match.kind)
+        elif missing_lines(file, lines):
+            weight = 0.0
+        return claim.verified(check, weight=1 - weight, chance=chance)
 
     def _judged(self, verified: Verified) -> Verified:
         """With what the lines hold of what is said of them."""
-        citation = verified.citation
-        if citation.status != "grounded" or citation.start is None or citation.end is None:
+        if verified.status != "grounded" or verified.start is None or verified.end is None:
             return verified
-        file = self._source(citation.path)
-        said = f"{verified.said} {citation.symbol or ''}"
-        judged = self.overlap.judge(file, said, (citation.start, citation.end))
-        update = {"weak": judged.is_weak, "weak_share": judged.weak_share}
-        return replace(verified, citation=citation.model_copy(update=update))
+        file = self._source(verified.path)
+        said = f"{verified.said} {verified.symbol or ''}"
+        judged = self.overlap.judge(file, said, (verified.start, verified.end))
+        return verified._replace(weak=judged.is_weak, weak_share=judged.weak_share)
 
-    def _weight(self, citation: Citation, file: SourceFile, lines: Interval) -> float:
-        """1 − the chance that a random place of the file would have held as well."""
-        if _missing_lines(file, lines):
-            return 1.0
-        return 1 - self.chances.of(file, citation.symbol, lines, citation.held_by)
-
-    def _weight_of_unresolved(self, claim: _Claim) -> float:
+    def _weight_of_unresolved(self, claim: Claim) -> float:
         """What it would weigh in the files it may mean, on average; 1 if there are none.
 
         At 1 for every shortened path, the rate would tell how paths are written: bare lines, which
@@ -358,15 +343,15 @@ class _Verifier:
         for path in self._may_mean(claim):
             file = self._source(path)
             weight = 1 - self.chances.of(file, symbol, lines)
-            weights.append(1.0 if _missing_lines(file, lines) else weight)
+            weights.append(1.0 if missing_lines(file, lines) else weight)
         return math.fsum(weights) / len(weights) if weights else 1.0
 
-    def _may_mean(self, claim: _Claim) -> list[str]:
+    def _may_mean(self, claim: Claim) -> list[str]:
         if claim.resolution == "other_commit" and claim.path in self.index.paths:
             return [claim.path]
         return self.index.ending_in(claim.path, MOST_CANDIDATES)
 
-    def _doubts_of_file(self, claim: _Claim) -> Iterator[str]:
+    def _doubts_of_file(self, claim: Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
         mention = claim.mention
         if mention.tied == "own" or self._is_invented(mention):
@@ -387,10 +372,10 @@ class _Verifier:
             return False
         return not self.vocabulary.has(parts_of(mention.symbol)[-1])
 
-    def _may_hold(self, rival: Resolved | _Claim, mention: Mention) -> bool:
+    def _may_hold(self, rival: Resolved | Claim, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
             return False
-        return not _missing_lines(self._source(rival.path), mention.lines)
+        return not missing_lines(self._source(rival.path), mention.lines)
 
     def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
         """What looks like a symbol and is none.
@@ -426,14 +411,13 @@ class _Verifier:
         return self.sources[path]
 
 
-def _cut_at(steps: Iterable[Sequence[Mention]]) -> int | None:
-    if any(len(step) == MOST_MENTIONS for step in steps):
-        return MOST_MENTIONS
-    return None
+def _cut_at(steps: Iterable[Extracted]) -> int | None:
+    """The fewest mentions that are read of a text that is not read to its end."""
+    return min((len(step.mentions) for step in steps if step.is_cut), default=None)
 
 
 def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
-    paths = (one.citation.path for one in verified if is_read(one.citation))
+    paths = (one.path for one in verified if is_read(one))
     return tuple(dict.fromkeys(paths))
 
 
@@ -452,26 +436,17 @@ def _is_one_list(one: Mention, other: Mention) -> bool:
     # The text as written tells most neighbours apart, and a copy of each is dear.
     if not other.group or one.written != other.written:
         return False
-    return replace(one, start=other.start, end=other.end) == other
+    return one._replace(start=other.start, end=other.end) == other
 
 
 def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
     """The lines exist, and the word that is not near them is a guess, or stands there unseen."""
-    if mention.symbol is None or mention.lines is None or _missing_lines(file, mention.lines):
+    if mention.symbol is None or mention.lines is None or missing_lines(file, mention.lines):
         return
     if has_mute_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines {mention.symbol} is a word of a comment or a string"
     if mention.weak or not mention.certain:
         yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
-
-
-def _unless_unsure(failed: Citation, doubts: Sequence[str]) -> Citation:
-    """An accusation becomes `unresolved` where it rests on a guess of ours."""
-    if not doubts:
-        return failed
-    reason = "; ".join((failed.reason, *doubts))
-    unsure = {"status": "unresolved", "resolution": "binding", "reason": reason}
-    return failed.model_copy(update=unsure)
 
 
 def _may_move(mention: Mention) -> bool:
@@ -492,129 +467,3 @@ def _begins_with_a_word_of(file: SourceFile, key: str) -> bool:
 def _stem(path: str) -> str:
     """`doctor.go` is spoken of as `doctor`: no symbol of the file, as the reader means it."""
     return path.rpartition("/")[2].partition(".")[0]
-
-
-# --- one citation ---------------------------------------------------------------------------
-
-_SAYS_LINES = re.compile(r"\W*(?:lines?\W*\d+(?:\s?[-–—]\s?\d+)?|[Ll]\d[\d–-]*)\W*\Z", re.I)
-"""`line 42`, `L42`; of `:8080`, and of all but the first of a list, only the sentence tells."""
-_FEWEST_HELD = 2
-_TIMES_CHANCE = 2
-_LONGEST_WRITTEN = 400
-"""Characters. A JSON list of 20,000 lines would be written with each of them."""
-_NO_NAMES = BUILTINS | LITERALS
-_NO_PLACES = Places((), (), ())
-_NO_DISTANCES = Distances()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Claim:
-    """A mention, and what its path resolved to."""
-
-    mention: Mention
-    path: str
-    resolution: Resolution
-
-    @property
-    def is_resolved(self) -> bool:
-        return self.resolution in ("exact", "suffix")
-
-    def _why_this_file(self) -> str:
-        tail = self.mention.tail
-        return f"; the answer names one {tail} in full, {self.path}" if tail else ""
-
-    def citation(
-        self,
-        status: Status,
-        reason: str,
-        places: Places = _NO_PLACES,
-        distances: Distances = _NO_DISTANCES,
-    ) -> Citation:
-        match = distances.match()
-        return Citation(
-            written=self.mention.written[:_LONGEST_WRITTEN],
-            path=self.path,
-            start=self.mention.start,
-            end=self.mention.end,
-            symbol=self.mention.symbol,
-            resolution=self.resolution,
-            status=status,
-            reason=reason + self._why_this_file(),
-            held_by=match.kind if match else None,
-            definition_lines=tuple(definition.line for definition in places.definitions),
-            distance=distances.nearest(),
-            definition_distance=distances.definition,
-            use_distance=distances.use,
-            span_distance=distances.span,
-            weight=0.0 if self.mention.start is None else 1.0,
-            weak=False,
-            weak_share=None,
-        )
-
-
-def _check_lines(claim: _Claim, file: SourceFile, lines: Interval) -> Citation:
-    missing = _missing_lines(file, lines)
-    symbol = claim.mention.symbol
-    if symbol is None:
-        if missing:
-            return claim.citation("hallucinated", missing)
-        return claim.citation("grounded", "the lines exist; no symbol is named")
-    places = file.places(symbol)
-    if missing:
-        return claim.citation("hallucinated", missing, places)
-    distances = measure(file, symbol, lines)
-    match = distances.match()
-    reason = _where(symbol, places, match) + _notes(file, lines)
-    return claim.citation("grounded" if match else "hallucinated", reason, places, distances)
-
-
-def _missing_lines(file: SourceFile, lines: Interval) -> str | None:
-    """Why the lines do not exist; None if they do."""
-    start, end = lines
-    if start < 1:
-        return "lines are counted from 1"
-    if end > file.line_count:
-        return f"the file has {_count_of_lines(file.line_count)}"
-    return None
-
-
-_MATCHES = {
-    "definition": "its definition",
-    "use": "a use of it",
-    "span": "its definition's body",
-    "text": "its name in the text",
-}
-
-
-def _where(symbol: str, places: Places, match: Match | None) -> str:
-    if match is None:
-        return f"{symbol} is not within {TOLERANCE} lines: {_elsewhere(places)}"
-    if match.distance == 0:
-        return f"{symbol}: {_MATCHES[match.kind]} is here"
-    return f"{symbol}: {_MATCHES[match.kind]} is {_count_of_lines(match.distance)} away"
-
-
-def _elsewhere(places: Places) -> str:
-    if places.unheard:
-        return f"nothing in the tree is called {places.unheard}"
-    if places.definitions:
-        lines = ", ".join(str(definition.line) for definition in places.definitions[:5])
-        return f"defined at {lines}"
-    if places.words:
-        return "named elsewhere in the file"
-    return "not in the file"
-
-
-def _notes(file: SourceFile, lines: Interval) -> str:
-    notes = ""
-    if is_wide(lines):
-        notes = f" (a range of more than {WIDE_LINES} lines is measured from its ends)"
-    if isinstance(file.outline, TextOnly):
-        notes += f"; {file.outline.reason}"
-    elif needs_text(file, lines):
-        notes += "; the parse is degraded around these lines, searched as text too"
-    return notes
-
-
-def _count_of_lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"

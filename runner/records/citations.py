@@ -91,6 +91,8 @@ class GroundingSummary(Record):
     named_rate: Unit | None
     """Citations that name a symbol / total."""
     cut_at: Count | None = unless_none()
-    """Mentions that are read of one text, if one has as many or more; None if none has."""
+    """Mentions that are read of a text that goes on after them, of several the fewest.
+
+    None if every text is read to its end."""
     shifted: tuple[ShiftedRates, ...]
     """What the same answer would score with wrong lines, by the size of the shift."""

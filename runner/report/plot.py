@@ -9,11 +9,10 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 20, 16, 44
 """Margins, for the axes' words."""
-LABEL_GAP = 15
-"""Between two labels, one over the other."""
-FLIP_AT = 0.62
-"""From there on a label stands left of its point, or it would leave the page."""
-CHAR_WIDTH = 6.6
+CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
+RADIUS = 6
+PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
+"""Where a label may stand, the best first: right or left of its point, and lines further down."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,7 @@ class Plot:
         if largest <= 0:
             return 1.0
         power = 10.0 ** math.floor(math.log10(largest))
-        return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 8, 10) if step * power >= largest)
+        return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= largest)
 
     @property
     def x_ticks(self) -> list[Tick]:
@@ -82,12 +81,13 @@ class Plot:
 
     @property
     def marks(self) -> list[Mark]:
-        """From the top down, each label clear of the one before it."""
+        """From the top down, each label where no other and no point is in its way."""
+        taken = [_around(self._across(point.x), _up(point.y)) for point in self.points]
         marks: list[Mark] = []
         for point in sorted(self.points, key=lambda one: (-one.y, one.x)):
             x, y = self._across(point.x), _up(point.y)
-            is_left = point.x > FLIP_AT * self.most
-            label_y = _clear_of(marks, x, y + 4, len(point.label), is_left=is_left)
+            side, label_y, box = _placed(x, y, len(point.label), taken)
+            taken.append(box)
             marks.append(
                 Mark(
                     label=point.label,
@@ -95,9 +95,9 @@ class Plot:
                     y=y,
                     low=None if point.low is None else _up(point.low),
                     high=None if point.high is None else _up(point.high),
-                    label_x=x - 9 if is_left else x + 9,
+                    label_x=x + 9 if side == "start" else x - 9,
                     label_y=label_y,
-                    anchor="end" if is_left else "start",
+                    anchor=side,
                     said=f"{point.label}: {_amount(point.x)} {self.x_label}, {point.y:.1%}",
                 )
             )
@@ -111,17 +111,31 @@ def _up(share: float) -> float:
     return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
 
-def _clear_of(marks: Sequence[Mark], x: float, y: float, chars: int, *, is_left: bool) -> float:
-    """The first place, from its point down, where no label above it is in the way."""
-    width = chars * CHAR_WIDTH
-    left = x - 9 - width if is_left else x + 9
-    for mark in sorted(marks, key=lambda one: one.label_y):
-        theirs = len(mark.label) * CHAR_WIDTH
-        start = mark.label_x - theirs if mark.anchor == "end" else mark.label_x
-        overlaps = left < start + theirs and start < left + width
-        if overlaps and abs(mark.label_y - y) < LABEL_GAP:
-            y = mark.label_y + LABEL_GAP
-    return y
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+
+def _around(x: float, y: float) -> Box:
+    return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
+
+
+def _placed(x: float, y: float, chars: int, taken: Sequence[Box]) -> tuple[str, float, Box]:
+    """Its side, its base line and its box; right of its point if there is no free place."""
+    found = []
+    for side, rows in PLACES:
+        base = y + 4 + rows * LINE_HEIGHT
+        left = x + 9 if side == "start" else x - 9 - chars * CHAR_WIDTH
+        box = (left, base - LINE_HEIGHT + 3, left + chars * CHAR_WIDTH, base + 3)
+        is_inside = box[0] >= LEFT and box[2] <= WIDTH
+        found.append((side, base, box))
+        if is_inside and not any(_overlap(box, other) for other in taken):
+            return found[-1]
+    return found[0]
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    across = one[0] < other[2] and other[0] < one[2]
+    return across and one[1] < other[3] and other[1] < one[3]
 
 
 def _amount(value: float) -> str:

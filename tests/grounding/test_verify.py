@@ -318,6 +318,16 @@ def test_an_answer_that_is_not_read_to_its_end_says_so() -> None:
     assert ground("src/shop.py:1", FILES).summary.cut_at is None
 
 
+def test_inventions_behind_more_pieces_than_are_read_do_not_go_unsaid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("runner.grounding.owners.MOST_CHUNKS", 3)
+    honest, invented = f"- src/shop.py:{OPEN}\n", f"- `Zork` (src/shop.py:{OPEN})\n"
+    summary = ground(honest * 3 + invented, FILES).summary
+    assert (summary.total, summary.hallucinated, summary.cut_at) == (1, 0, 3)
+    assert ground(honest * 2 + invented, FILES).summary.cut_at is None
+
+
 def test_each_step_has_the_citations_that_it_makes_by_itself() -> None:
     bare = f"It is at src/shop.py:{OPEN}, and src/shop.py:{LAST + 1} is past the end."
     texts = [bare, f"`open_shop` (src/shop.py:{OPEN}) and `Zork` (shop.py:{OPEN}).", ""]

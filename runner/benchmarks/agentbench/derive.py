@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
 from runner.benchmarks.agentbench.check import Trajectory, half_of_last_digit, superfluous
-from runner.benchmarks.agentbench.drafts import Draft, Trial
+from runner.benchmarks.agentbench.drafts import Draft, ToolUsed, Trial
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall, ReferenceValue
 from runner.benchmarks.agentbench.trajectory import (
     NUMBER,
@@ -133,37 +134,49 @@ def _rounded_from(text: str, result: str) -> str:
 # --- feeding --------------------------------------------------------------------------------
 
 
-def _fed(query: str, calls: Sequence[Any]) -> list[ReferenceCall]:
+def _fed(query: str, calls: Sequence[ToolUsed]) -> list[ReferenceCall]:
     """The calls with `{{name}}` wherever an argument is what only an earlier result shows."""
-    made: list[ReferenceCall] = []
-    names = 0
-
-    def fed(value: Any) -> Any:
-        nonlocal names
-        if isinstance(value, dict):
-            return {key: fed(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [fed(item) for item in value]
-        if isinstance(value, bool) or value is None or stands(str(value), query):
-            return value
-        for index, call in enumerate(made):
-            name = f"value{names + 1}"
-            pattern = _pattern(value, call, name)
-            if pattern:
-                names += 1
-                made[index] = call.model_copy(update={"gives": {**call.gives, name: pattern}})
-                is_figure = isinstance(value, str) and re.fullmatch(PLAIN_NUMBER, value)
-                return f"{{{{{name}|text}}}}" if is_figure else f"{{{{{name}}}}}"
-        return value
-
+    feeding = _Feeding(query)
     for call in calls:
-        arguments = fed(call.arguments)
-        made.append(
-            ReferenceCall(
-                server=call.server, tool=call.tool, arguments=arguments, result=call.result
-            )
+        arguments = feeding.fed(call.arguments)
+        made = ReferenceCall(
+            server=call.server, tool=call.tool, arguments=arguments, result=call.result
         )
-    return made
+        feeding.calls.append(made)
+    return feeding.calls
+
+
+@dataclass
+class _Feeding:
+    query: str
+    calls: list[ReferenceCall] = field(default_factory=list)
+    """Those so far, with what they give to later ones."""
+    names: int = 0
+
+    def fed(self, value: Any) -> Any:
+        """The argument, with every part of it that an earlier call gives replaced by a name."""
+        if isinstance(value, dict):
+            return {key: self.fed(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.fed(item) for item in value]
+        if isinstance(value, bool) or value is None or stands(str(value), self.query):
+            return value
+        name = self._given(value)
+        if not name:
+            return value
+        is_figure = isinstance(value, str) and re.fullmatch(PLAIN_NUMBER, value)
+        return f"{{{{{name}|text}}}}" if is_figure else f"{{{{{name}}}}}"
+
+    def _given(self, value: Any) -> str:
+        """The name by which an earlier call gives it now; empty if none can."""
+        name = f"value{self.names + 1}"
+        for index, call in enumerate(self.calls):
+            if pattern := _pattern(value, call, name):
+                gives = {**call.gives, name: pattern}
+                self.calls[index] = call.model_copy(update={"gives": gives})
+                self.names += 1
+                return name
+        return ""
 
 
 def _pattern(value: Any, call: ReferenceCall, name: str) -> str:

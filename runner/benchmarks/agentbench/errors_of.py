@@ -192,12 +192,21 @@ def _strange(query: Query, told: Told) -> Iterator[str]:
     for call in told.calls:
         known += quantities(f"{call.arguments}\n{call.result or ''}")
     seen = set()
-    for said in quantities(answer):
+    for said in _outermost(quantities(answer)):
         text = answer[said.start : said.end].strip()
         is_figure = said.digits >= LEAST_DIGITS and text not in seen
         if is_figure and not any(_is_from(said, one) for one in known):
             seen.add(text)
             yield text
+
+
+def _outermost(found: Iterable[Quantity]) -> Iterator[Quantity]:
+    """Without the 234 of 1,234."""
+    end = -1
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if one.end > end:
+            end = one.end
+            yield one
 
 
 def _is_from(said: Quantity, known: Quantity) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode
 from runner.benchmarks.agentbench.queries import Query
 from runner.benchmarks.agentbench.runs import draw, servers_to_know
-from runner.benchmarks.agentbench.testbed import known_listings
+from runner.benchmarks.agentbench.testbed import Testbed
 from runner.benchmarks.agentbench.working import ACTIONS
 from runner.records import Count, Price, Record, canonical_json
 from runner.tokens import estimated_tokens
@@ -60,7 +60,7 @@ def estimated(  # noqa: PLR0913 - what a run is made of, each by its name
 ) -> Estimate:
     """From what is listed already: nothing is installed, and no engine is needed."""
     names = servers_to_know(checkout, queries)
-    found = known_listings(checkout, names)
+    found = Testbed(checkout).known(names)
     drawn = draw(queries, found, seed).drawn
     first = 0
     for query in queries:

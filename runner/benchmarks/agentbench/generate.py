@@ -56,13 +56,14 @@ class NoScene(Exception):  # noqa: N818 - it is a result, and is written down
 class Wanted:
     """What a draft is to be."""
 
-    id: str
     category: Category
     listings: Mapping[str, Listing]
     """Server -> what it offers: those that a plan may use."""
     now: str
     """The present time, as the model is told it."""
     provenance: str
+    taken: frozenset[str] = frozenset()
+    """Messages that there are already."""
 
 
 async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
@@ -70,10 +71,11 @@ async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
 
     Raises ProviderError or SpendingCap.
     """
-    system = _prompt("components")
     try:
         components = await writer.write(
-            system, components_request(wanted), lambda reply: read_components(reply, wanted)
+            _prompt("components"),
+            components_request(wanted),
+            lambda reply: read_components(reply, wanted),
         )
     except NoScene as error:
         return _failure(writer, wanted, "no_scene", "components", str(error), str(error))
@@ -83,12 +85,18 @@ async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
         query = await writer.write(
             _prompt("query"),
             query_request(wanted, components),
-            lambda reply: read_query(reply, components),
+            lambda reply: read_query(reply, components, wanted.taken),
         )
     except NoUsableReply as error:
         return _failure(writer, wanted, "broken", "query", error.problem, error.reply)
+    return _draft(wanted, components, query)
+
+
+def _draft(wanted: Wanted, components: Components, query: str) -> Draft:
+    short = wanted.category.replace("-server", "").removesuffix("-call")
     return Draft(
-        id=wanted.id,
+        # By its content: numbered, drafts of two files could not go into one suite.
+        id=f"{short}-{digest_of(query)[:8]}",
         category=wanted.category,
         offered=tuple(wanted.listings),
         tools=components.tools,
@@ -223,11 +231,13 @@ def query_request(wanted: Wanted, components: Components) -> str:
     )
 
 
-def read_query(reply: str, components: Components) -> str:
-    """Raises BrokenReply for what no user would send."""
+def read_query(reply: str, components: Components, taken: frozenset[str] = frozenset()) -> str:
+    """Raises BrokenReply for what no user would send, or has sent."""
     query = reply.strip().strip('"').strip()
     if not query:
         raise BrokenReply("it is empty")
+    if query in taken:
+        raise BrokenReply("there is this very message already")
     if len(query) > QUERY_CHARS:
         raise BrokenReply(f"it has {len(query)} characters; {QUERY_CHARS} are the most")
     if tag := re.search(r"</?[a-z_]+>", query):

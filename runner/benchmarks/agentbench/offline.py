@@ -7,18 +7,21 @@ the very answer, and shows that a run goes from end to end in both modes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from runner.benchmarks.agentbench.prompts import query_in
 from runner.models.picker import Picker
-from runner.protocols import Message, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 from runner.text import cut
 from runner.tokens import estimated_tokens
 
 VERSION = 1
 TOLD_CHARS = 4000
+_NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?:\.\d{1,10})?(?!\w)")
 OBSERVED = "\n\nObservation"
 
 
@@ -51,14 +54,27 @@ class Guesser:
         return _says(_tagged(calls, "" if calls else "Nothing here helps."), system)
 
     async def _picks(self, asked: str, tools: Sequence[ToolSpec], timeout_sec: float) -> Turn:
-        request = UserMessage(text=query_in(asked))
-        return await Picker().turn("", [request], tools, timeout_sec=timeout_sec)
+        query = query_in(asked)
+        request = UserMessage(text=query)
+        turn = await Picker().turn("", [request], tools, timeout_sec=timeout_sec)
+        return replace(turn, calls=tuple(_with_numbers(call, query) for call in turn.calls))
 
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing of a cell."""
 
     async def close(self) -> None:
         """It holds nothing open."""
+
+
+def _with_numbers(call: Call, query: str) -> Call:
+    """Where a call has several numbers, they are the query's in its order."""
+    found = [float(number) for number in _NUMBER.findall(query)]
+    arguments = dict(call.arguments)
+    for key in [key for key, value in arguments.items() if type(value) in (int, float)]:
+        if found:
+            number = found.pop(0)
+            arguments[key] = int(number) if number.is_integer() else number
+    return replace(call, arguments=arguments)
 
 
 def _cut(text: str) -> str:

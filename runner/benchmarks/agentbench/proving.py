@@ -19,7 +19,7 @@ from runner.benchmarks.agentbench.execution import (
 )
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
-from runner.benchmarks.agentbench.testbed import CellSpec, cell_of, install_all, open_cell
+from runner.benchmarks.agentbench.testbed import CellSpec, Testbed, open_cell
 from runner.benchmarks.agentbench.written import write_yaml
 from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
@@ -138,15 +138,13 @@ def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
     for name in names:
         if name not in checkout.catalog.servers:
             pick(checkout.catalog.testbed, name, "server of the testbed")
-    # Once for all cells: a volume is read through before it is used.
-    installed = install_all(checkout, names)
+    testbed = Testbed(checkout)
     done: set[str] = set()
     for servers in cells_for(wanted.values()):
         now = [query for query in queries if wanted[query.id] <= servers and query.id not in done]
         done.update(query.id for query in now)
         checkout.log(f"starting {', '.join(sorted(servers))}")
-        spec = cell_of(checkout, [installed[name] for name in sorted(servers)])
-        run_until_done(_in_cell(checkout, spec, now, work))
+        run_until_done(_in_cell(checkout, testbed.cell(sorted(servers)), now, work))
 
 
 async def _in_cell(

@@ -359,26 +359,26 @@ def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
     `tolerance`: absolute, in the wanted one's unit; None for half of its last digit. A figure
     without a unit is taken to be in the right one.
     """
-    number = _converted(wanted, said)
-    if number is None:
-        return False
     if len(wanted.whole) > EXACT_DIGITS and said.whole and tolerance is None:
         return wanted.whole == said.whole
-    off = abs(number - wanted.number)
+    numbers = [_converted(wanted, said)]
+    if unit_of(wanted.unit) == unit_of("%") and not said.unit:
+        # Of 45 %, both 45 and 0.45 are said.
+        numbers.append(100 * said.number)
+    if tolerance is None:
+        tolerance = max(wanted.last_digit / 2, _rounding(wanted, said))
     slack = SLACK * max(1.0, abs(wanted.number))
-    if tolerance is not None:
-        return off <= tolerance + slack
-    if off <= wanted.last_digit / 2 + slack:
-        return True
-    if wanted.shows_places and off <= SAME * abs(wanted.number):
-        return True
-    return off <= _rounding(wanted, said) + slack
+    return any(
+        number is not None and abs(number - wanted.number) <= tolerance + slack
+        for number in numbers
+    )
 
 
 def _rounding(wanted: Quantity, said: Quantity) -> float:
     """How far off a rightly rounded figure may be."""
+    trimmed = SAME * abs(wanted.number) if wanted.shows_places else 0.0
     if said.digits < LEAST_DIGITS:
-        return 0.0
+        return trimmed
     mine, theirs = unit_of(wanted.unit), unit_of(said.unit)
     if mine is None or theirs is None or not said.unit:
         return said.last_digit / 2 if said.shows_places else 0.0

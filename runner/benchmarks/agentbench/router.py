@@ -198,7 +198,7 @@ class _Seat:
         except ServerError as error:
             return _failed(await self._after_end(session, error), started)
         if result.is_error and result.wall_sec >= timeout_sec:
-            self._note(f"{self.name}: {tool} gave no answer in {timeout_sec:g} s")
+            self.note(f"hangs: {tool} gave no answer in {timeout_sec:g} s")
         return result
 
     async def _awake(self) -> ServerSession | None:
@@ -229,7 +229,7 @@ class _Seat:
             self.give_up(f"it ended a second time: {reason}")
             return
         self._restarts += 1
-        self._note(f"{self.name} ended, and is started again: {reason}")
+        self.note(f"ended, and is started again: {reason}")
         try:
             await self.open()
         except ServerError as error:
@@ -246,13 +246,17 @@ class _Seat:
 
     def give_up(self, reason: str) -> None:
         self.gone = reason[:REASON_CHARS]
-        self._note(f"{self.name} is gone: {reason}")
+        self.note(f"is gone: {reason}")
+
+    def note(self, what: str) -> None:
+        self._note(f"{self.name} {what}")
 
     async def close(self) -> None:
         session, self._session = self._session, None
         if session is not None and session.log.stray_lines:
-            lines = f"{session.log.stray_lines} lines on stdout that are not JSON-RPC"
-            self._note(f"{self.name}: {lines}; the first: {session.log.stray[0]}")
+            first = session.log.stray[0]
+            times = f"{session.log.stray_lines} ×"
+            self.note(f"wrote to stdout what is not JSON-RPC, {times}; the first line: {first}")
         await self._open.aclose()
 
 
@@ -371,9 +375,18 @@ async def _make_state_folders(container: Container, servers: Sequence[Installed]
 
 
 async def _start_all(seats: Sequence[_Seat]) -> dict[str, ServerError]:
-    """Server -> why it did not start, of those that did not."""
+    """Server -> why it did not start, of those that did not even when they were tried alone."""
+    failures = await _start(seats, STARTS_AT_ONCE)
+    late = [seat for seat in seats if seat.name in failures]
+    for seat in late:
+        # On a busy machine a server may be late for its neighbours' sake, and not for its own.
+        seat.note(f"did not start, and is tried again: {failures[seat.name].what}")
+    return await _start(late, 1)
+
+
+async def _start(seats: Sequence[_Seat], at_once: int) -> dict[str, ServerError]:
     failures: dict[str, ServerError] = {}
-    slots = asyncio.Semaphore(STARTS_AT_ONCE)
+    slots = asyncio.Semaphore(at_once)
 
     async def start(seat: _Seat) -> None:
         async with slots:

@@ -20,11 +20,10 @@ def write_report(report: QueriesReport, folder: Path) -> Iterator[Path]:
     plain = report.model_dump(mode="json")
     text = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
     shown, plots = tables_of_run(report), plots_of_run(report)
-    notices = [f"**{markdown.escape(notice)}**\n\n" for notice in report.notices]
     for name, content in {
         "report.json": text + "\n",
-        "report.md": "".join(notices) + markdown.render_tables(shown),
-        "report.html": html.render_tables(report.run, shown, notices=report.notices, plots=plots),
+        "report.md": markdown.render_tables(shown),
+        "report.html": html.render_tables(report.run, shown, plots),
     }.items():
         path = folder / name
         write_whole(path, content)

@@ -17,7 +17,7 @@ from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.prompts import Mode
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.router import TOOLS_AT_MOST, Listing
-from runner.benchmarks.agentbench.testbed import cell_limits, install_all, listings
+from runner.benchmarks.agentbench.testbed import Testbed, cell_limits
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun
@@ -91,7 +91,7 @@ def counted(queries: Sequence[Query]) -> Iterator[str]:
     found = Counter(query.category for query in queries)
     width = max(map(len, CATEGORIES))
     for category in CATEGORIES:
-        yield f"{category:{width}}  {found[category]}"
+        yield f"{category.ljust(width)}  {found[category]}"
     servers = {server for query in queries for server in query.servers}
     yield f"{len(queries)} queries on {len(servers)} servers"
 
@@ -123,7 +123,8 @@ class Ready:
 
 def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: int) -> Ready:
     """Servers installed, listed and drawn. Raises FairtrialError if one cannot be installed."""
-    found = listings(checkout, servers_to_know(checkout, queries))
+    testbed = Testbed(checkout)
+    found = testbed.listings(servers_to_know(checkout, queries))
     for name, why in found.silent.items():
         checkout.log(f"{name} does not start, and is drawn for no query: {why}")
     chosen = draw(queries, found.of, seed, found.silent)
@@ -134,7 +135,7 @@ def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: i
         servers={
             # With its listing: one that offers something else by then is not what was planned.
             name: replace(one, listing=found.of[name])
-            for name, one in install_all(checkout, needed).items()
+            for name, one in testbed.install_all(needed).items()
         },
         mode=mode,
         image=checkout.base_image,

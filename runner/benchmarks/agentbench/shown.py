@@ -22,10 +22,11 @@ Failed = tuple[str, QueryResult]
 
 
 def tables_of_run(run: QueriesReport) -> list[Table]:
-    """The paper's table, by scope and dependency, what it cost, and why answers failed."""
-    judge = f"{clean(run.mode)}, judged by {clean(run.judge)}"
+    """What it is, the paper's table, by scope and dependency, cost, and why answers failed."""
+    how = f"{clean(run.mode)}, judged by {clean(run.judge)}"
     return [
-        table(f"Pass rate, percent: {judge}", _RATES, run.models, notes=tuple(_notes(run))),
+        table(f"Run {clean(run.run)}: {how}", _RATES, (), notes=run.notices),
+        table("Pass rate, percent", _RATES, run.models, notes=tuple(_notes(run))),
         table("By server scope and call dependency", _PARTS, run.models, notes=_INTERVALS),
         table("Cells and what they took", _COSTS, run.models, notes=_COST_NOTES),
         *_error_tables(run),

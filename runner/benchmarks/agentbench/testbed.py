@@ -33,9 +33,10 @@ INSTALLED_AT_ONCE = 4
 LISTED_AT_ONCE = 6
 """Servers in a cell that only lists them."""
 DEADLINE_SEC = 7200
-MEMORY_MB = 6144
-PIDS = 2048
-"""Twenty Node processes have three hundred threads."""
+MEMORY_MB = 4096
+"""Fifteen servers with 114 tools hold 880 MB once they are started."""
+PIDS = 1024
+"""They have a hundred threads."""
 
 
 def cell_limits(limits: Limits) -> Limits:
@@ -103,8 +104,7 @@ async def open_testbed_cell(
     start.
     """
     # In a thread: installing may take minutes, for which every other cell would wait.
-    installed = await asyncio.to_thread(install_all, checkout, names)
-    spec = cell_of(checkout, installed.values(), required=names)
+    spec = await asyncio.to_thread(Testbed(checkout).cell, names, required=names)
     async with open_cell(checkout.engine, spec, note=note) as router:
         yield router
 
@@ -121,83 +121,90 @@ class Listings:
     """Server -> why it does not start. It can be neither asked nor drawn."""
 
 
-def install(checkout: Checkout, name: str) -> Installed:
-    """A server of the testbed, or of the user's own, at its place among others.
+@dataclass(frozen=True)
+class Testbed:
+    """The servers of a checkout: those of the testbed, and the user's own."""
 
-    Raises FairtrialError if it is unknown or cannot be installed.
-    """
-    server = checkout.server(name)
-    volume = ensure_volume(
-        checkout.engine,
-        server,
-        checkout.base,
-        checkout.builder_env,
-        checkout.log,
-        places=places_among(name),
-    )
-    digest = digest_of([server.digest, volume.digest])
-    return Installed(spec=server.spec, volume=volume.name, digest=digest)
+    checkout: Checkout
+    _installed: dict[str, Installed] = field(default_factory=dict)
+    """A volume is read through before it is used: once for a command, not for each cell of it."""
 
+    def install(self, name: str) -> Installed:
+        """A server at its place among others.
 
-def install_all(checkout: Checkout, names: Iterable[str]) -> dict[str, Installed]:
-    """A few at a time: each is read through by a container that mostly waits for the engine."""
-    wanted = list(names)
-    # Both are made when they are first asked for, and two threads would each make one.
-    _ = checkout.engine, checkout.base
-    with ThreadPoolExecutor(INSTALLED_AT_ONCE) as pool:
-        found = pool.map(lambda name: install(checkout, name), wanted)
-        return dict(zip(wanted, found, strict=True))
+        Raises FairtrialError if it is unknown or cannot be installed.
+        """
+        if name not in self._installed:
+            self._installed[name] = self._install(name)
+        return self._installed[name]
 
+    def _install(self, name: str) -> Installed:
+        checkout, server = self.checkout, self.checkout.server(name)
+        volume = ensure_volume(
+            checkout.engine,
+            server,
+            checkout.base,
+            checkout.builder_env,
+            checkout.log,
+            places=places_among(name),
+        )
+        digest = digest_of([server.digest, volume.digest])
+        return Installed(spec=server.spec, volume=volume.name, digest=digest)
 
-def known_listings(checkout: Checkout, names: Iterable[str]) -> dict[str, Listing]:
-    """Of the servers that have been listed as they are defined now; needs no engine."""
-    found = {}
-    for name in names:
-        path = _listed(checkout, name)
-        if path.is_file():
-            found[name] = parse_json(path.read_bytes(), Listing, where=str(path))
-    return found
+    def install_all(self, names: Iterable[str]) -> dict[str, Installed]:
+        """A few at a time: each is read through by a container that mostly waits for the engine."""
+        wanted = list(names)
+        # Both are made when they are first asked for, and two threads would each make one.
+        _ = self.checkout.engine, self.checkout.base
+        with ThreadPoolExecutor(INSTALLED_AT_ONCE) as pool:
+            return dict(zip(wanted, pool.map(self.install, wanted), strict=True))
 
+    def cell(self, names: Sequence[str], *, required: Collection[str] = ()) -> CellSpec:
+        """Of a cell with these servers."""
+        return CellSpec(
+            image=self.checkout.base_image,
+            limits=cell_limits(self.checkout.limits),
+            servers=list(self.install_all(names).values()),
+            required=required,
+        )
 
-def listings(checkout: Checkout, names: Sequence[str]) -> Listings:
-    """Of all these servers; those that never were listed are installed and started for it."""
-    found = known_listings(checkout, names)
-    silent: dict[str, str] = {}
-    for group in _groups([name for name in names if name not in found]):
-        checkout.log(f"listing the tools of {', '.join(group)}")
-        router = asyncio.run(_ask(checkout, group))
-        silent |= router.gone
+    # --- what they offer ------------------------------------------------------------------------
+
+    def known(self, names: Iterable[str]) -> dict[str, Listing]:
+        """Of the servers that have been listed as they are defined now; needs no engine."""
+        found = {}
+        for name in names:
+            path = self._listed(name)
+            if path.is_file():
+                found[name] = parse_json(path.read_bytes(), Listing, where=str(path))
+        return found
+
+    def listings(self, names: Sequence[str]) -> Listings:
+        """Of all these servers; those that never were listed are installed and started for it."""
+        known = self.known(names)
+        silent: dict[str, str] = {}
+        for group in _groups([name for name in names if name not in known]):
+            silent |= self._list(group)
+        return Listings(of=self.known(names), silent=silent)
+
+    def _list(self, names: Sequence[str]) -> dict[str, str]:
+        """Keep what each of them says; name -> why, of those that do not start."""
+        self.checkout.log(f"listing the tools of {', '.join(names)}")
+        router = asyncio.run(self._ask(names))
         for name, listing in router.listings.items():
-            found[name] = listing
-            write_record(_listed(checkout, name), listing)
-    in_order = {name: found[name] for name in names if name in found}
-    return Listings(of=in_order, silent=silent)
+            write_record(self._listed(name), listing)
+        return router.gone
 
+    async def _ask(self, names: Sequence[str]) -> Router:
+        """The router, which is closed, and still knows."""
+        async with open_cell(self.checkout.engine, self.cell(names)) as router:
+            return router
 
-async def _ask(checkout: Checkout, names: Sequence[str]) -> Router:
-    """The router, which is closed, and still knows."""
-    installed = install_all(checkout, names)
-    async with open_cell(checkout.engine, cell_of(checkout, installed.values())) as router:
-        return router
-
-
-def cell_of(
-    checkout: Checkout, servers: Iterable[Installed], *, required: Collection[str] = ()
-) -> CellSpec:
-    """A cell that holds these servers."""
-    return CellSpec(
-        image=checkout.base_image,
-        limits=cell_limits(checkout.limits),
-        servers=list(servers),
-        required=required,
-    )
-
-
-def _listed(checkout: Checkout, name: str) -> Path:
-    server = checkout.server(name)
-    volume = volume_name(server, read_pins(checkout.root).recipe, places_among(name))
-    digest = digest_of([server.digest, volume])
-    return checkout.state / LISTED / f"{name}-{digest[:16]}.json"
+    def _listed(self, name: str) -> Path:
+        server = self.checkout.server(name)
+        volume = volume_name(server, read_pins(self.checkout.root).recipe, places_among(name))
+        digest = digest_of([server.digest, volume])
+        return self.checkout.state / LISTED / f"{name}-{digest[:16]}.json"
 
 
 def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:

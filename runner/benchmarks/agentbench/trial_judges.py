@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from importlib import resources
 
 from runner.benchmarks.agentbench.annotate import Judged, RuleJudge, TrialJudge
 from runner.benchmarks.agentbench.asking import NoUsableReply, Writer
 from runner.benchmarks.agentbench.drafts import Draft, Trial
+from runner.benchmarks.agentbench.mcp_eval import read_judgment
 from runner.errors import FairtrialError
-from runner.judges.form import BrokenReply, fenced
+from runner.judges.form import fenced
 from runner.models import open_model
 from runner.models.settings import ModelSettings
 from runner.spending import Purse
@@ -46,7 +46,7 @@ class ModelJudge:
         model = open_model(self.name.removeprefix(PREFIX), self.settings)
         writer = Writer(model=model, purse=self.purse)
         try:
-            return await writer.write(_system(), request(draft, trial), read_judgment)
+            return await writer.write(_system(), request(draft, trial), _read)
         except NoUsableReply as error:
             return Judged(passed=None, reason=error.problem)
         finally:
@@ -73,11 +73,7 @@ def request(draft: Draft, trial: Trial) -> str:
     return f"{fenced(blocks)}\nDoes the answer do what the user asked for?"
 
 
-def read_judgment(reply: str) -> Judged:
-    """From the last tag only: reasons may speak of passing and failing. Raises BrokenReply."""
-    found = re.findall(r"<judgment>\s*(pass|fail)\s*</judgment>", reply, re.IGNORECASE)
-    if not found:
-        raise BrokenReply("there is no <judgment>pass</judgment> or <judgment>fail</judgment>")
-    reasons = re.findall(r"<reason>(.*?)</reason>", reply, re.DOTALL)
-    reason = " ".join(reasons[-1].split()) if reasons else ""
-    return Judged(passed=found[-1].lower() == "pass", reason=reason)
+def _read(reply: str) -> Judged:
+    """As MCP-Eval reads one. Raises BrokenReply."""
+    said = read_judgment(reply)
+    return Judged(passed=said.passed, reason=" ".join(said.reason.split()))

@@ -78,8 +78,17 @@ class _Comparison:
         self.asked = plain(query.query)
         self.reference = plain(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
-        self.mentions = [one.mentions(self.answer) for one in self.wanted]
+        self.mentions = [self._mentions(one) for one in self.wanted]
         self._strangers: dict[str, bool] = {}
+
+    def _mentions(self, sought: Wanted) -> list[Mention]:
+        """Without figures of the query: 27.2 lb, that is asked about, are 12.34 kg as well."""
+        found = sought.mentions(self.answer)
+        if sought.quantity is None:
+            return found
+        asked = {one.number for one in quantities(self.asked)} - {sought.quantity.number}
+        told = {(one.start, one.end): one.number for one in quantities(self.answer)}
+        return [one for one in found if told[one.start, one.end] not in asked]
 
     def found(self, place: int) -> ValueFound:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
@@ -270,8 +279,12 @@ def _with_unit(value: ReferenceValue, reference: str) -> Wanted:
 
 
 def _as_shown(value: ReferenceValue, text: str) -> list[Mention]:
-    """Where the answer writes a value as the tool did."""
-    return wanted(value.shown, value.tolerance).mentions(text) if value.shown else []
+    """Where the answer writes a value as the tool did, no less exactly than the reference."""
+    if value.shown is None:
+        return []
+    figure = wanted(value.text).quantity
+    half = figure.last_digit / 2 if figure else None
+    return wanted(value.shown, half if value.tolerance is None else value.tolerance).mentions(text)
 
 
 def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[Mention | None]:

@@ -63,15 +63,17 @@ class Wanted:
 def wanted(text: str, tolerance: float | None = None) -> Wanted:
     """A text as the thing that it is."""
     text = plain(text).strip()
-    for quantity in quantities(text):
-        if _is_whole(quantity, text):
-            return Wanted(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
     for date in dates(text):
         if _is_whole(date, text):
             return Wanted(text=text, kind="date", date=date)
     for time in times(text):
         if _is_whole(time, text):
             return Wanted(text=text, kind="time", time=time)
+    # Of "33 tickets" the figure is the value; the noun may be left out.
+    figure = _COUNTED.sub("", text)
+    for quantity in quantities(figure):
+        if _is_whole(quantity, figure):
+            return Wanted(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
     if items := _items(text):
         parts = tuple(wanted(item, tolerance) for item in items)
         return Wanted(text=text, kind="list", items=parts)
@@ -82,6 +84,7 @@ def _is_whole(found: Quantity | Date | Time, text: str) -> bool:
     return found.start == 0 and found.end == len(text)
 
 
+_COUNTED = re.compile(r"(?<=\d) [^\W\d_]{4,}$")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}.*)")
 
 

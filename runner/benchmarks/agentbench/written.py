@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import yaml
@@ -18,6 +19,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:
     style = "|" if "\n" in text else None
+    # Other ends of lines are read as \n unless they are escaped: a result would drift by itself.
+    if re.search("[\r\x85\u2028\u2029]", text):
+        style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -25,13 +25,10 @@ def render(report: Report) -> str:
     return template.render(report=report, tables=tables, describe=describe)
 
 
-def render_tables(
-    title: str, shown: Iterable[Table], *, notices: Iterable[str] = (), plots: Iterable[Plot] = ()
-) -> str:
-    """Tables, and plots before them, on a page of their own; escaped as `render` does."""
+def render_tables(title: str, shown: Iterable[Table], plots: Iterable[Plot] = ()) -> str:
+    """Tables, then plots, on a page of their own; escaped as `render` does."""
     template = _environment().get_template("tables.html")
-    parts = {"shown": list(shown), "notices": list(notices), "plots": list(plots)}
-    return template.render(title=title, **parts)
+    return template.render(title=title, shown=list(shown), plots=list(plots))
 
 
 def _environment() -> Environment:

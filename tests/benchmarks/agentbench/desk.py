@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import docker
+
+from runner.records import ServerSpec
+from runner.sandbox.base import read_pins
+from runner.server_spec import places_among
+from runner.volumes import volume_name
 from tests.checkout import BASE_FILES, ROOT, SESSION, Checkout, copy
 from tests.helpers import PATIENCE_SEC
+from tests.tiny_server import Folder
 
 SOURCE = r"""
 import json, sys
@@ -109,3 +117,14 @@ def make(folder: Path, *queries: dict[str, Any]) -> Checkout:
     # Through JSON: what two queries share would be written as an alias, which no reader takes.
     made.write("drafts.yaml", json.loads(json.dumps({"queries": queries})))
     return made
+
+
+def remove_volumes(engine: docker.DockerClient) -> None:
+    """What these servers were installed into."""
+    recipe = read_pins(ROOT).recipe
+    for name in ("sums", "words"):
+        folder = Folder(ServerSpec.model_validate_json(json.dumps(server(name))), Path())
+        # A test that failed early may not have installed it.
+        with suppress(docker.errors.NotFound):
+            volume = volume_name(folder, recipe, places_among(name))
+            engine.api.remove_volume(volume, force=True)

@@ -43,7 +43,6 @@ MESSAGE = "I have 137.5 m of trench to line at 3.2 a foot. What do I pay?"
 
 def wanted(category: Category = CHAIN) -> Wanted:
     return Wanted(
-        id="dike",
         category=category,
         listings=LISTINGS,
         now="Sunday, 2031-05-04 10:00 UTC",

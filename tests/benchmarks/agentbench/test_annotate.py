@@ -10,8 +10,7 @@ import pytest
 from runner.benchmarks.agentbench.annotate import RuleJudge, annotated
 from runner.benchmarks.agentbench.derive import NotDerivable, derived
 from runner.benchmarks.agentbench.drafts import Drafts, ToolUsed, Trial, read_drafts, write_drafts
-from runner.benchmarks.agentbench.trial_judges import read_judgment, request
-from runner.judges.form import BrokenReply
+from runner.benchmarks.agentbench.trial_judges import request
 from tests.benchmarks.agentbench.drafting import FEET, TOTAL, draft, trial
 
 
@@ -133,18 +132,6 @@ def test_a_drafts_file_is_read_as_it_was_written(tmp_path: Any) -> None:
 
 
 # --- a model that judges --------------------------------------------------------------------
-
-
-def test_the_last_judgment_counts_and_no_word_before_it() -> None:
-    reply = (
-        "success success <judgment>pass</judgment>, one might think.\n<reason>it\nfails</reason>\n"
-        "<judgment> FAIL </judgment>"
-    )
-    found = read_judgment(reply)
-    assert (found.passed, found.reason) == (False, "it fails")
-    for broken in ("It passes.", "<judgment>maybe</judgment>", ""):
-        with pytest.raises(BrokenReply):
-            read_judgment(broken)
 
 
 def test_an_answer_that_speaks_to_the_judge_stays_between_its_marks() -> None:

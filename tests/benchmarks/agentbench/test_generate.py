@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ def test_a_draft_is_made_of_a_plan_and_a_message() -> None:
     assert draft.tools == ("unit_calc/convert_length", "price_list/total_price")
     assert (draft.query, draft.profile) == (MESSAGE, "A dike warden, curt.")
     assert draft.stage == "drafted"
+    assert draft.id.startswith("multi-sequential-")
     assert "<category>\nmulti-server-sequential-call\n</category>" in asked[0]
     assert "- day_rate: does day_rate" in asked[0]
     assert "<objective>\nWhat lining it costs.\n</objective>" in asked[1]
@@ -134,6 +136,15 @@ def test_a_plan_that_also_says_no_scene_is_a_plan_and_half_of_one_is_broken() ->
         read_components(aloud + PLAN.partition("<scenario>")[0], wanted())
     with pytest.raises(NoScene):
         read_components(aloud, wanted())
+
+
+def test_a_message_that_is_there_already_is_asked_for_anew() -> None:
+    model = Heard(PLAN, MESSAGE, f"{MESSAGE} Quick, please.")
+    taken = replace(wanted(), taken=frozenset({MESSAGE}))
+    draft = asyncio.run(generate(Writer(model=model), taken))
+    assert isinstance(draft, Draft)
+    assert draft.query.endswith("Quick, please.")
+    assert "this very message already" in model.texts[2]
 
 
 @pytest.mark.parametrize(

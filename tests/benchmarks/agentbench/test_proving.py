@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import docker
 import pytest
 
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.suite import read_queries
 from runner.benchmarks.agentbench.written import as_yaml
-from runner.catalog import load_catalog
-from runner.sandbox.base import read_pins
-from runner.server_spec import places_among
-from runner.volumes import volume_name
 from tests.benchmarks.agentbench.desk import CHAIN, CLOCK, SINGLE, make, multiply
 from tests.checkout import Checkout
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("desk")]
 NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere"}
 
 
 @pytest.fixture(scope="module")
-def recorded(
-    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient, base_image: str
-) -> Iterator[Checkout]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """With one query of one server, and one over two, recorded."""
     checkout = make(tmp_path_factory.mktemp("desk"), SINGLE, CHAIN)
     done = checkout.fairtrial("agentbench", "record", drafts(checkout))
     assert done.returncode == 0, done.stdout + done.stderr
-    yield checkout
-    for server in load_catalog(checkout.root).testbed.values():
-        with suppress(docker.errors.NotFound):
-            places = places_among(server.spec.name)
-            name = volume_name(server, read_pins(checkout.root).recipe, places)
-            engine.api.remove_volume(name, force=True)
+    return checkout
 
 
 def drafts(checkout: Checkout) -> str:

@@ -58,10 +58,10 @@ def query(name: str, category: str, server: str, asked: str) -> dict[str, Any]:
 
 
 ALONE, AMONG = "single-server-single-call", "multi-server-single-call"
-SUM = query("sum", ALONE, "till", "I have 2 coins, and 2 more: add these numbers for me.")
+SUM = query("sum", ALONE, "till", "I have 3 coins, and 1 more: add these numbers for me.")
 QUERIES = [
     SUM,
-    query("sum-among", AMONG, "till", "I have 2 coins, and 2 more: add these numbers for me."),
+    query("sum-among", AMONG, "till", "I have 3 coins, and 1 more: add these numbers for me."),
     query("fall", ALONE, "frail", "Let it fall."),
     query("too-many", ALONE, "huge", "Whatever it is."),
     query("silent", ALONE, "mute", "Say a word."),

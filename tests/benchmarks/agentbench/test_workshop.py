@@ -12,7 +12,7 @@ from runner.benchmarks.agentbench.drafts import read_drafts
 from tests.benchmarks.agentbench.desk import make
 from tests.checkout import Checkout
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("desk")]
 CATEGORY = "multi-server-sequential-call"
 PLAN = """\
 <selected_tools>
@@ -37,9 +37,8 @@ def said(checkout: Checkout, double: LLMock, *words: str) -> str:
 
 
 def test_a_query_goes_from_a_model_over_its_trials_and_a_reader_into_a_suite(
-    llmock: LLMock, tmp_path: Path, base_image: str
+    llmock: LLMock, tmp_path: Path
 ) -> None:
-    assert base_image
     checkout = make(tmp_path / "desk")
     file, suite = str(tmp_path / "work.yaml"), tmp_path / "suite"
     suite.mkdir()
@@ -48,7 +47,8 @@ def test_a_query_goes_from_a_model_over_its_trials_and_a_reader_into_a_suite(
         llmock.reply(reply)
     shown = said(checkout, llmock, "generate", file, "--category", CATEGORY, "-n", "2", *model)
     assert f"no draft of {CATEGORY} (no_scene): nothing fits" in shown
-    assert f"{CATEGORY}-2: {MESSAGE}" in shown
+    assert f": {MESSAGE}\n" in shown
+    name = read_drafts(Path(file)).drafts[0].id
 
     product = ToolCall("sums__multiply", {"a": 37, "b": 53})
     for answer in (ANSWER, WRONG):
@@ -56,23 +56,20 @@ def test_a_query_goes_from_a_model_over_its_trials_and_a_reader_into_a_suite(
         llmock.add(Reply(tool_calls=(ToolCall("words__spell", {"number": 1961}),)))
         llmock.reply(answer)
     shown = said(checkout, llmock, "annotate", file, "-k", "2", *model)
-    assert shown == f"{CATEGORY}-2: 50% passed; a person has to read it\n"
+    assert shown == f"{name}: 50% passed; a person has to read it\n"
     (draft,) = read_drafts(Path(file)).drafts
     assert [trial.passed for trial in draft.trials] == [True, False]
     assert "2177 is in no result" in draft.trials[1].reason
 
-    name = ("review", file, "--id", f"{CATEGORY}-2")
-    assert "proposed: Write: one nine six one." in said(checkout, llmock, *name)
+    of_it = ("review", file, "--id", name)
+    assert "proposed: Write: one nine six one." in said(checkout, llmock, *of_it)
     accept = ("--action", "accept", "--reviewer", "Ada", "--into", str(suite))
-    assert said(checkout, llmock, *name, *accept) == f"{CATEGORY}-2: accepted\n"
+    assert said(checkout, llmock, *of_it, *accept) == f"{name}: accepted\n"
     shown = said(checkout, llmock, "check", str(suite))
     assert "1 of 1 queries prove themselves; 2 calls executed" in shown
 
 
-def test_a_draft_whose_trials_fail_waits_for_an_expert(
-    llmock: LLMock, tmp_path: Path, base_image: str
-) -> None:
-    assert base_image
+def test_a_draft_whose_trials_fail_waits_for_an_expert(llmock: LLMock, tmp_path: Path) -> None:
     checkout = make(tmp_path / "desk")
     file = str(tmp_path / "work.yaml")
     model = ("--model", "anthropic:test-model")
@@ -85,15 +82,15 @@ def test_a_draft_whose_trials_fail_waits_for_an_expert(
         llmock.reply(reply)
     judge = ("--judge", "model:anthropic:test-model", "-k", "2")
     shown = said(checkout, llmock, "annotate", file, *judge, *model)
-    assert shown == f"{CATEGORY}-1: 0% passed; it needs an expert\n"
     (draft,) = read_drafts(Path(file)).drafts
+    assert shown == f"{draft.id}: 0% passed; it needs an expert\n"
     assert [trial.passed for trial in draft.trials] == [None, False]
     done = checkout.fairtrial(
         "agentbench",
         "review",
         file,
         "--id",
-        f"{CATEGORY}-1",
+        draft.id,
         "--action",
         "accept",
         "--reviewer",
@@ -104,3 +101,9 @@ def test_a_draft_whose_trials_fail_waits_for_an_expert(
     assert done.returncode == 1
     assert "needs an expert" in done.stderr
     assert not (tmp_path / "suite.yaml").exists()
+
+
+def test_a_stand_in_writes_no_queries(tmp_path: Path) -> None:
+    done = make(tmp_path).fairtrial("agentbench", "generate", str(tmp_path / "work.yaml"))
+    assert done.returncode == 1
+    assert "offline writes no queries" in done.stderr

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Reply, ToolCall
+from llmock.scenarios import Delay, Reply, ToolCall
 
+from runner.benchmarks.toolbench.cells import cell_name
 from runner.cli import main
-from runner.records import Note, Plan, Prompt, Prose, ToolResult
+from runner.errors import FairtrialError
+from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
 from runner.records import ToolCall as CallEvent
 from runner.store import RunStore
 from runner.transcript import read_transcript
 from tests.benchmarks.toolbench.records import LIST, NEWS, PRICE, RATE, call, record
+from tests.helpers import PATIENCE_SEC, wait_until
 from tests.models.doubles import Events, streaming
+from tests.models.tiny_weights import write_weights
 
 TOOLS = [
     PRICE,
@@ -171,21 +180,30 @@ def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands(here: Path) 
     assert of(Prompt, events("price", "json"))[0].text.count(odd["query"]) == 1
 
 
-def test_the_plan_is_read_as_often_for_many_cells_as_for_one(
+def test_the_plan_is_read_and_digested_as_often_for_many_cells_as_for_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole, read = RunStore.plan, []
+    read: list[str] = []
+    digested: list[str] = []
+    plan = RunStore.plan
+    digest: property = vars(Plan)["digest"]
 
     def counted(store: RunStore) -> Plan:
         read.append(store.folder.name)
-        return whole(store)
+        return plan(store)
+
+    def counted_digest(planned: Plan) -> str:
+        digested.append(planned.run)
+        return str(digest.__get__(planned))
 
     monkeypatch.setattr(RunStore, "plan", counted)
+    monkeypatch.setattr(Plan, "digest", property(counted_digest))
     assert run("-n", 1, "--run", "one") == 0
     assert run("--trials", 4, "--run", "many") == 0
 
-    # Read for each cell, the plan of n cells would take n² time.
-    assert read.count("one") == read.count("many") > 0
+    # Done for each cell, either would take n² time for n cells.
+    for times in (read, digested):
+        assert times.count("one") == times.count("many") > 0
 
 
 def test_the_same_command_resumes_and_measures_nothing_twice(
@@ -439,6 +457,153 @@ def test_a_provider_that_fails_leaves_its_cell_unmeasured_and_is_no_zero(
         assert run(*ONE) == 1
     assert "1 of 1 cells are not measured" in capsys.readouterr().err
     assert report()["arms"][0]["report"]["total"]["resolved"]["value"] is None
+
+
+def script_a_run(double: LLMock) -> None:
+    """Right answers to all three tasks, in four turns with a call and one without."""
+    asks(double, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(double, ("get_news", {"company": "Apple"}))
+    asks(double, ("get_news", {"company": "Apple"}))
+    asks(double, ("list_markets", {}))
+    double.reply("Both are done.")
+
+
+def files_of(task: str) -> dict[Path, tuple[bytes, int]]:
+    """Each file of a task's cell, with its bytes and when it was written last."""
+    (cell,) = [cell for cell in RunStore(Path("runs/seen")).plan().cells if cell.scenario == task]
+    files = [path for path in Path("runs/seen/cells", cell.id).rglob("*") if path.is_file()]
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+def test_a_run_killed_in_its_third_task_is_resumed_there_and_finished_cells_stay_as_they_are(
+    claude: LLMock,
+) -> None:
+    script_a_run(claude)
+    # The fourth request is the third task's second turn; it hangs until the runner is dead.
+    claude.add(Delay(0), Delay(0), Delay(0), Delay(PATIENCE_SEC))
+    argv = [sys.executable, "-m", "runner.cli", "toolbench", "run", "data.json", *CLAUDE]
+    process = subprocess.Popen(
+        argv, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_until(lambda: len(turns()) == 3, "three turns were recorded")
+    finally:
+        process.kill()
+        process.wait(timeout=PATIENCE_SEC)
+    assert process.returncode == -signal.SIGKILL
+    finished = [files_of(task) for task in ("price", cell_name(RECORDS[1]["uuid"]))]
+    assert all(len(files) > 1 for files in finished)
+    cut = Path("runs/seen/cells")
+    (partial,) = cut.glob("*/attempt-*.partial")
+    before = (partial / "transcript.jsonl").read_bytes()
+
+    claude.reset()
+    for answer in (("get_news", {"company": "Apple"}), ("list_markets", {})):
+        asks(claude, answer)
+    claude.reply("Both are done.")
+    assert run(*CLAUDE) == 0
+
+    assert [files_of(task) for task in ("price", cell_name(RECORDS[1]["uuid"]))] == finished
+    assert len(claude.requests) == 3, "the cut task begins anew, and no other is asked again"
+    assert (partial / "transcript.jsonl").read_bytes() == before, "what was paid for is kept"
+    (arm,) = report()["arms"]
+    assert (arm["measured"], arm["report"]["total"]["resolved"]["value"]) == (3, 1.0)
+    assert len(turns()) == 6
+    assert arm["input_tokens"] == sum(turn.input_tokens for turn in turns())
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+
+
+def turns() -> list[Usage]:
+    """Every turn of every attempt; none while a folder is being renamed."""
+    with suppress(OSError, FairtrialError):
+        found = [read_transcript(path) for path in Path("runs/seen").rglob("transcript.jsonl")]
+        return [event for events in found for event in of(Usage, list(events))]
+    return []
+
+
+def test_a_cell_that_the_provider_failed_is_asked_again_and_its_first_attempt_is_kept(
+    claude: LLMock,
+) -> None:
+    claude.rate_limit(times=4, retry_after=0.01)
+    assert run(*ONE) == 1
+    first = files_of("price")
+    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+
+    assert run(*ONE) == 0
+
+    assert first.items() <= files_of("price").items()
+    results = [path.parent.name for path in files_of("price") if path.name == "result.json"]
+    assert sorted(results) == ["attempt-1", "attempt-2"]
+    (arm,) = report()["arms"]
+    assert (arm["planned"], arm["measured"]) == (1, 1)
+    assert arm["report"]["total"]["resolved"]["value"] == 1.0
+
+
+def test_an_answer_that_the_provider_throttled_is_asked_for_again_at_once(claude: LLMock) -> None:
+    claude.rate_limit(times=2, retry_after=0.01)
+    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+
+    assert run(*ONE) == 0
+    assert len(list(Path("runs/seen/cells").glob("*/attempt-*"))) == 1
+    assert report()["arms"][0]["report"]["total"]["resolved"]["value"] == 1.0
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_a_recording_answers_its_own_task_as_it_did_and_no_other(
+    mode: str, claude: LLMock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = [("get_news", {"company": "Apple"}), ("list_markets", {})]
+    if mode == "native":
+        for each in calls:
+            asks(claude, each)
+        claude.reply("Done.")
+    else:
+        listed = [{"name": name, "parameters": given} for name, given in calls]
+        claude.reply(f"Well:\n{json.dumps(listed)}")
+    asked = ("--category", "browser", "--mode", mode)
+    assert run(*asked, *CLAUDE) == 0
+    (attempt,) = Path("runs/seen/cells").glob("*/attempt-1")
+    requests = len(claude.requests)
+
+    replay = ("--model", f"replay:{attempt}", "--run", "again")
+    assert run(*asked, *replay) == 0
+
+    assert len(claude.requests) == requests
+    before, after = report(), report("again")
+    assert after["arms"][0]["report"] == before["arms"][0]["report"]
+    assert after["arms"][0]["report"]["total"]["resolved"]["value"] == 1.0
+    assert any("replayed recording" in notice for notice in after["notices"])
+    assert "0 of" in capsys.readouterr().err
+    assert run("-n", 1, "--mode", mode, "--model", f"replay:{attempt}", "--run", "other") == 1
+    assert "1 of 1 cells are not measured" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["native", "json"])
+def test_local_weights_answer_tasks_and_no_file_of_the_run_says_where_they_lie(
+    mode: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = here / "mine" / "small.gguf"
+    weights.parent.mkdir()
+    write_weights(weights, "\no", "ok", "k}")
+    room = ("--context-tokens", 8192, "--output-tokens", 64, "--thinking-tokens", 0)
+
+    assert run("--mode", mode, "--model", f"local:{weights}", *room, *SEEN) == 0
+
+    (arm,) = report()["arms"]
+    assert (arm["model"], arm["measured"], arm["usd"]) == ("local:small.gguf", 3, 0.0)
+    assert of(Prose, events("price"))[0].text == "ok}"
+    assert {one["details"] for one in arm["report"]["results"]} == {"Agent made no tool calls"}
+    for path in Path("runs").rglob("*"):
+        if path.is_file():
+            assert str(weights.parent) not in path.read_text("utf-8"), path
+    # A finished run needs no server, and so no weights where they were.
+    weights.rename(here / "small.gguf")
+    monkeypatch.setattr("runner.models.weights._started", None)
+    moved = f"local:{here / 'small.gguf'}"
+    assert run("--mode", mode, "--model", moved, *room, *SEEN) == 0
 
 
 def test_a_cap_ends_the_run_where_it_is_and_the_rest_can_be_measured_later(

@@ -85,6 +85,86 @@ def test_another_order_costs_the_sequence_alone() -> None:
     assert not found.sequence_match
 
 
+FIVE: list[Asked] = [
+    ("find", {"q": "a", "n": 1}),
+    ("open", {"id": 7}),
+    ("find", {"q": "b", "n": 2}),
+    ("list", {}),
+    ("save", {"id": 7, "to": "x", "mode": "w"}),
+]
+"""A task of several calls: eight arguments, a tool that is needed twice, and one without any."""
+BY_HAND: dict[str, tuple[list[Asked], tuple[bool, float, float, bool]]] = {
+    "all of it": (FIVE, (True, 5 / 5, 8 / 8, True)),
+    "the other way round": (FIVE[::-1], (True, 5 / 5, 8 / 8, False)),
+    "all but the last: five arguments of eight are too few": (
+        FIVE[:4],
+        (False, 4 / 5, 5 / 8, False),
+    ),
+    "all but the one without arguments": (FIVE[:3] + FIVE[4:], (True, 4 / 5, 8 / 8, False)),
+    "all but the second, which has one argument": (
+        FIVE[:1] + FIVE[2:],
+        (True, 4 / 5, 7 / 8, False),
+    ),
+    "all but two: three of five tools are too few": (FIVE[:3], (False, 3 / 5, 5 / 8, False)),
+    "two arguments wrong": (
+        [*FIVE[:4], ("save", {"id": 7, "to": "y", "mode": "a"})],
+        (True, 5 / 5, 6 / 8, True),
+    ),
+    "three arguments wrong": (
+        [*FIVE[:4], ("save", {"id": 8, "to": "y", "mode": "a"})],
+        (False, 5 / 5, 5 / 8, True),
+    ),
+    "the repeated tool once, with what its second call wants": (
+        [FIVE[1], FIVE[2], FIVE[3], FIVE[4]],
+        (True, 4 / 5, 6 / 8, False),
+    ),
+    "the arguments of the repeated tool crossed": (
+        [("find", {"q": "a", "n": 2}), FIVE[1], ("find", {"q": "b", "n": 1}), *FIVE[3:]],
+        (True, 5 / 5, 6 / 8, True),
+    ),
+    "two calls more, of seven allowed": (FIVE + FIVE[:2], (True, 5 / 5, 8 / 8, False)),
+    "three calls more": (FIVE + FIVE[:3], (False, 5 / 5, 8 / 8, False)),
+    "another tool in each place": (
+        [("other", arguments) for _, arguments in FIVE],
+        (False, 0 / 5, 0 / 8, False),
+    ),
+    "another tool in the first place alone": (
+        [("other", FIVE[0][1]), *FIVE[1:]],
+        (True, 4 / 5, 6 / 8, False),
+    ),
+    "nothing": ([], (False, 0 / 5, 0 / 8, False)),
+}
+
+
+@pytest.mark.parametrize("what", BY_HAND)
+def test_tasks_of_several_calls_score_what_the_seed_s_words_give_by_hand(what: str) -> None:
+    asked, figures = BY_HAND[what]
+
+    found = scored(FIVE, asked)
+
+    assert (
+        found.resolved,
+        found.tool_selection_accuracy,
+        found.parameter_accuracy,
+        found.sequence_match,
+    ) == figures
+    assert (found.calls, found.expected) == (len(asked) if asked else 0, 5)
+    shown = f"{figures[1]:.1%}, Parameter accuracy: {figures[2]:.1%}, Sequence match: {figures[3]}"
+    assert found.details == (f"Tool selection: {shown}" if asked else "Agent made no tool calls")
+
+
+@pytest.mark.parametrize("expected", range(1, 8))
+def test_a_task_is_resolved_by_exactly_the_documented_thresholds(expected: int) -> None:
+    """All counts of right calls and of calls beside them, against the seed's formula."""
+    label: list[Asked] = [(f"t{number}", {"x": number}) for number in range(expected)]
+    for right in range(expected + 1):
+        for beside in range(expected + 2):
+            asked = label[:right] + [NEWS] * beside
+            share = right / expected
+            resolved = share >= 0.8 and share >= 0.7 and len(asked) <= expected * 1.5
+            assert scored(label, asked).resolved is (resolved and bool(asked)), (right, beside)
+
+
 # --- what was chosen where the seed leaves room -------------------------------------------------
 
 
