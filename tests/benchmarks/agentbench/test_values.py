@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from runner.benchmarks.agentbench.judging.values import Standing, compare
+from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
-from runner.benchmarks.agentbench.suite import FOLDER, load_suite
-from runner.benchmarks.agentbench.values import Standing, compare
 from runner.catalog import load_catalog
 from runner.raters import agreement
 from tests.benchmarks.agentbench.answered import (
