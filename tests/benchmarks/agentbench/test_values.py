@@ -149,6 +149,8 @@ def test_a_tools_shorter_figure_makes_the_reference_no_less_exact() -> None:
         ("no", "They do not match.", "They match."),
         ("#FF8800", "#ff8800", "#ff8801"),
         ("New York", "**New-York**", "York"),
+        ("352.92 thousand", "352,920", "352.92"),
+        ("0.0000019877485", "1.9877485e-6", "0.0000019877480"),
         ("C++", "It is C++.", "It is C."),
         ("red, blue", "red\nblue", "blue, red"),
         ('["a1", "b2"]', "a1 and b2", "a1"),

@@ -84,7 +84,7 @@ def _is_whole(found: Quantity | Date | Time, text: str) -> bool:
     return found.start == 0 and found.end == len(text)
 
 
-_COUNTED = re.compile(r"(?<=\d) [^\W\d_]{4,}$")
+_COUNTED = re.compile(r"(?<=\d) (?!thousand$|million$|billion$|trillion$)[^\W\d_]{4,}$")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}.*)")
 
 
