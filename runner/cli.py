@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from runner.benchmarks.agentbench.drafts import Draft, Drafts
-    from runner.benchmarks.agentbench.mcp_eval import OutcomeJudge
-    from runner.benchmarks.agentbench.proving import QueryProof
+    from runner.benchmarks.agentbench.judging.mcp_eval import OutcomeJudge
+    from runner.benchmarks.agentbench.proof.proving import QueryProof
     from runner.benchmarks.agentbench.queries import Category, Query
+    from runner.benchmarks.agentbench.writing.drafts import Draft, Drafts
     from runner.benchmarks.toolbench.cells import PreparedTasks
     from runner.benchmarks.toolbench.results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
@@ -572,7 +572,7 @@ def check(request: CheckRequest) -> int:
 
 def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
     """MCP-AgentBench's queries, executed if an engine answers."""
-    from runner.benchmarks.agentbench.suite import FOLDER
+    from runner.benchmarks.agentbench.proof.suite import FOLDER
     from runner.errors import EngineError
     from runner.requests import QueriesRequest
 
@@ -995,7 +995,7 @@ def agentbench_run(request: AgentbenchRunRequest) -> int:
 
 def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
     """Those that are chosen. Raises CatalogError with every problem of the suite."""
-    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+    from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
 
     source = request.suite or request.root / FOLDER
     known = {*checkout.catalog.testbed, *checkout.catalog.servers}
@@ -1053,10 +1053,10 @@ def _report_queries(
 ) -> int:
     from runner.audit import Audit
     from runner.benchmarks.agentbench.cells import BENCHMARK
-    from runner.benchmarks.agentbench.run_files import write_report, write_verdicts
-    from runner.benchmarks.agentbench.run_report import report_of_run
+    from runner.benchmarks.agentbench.report.files import write_report, write_verdicts
+    from runner.benchmarks.agentbench.report.judged import report_of_run
+    from runner.benchmarks.agentbench.report.shown import tables_of_run
     from runner.benchmarks.agentbench.runs import read_setup
-    from runner.benchmarks.agentbench.shown import tables_of_run
 
     read_setup(store)
     checkout = _checkout(request)
@@ -1075,7 +1075,11 @@ def _report_queries(
 
 def _outcome_judge(checkout: Checkout, request: JudgedRequest, store: RunStore) -> OutcomeJudge:
     """What is asked for, else what judged the run before; what a model says is kept with it."""
-    from runner.benchmarks.agentbench.mcp_eval import VALUES, endpoints_of, open_outcome_judge
+    from runner.benchmarks.agentbench.judging.mcp_eval import (
+        VALUES,
+        endpoints_of,
+        open_outcome_judge,
+    )
     from runner.judges.replies import Replies
     from runner.records import Judging
 
@@ -1098,8 +1102,8 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
     """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
     import time
 
-    from runner.benchmarks.agentbench.proving import prove_executed, prove_files, summary
-    from runner.benchmarks.agentbench.suite import FOLDER, chosen, load_suite
+    from runner.benchmarks.agentbench.proof.proving import prove_executed, prove_files, summary
+    from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
 
     started = time.monotonic()
     source = request.source or request.root / FOLDER
@@ -1125,7 +1129,7 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
 
 
 def agentbench_record(request: RecordRequest) -> int:
-    from runner.benchmarks.agentbench.proving import record_file
+    from runner.benchmarks.agentbench.proof.proving import record_file
 
     unsound = 0
 
@@ -1143,9 +1147,9 @@ def _indented(problem: Problem) -> str:
 
 
 def agentbench_generate(request: GenerateRequest) -> int:
-    from runner.benchmarks.agentbench.asking import Writer
-    from runner.benchmarks.agentbench.drafts import Draft, Failure
-    from runner.benchmarks.agentbench.workshop import (
+    from runner.benchmarks.agentbench.writing.asking import Writer
+    from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
+    from runner.benchmarks.agentbench.writing.workshop import (
         Order,
         generate_drafts,
         listings_of,
@@ -1190,10 +1194,10 @@ def _categories(asked: Seq[str]) -> Seq[Category]:
 def agentbench_annotate(request: AnnotateRequest) -> int:
     from functools import partial
 
-    from runner.benchmarks.agentbench.annotate import Trying
     from runner.benchmarks.agentbench.cells import open_for_queries
-    from runner.benchmarks.agentbench.trial_judges import open_trial_judge
-    from runner.benchmarks.agentbench.workshop import annotate_drafts
+    from runner.benchmarks.agentbench.writing.annotate import Trying
+    from runner.benchmarks.agentbench.writing.trial_judges import open_trial_judge
+    from runner.benchmarks.agentbench.writing.workshop import annotate_drafts
 
     def told(draft: Draft) -> None:
         rate = "unjudged" if draft.pass_rate is None else f"{draft.pass_rate:.0%} passed"
@@ -1250,9 +1254,9 @@ def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Pur
 
 
 def agentbench_review(request: ReviewRequest) -> int:
-    from runner.benchmarks.agentbench.drafts import draft_called, read_drafts
-    from runner.benchmarks.agentbench.review import draft_text, queue_text, starting_point
-    from runner.benchmarks.agentbench.written import write_yaml
+    from runner.benchmarks.agentbench.proof.written import write_yaml
+    from runner.benchmarks.agentbench.writing.drafts import draft_called, read_drafts
+    from runner.benchmarks.agentbench.writing.review import draft_text, queue_text, starting_point
 
     drafts = read_drafts(request.file)
     if not request.id:
@@ -1271,8 +1275,8 @@ def agentbench_review(request: ReviewRequest) -> int:
 
 def _review(request: ReviewRequest, drafts: Drafts, draft: Draft) -> int:
     """Decide; what is accepted is proved first, and then put into its suite."""
-    from runner.benchmarks.agentbench.drafts import replaced, write_drafts
-    from runner.benchmarks.agentbench.review import (
+    from runner.benchmarks.agentbench.writing.drafts import replaced, write_drafts
+    from runner.benchmarks.agentbench.writing.review import (
         Review,
         add_to_suite,
         edited_query,
@@ -1300,8 +1304,8 @@ def _review(request: ReviewRequest, drafts: Drafts, draft: Draft) -> int:
 
 def _proved(checkout: Checkout, query: Query) -> bool:
     """Is its trajectory, executed now, as it was recorded? Raises EngineError if none answers."""
-    from runner.benchmarks.agentbench.proving import prove_executed
-    from runner.benchmarks.agentbench.suite import LoadedQuery
+    from runner.benchmarks.agentbench.proof.proving import prove_executed
+    from runner.benchmarks.agentbench.proof.suite import LoadedQuery
 
     proofs: list[QueryProof] = []
     loaded = LoadedQuery(query=query, where=query.id, file=checkout.root)

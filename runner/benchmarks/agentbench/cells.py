@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 from runner.benchmarks.agentbench.offline import Guesser
 from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.router import (
+from runner.benchmarks.agentbench.testbed.router import (
     TOOLS_AT_MOST,
     Installed,
     Listing,
     Router,
     routed_tools,
 )
-from runner.benchmarks.agentbench.testbed import CellSpec, open_cell
+from runner.benchmarks.agentbench.testbed.servers import CellSpec, open_cell
 from runner.benchmarks.agentbench.working import (
     ACTIONS,
     BUDGET,

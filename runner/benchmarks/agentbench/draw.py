@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.router import TOOLS_AT_MOST
+from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST
 from runner.records import digest_of
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode
 from runner.benchmarks.agentbench.queries import Query
 from runner.benchmarks.agentbench.runs import draw, servers_to_know
-from runner.benchmarks.agentbench.testbed import Testbed
+from runner.benchmarks.agentbench.testbed.servers import Testbed
 from runner.benchmarks.agentbench.working import ACTIONS
 from runner.records import Count, Price, Record, canonical_json
 from runner.tokens import estimated_tokens

@@ -16,8 +16,8 @@ from runner.benchmarks.agentbench.cells import BENCHMARK, HARNESS, PreparedQueri
 from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.prompts import Mode
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
-from runner.benchmarks.agentbench.router import TOOLS_AT_MOST, Listing
-from runner.benchmarks.agentbench.testbed import Testbed, cell_limits
+from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST, Listing
+from runner.benchmarks.agentbench.testbed.servers import Testbed, cell_limits
 from runner.errors import FairtrialError
 from runner.models.settings import ModelSettings
 from runner.prepared import PreparedRun

@@ -15,7 +15,7 @@ from runner.agents.tools import ToolOutcome, shown_outcome
 from runner.agents.written import RecordedModel
 from runner.benchmarks.agentbench.prompts import INSTRUCTIONS_CHARS, Mode, prompt_of
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.router import Listing, Router
+from runner.benchmarks.agentbench.testbed.router import Listing, Router
 from runner.protocols import Call, Model, ToolSpec, Turn
 from runner.records import Budget, Outcome, Step
 from runner.text import cut

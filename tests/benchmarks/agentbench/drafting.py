@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from runner.benchmarks.agentbench.drafts import Draft, ToolUsed, Trial
-from runner.benchmarks.agentbench.generate import Wanted
 from runner.benchmarks.agentbench.queries import Category
-from runner.benchmarks.agentbench.router import ListedTool, Listing
+from runner.benchmarks.agentbench.testbed.router import ListedTool, Listing
+from runner.benchmarks.agentbench.writing.drafts import Draft, ToolUsed, Trial
+from runner.benchmarks.agentbench.writing.generate import Wanted
 
 
 def listing(*tools: str) -> Listing:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from runner.benchmarks.agentbench.router import Installed
+from runner.benchmarks.agentbench.testbed.router import Installed
 from runner.records import Canary, Limits, McpCall, ServerSpec
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv

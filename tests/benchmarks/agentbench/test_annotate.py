@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.annotate import RuleJudge, annotated
-from runner.benchmarks.agentbench.derive import NotDerivable, derived
-from runner.benchmarks.agentbench.drafts import Drafts, ToolUsed, Trial, read_drafts, write_drafts
-from runner.benchmarks.agentbench.trial_judges import request
+from runner.benchmarks.agentbench.writing.annotate import RuleJudge, annotated
+from runner.benchmarks.agentbench.writing.derive import NotDerivable, derived
+from runner.benchmarks.agentbench.writing.drafts import (
+    Drafts,
+    ToolUsed,
+    Trial,
+    read_drafts,
+    write_drafts,
+)
+from runner.benchmarks.agentbench.writing.trial_judges import request
 from tests.benchmarks.agentbench.drafting import FEET, TOTAL, draft, trial
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.benchmarks.agentbench.draw import drawn_servers
-from runner.benchmarks.agentbench.router import TOOLS_AT_MOST
+from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST
 from tests.benchmarks.agentbench.material import query_of
 
 SINGLE = query_of("single-server-single-call")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.benchmarks.agentbench.errors_of import (
+from runner.benchmarks.agentbench.judging.errors_of import (
     RESULT_CHARS,
     Failure,
     label_ask,
@@ -12,7 +12,7 @@ from runner.benchmarks.agentbench.errors_of import (
     signs_of,
     told_in,
 )
-from runner.benchmarks.agentbench.mcp_eval import Judgment, ValuesJudge
+from runner.benchmarks.agentbench.judging.mcp_eval import Judgment, ValuesJudge
 from runner.benchmarks.agentbench.queries import Query
 from runner.judges.form import BrokenReply
 from runner.records import Note, Outcome, Prose

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.execution import (
+from runner.benchmarks.agentbench.proof.execution import (
     CannotGoOn,
     Made,
     day_shown,

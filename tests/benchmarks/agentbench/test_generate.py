@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.asking import Writer
-from runner.benchmarks.agentbench.drafts import Draft, Failure
-from runner.benchmarks.agentbench.generate import (
+from runner.benchmarks.agentbench.queries import CATEGORIES, Category
+from runner.benchmarks.agentbench.writing.asking import Writer
+from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
+from runner.benchmarks.agentbench.writing.generate import (
     OFFERED,
     NoScene,
     components_request,
@@ -19,7 +20,6 @@ from runner.benchmarks.agentbench.generate import (
     read_query,
     servers_for,
 )
-from runner.benchmarks.agentbench.queries import CATEGORIES, Category
 from runner.errors import SpendingCap
 from runner.judges.form import BrokenReply
 from runner.protocols import Turn

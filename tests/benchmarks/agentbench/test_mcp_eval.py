@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.benchmarks.agentbench.mcp_eval import (
+from runner.benchmarks.agentbench.judging.mcp_eval import (
     SILENCE,
     Judged,
     Judgment,

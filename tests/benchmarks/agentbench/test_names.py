@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.benchmarks.agentbench.names import LIMIT_CHARS, MARK_CHARS, routed_names
+from runner.benchmarks.agentbench.testbed.names import LIMIT_CHARS, MARK_CHARS, routed_names
 from runner.records import digest_of
 
 ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}")

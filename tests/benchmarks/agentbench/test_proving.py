@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from runner.benchmarks.agentbench.proof.suite import read_queries
+from runner.benchmarks.agentbench.proof.written import as_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
-from runner.benchmarks.agentbench.suite import read_queries
-from runner.benchmarks.agentbench.written import as_yaml
 from tests.benchmarks.agentbench.desk import CHAIN, CLOCK, SINGLE, make, multiply
 from tests.checkout import Checkout
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.mcp_eval import Judgment, ValuesJudge
+from runner.benchmarks.agentbench.judging.mcp_eval import Judgment, ValuesJudge
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
-from runner.benchmarks.agentbench.results import QueryResult, average_of_categories
-from runner.benchmarks.agentbench.run_report import average_of, group, groups, report_of_run
+from runner.benchmarks.agentbench.report.judged import average_of, group, groups, report_of_run
+from runner.benchmarks.agentbench.report.results import QueryResult, average_of_categories
 from runner.benchmarks.toolbench.scoring import wilson
 from runner.cli import main
 from runner.records import Unscored

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.annotate import annotated
-from runner.benchmarks.agentbench.drafts import Draft, Drafts, Failure
+from runner.benchmarks.agentbench.proof.suite import load_suite, read_queries
+from runner.benchmarks.agentbench.proof.written import write_yaml
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.review import (
+from runner.benchmarks.agentbench.writing.annotate import annotated
+from runner.benchmarks.agentbench.writing.drafts import Draft, Drafts, Failure
+from runner.benchmarks.agentbench.writing.review import (
     Review,
     Reviewed,
     add_to_suite,
@@ -20,8 +22,6 @@ from runner.benchmarks.agentbench.review import (
     review,
     starting_point,
 )
-from runner.benchmarks.agentbench.suite import load_suite, read_queries
-from runner.benchmarks.agentbench.written import write_yaml
 from runner.errors import CatalogError, FairtrialError
 from tests.benchmarks.agentbench.drafting import CHAIN, LISTINGS, draft, trial
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.router import Router, routed_tools
-from runner.benchmarks.agentbench.testbed import CellSpec, open_cell
+from runner.benchmarks.agentbench.testbed.router import Router, routed_tools
+from runner.benchmarks.agentbench.testbed.servers import CellSpec, open_cell
 from runner.errors import ServerError
 from runner.records import ServerSpec
 from runner.sandbox.base import BaseImage

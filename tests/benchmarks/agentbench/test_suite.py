@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from runner.benchmarks.agentbench.execution import MOST_TOGETHER, cells_for
+from runner.benchmarks.agentbench.proof.execution import MOST_TOGETHER, cells_for
+from runner.benchmarks.agentbench.proof.suite import Suite, chosen, load_suite, read_queries
+from runner.benchmarks.agentbench.proof.written import as_yaml, write_yaml
 from runner.benchmarks.agentbench.queries import Category, Queries, Query, ReferenceCall
-from runner.benchmarks.agentbench.suite import Suite, chosen, load_suite, read_queries
-from runner.benchmarks.agentbench.written import as_yaml, write_yaml
 from runner.errors import CatalogError, FairtrialError
 from runner.records import parse_yaml
 from tests.benchmarks.agentbench.material import TRENCH, query_of, unfed

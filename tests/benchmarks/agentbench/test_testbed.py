@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runner.benchmarks.agentbench.testbed import CellSpec
+from runner.benchmarks.agentbench.testbed.servers import CellSpec
 from runner.server_spec import launch, places_among
 from runner.volumes import volume_name
 from tests.benchmarks.agentbench.servers import LIMITS, installed, spec

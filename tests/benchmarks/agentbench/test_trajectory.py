@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from runner.benchmarks.agentbench.queries import ReferenceCall
-from runner.benchmarks.agentbench.trajectory import (
+from runner.benchmarks.agentbench.proof.trajectory import (
     NotGiven,
     fed_names,
     fill,
@@ -18,6 +17,7 @@ from runner.benchmarks.agentbench.trajectory import (
     one_number,
     stands,
 )
+from runner.benchmarks.agentbench.queries import ReferenceCall
 
 GIVEN = {"mass": "12.5", "code": "0042", "bits": "1010", "list": "[3, 4]", "yes": "true"}
 

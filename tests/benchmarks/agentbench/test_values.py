@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from runner.benchmarks.agentbench.judging.values import Standing, compare
+from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
-from runner.benchmarks.agentbench.suite import FOLDER, load_suite
-from runner.benchmarks.agentbench.values import Standing, compare
 from runner.catalog import load_catalog
 from runner.raters import agreement
 from tests.benchmarks.agentbench.answered import (
@@ -149,6 +149,8 @@ def test_a_tools_shorter_figure_makes_the_reference_no_less_exact() -> None:
         ("no", "They do not match.", "They match."),
         ("#FF8800", "#ff8800", "#ff8801"),
         ("New York", "**New-York**", "York"),
+        ("352.92 thousand", "352,920", "352.92"),
+        ("0.0000019877485", "1.9877485e-6", "0.0000019877480"),
         ("C++", "It is C++.", "It is C."),
         ("red, blue", "red\nblue", "blue, red"),
         ('["a1", "b2"]', "a1 and b2", "a1"),

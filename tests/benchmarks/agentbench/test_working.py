@@ -10,7 +10,7 @@ import pytest
 
 from runner.agents.prompt import FINAL
 from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode
-from runner.benchmarks.agentbench.router import Listing
+from runner.benchmarks.agentbench.testbed.router import Listing
 from runner.benchmarks.agentbench.working import (
     ACTIONS,
     RoutedTools,

@@ -8,7 +8,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
-from runner.benchmarks.agentbench.drafts import read_drafts
+from runner.benchmarks.agentbench.writing.drafts import read_drafts
 from tests.benchmarks.agentbench.desk import make
 from tests.checkout import Checkout
 

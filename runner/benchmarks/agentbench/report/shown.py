@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runner.benchmarks.agentbench.errors_of import KINDS, SIGNS, ErrorLabel, Failure
-from runner.benchmarks.agentbench.mcp_eval import Judgment
+from runner.benchmarks.agentbench.judging.errors_of import KINDS, SIGNS, ErrorLabel, Failure
+from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import CATEGORIES
-from runner.benchmarks.agentbench.results import Group, ModelReport, QueriesReport, QueryResult
+from runner.benchmarks.agentbench.report.results import (
+    Group,
+    ModelReport,
+    QueriesReport,
+    QueryResult,
+)
 from runner.benchmarks.toolbench.results import Rate
 from runner.records import Unscored
 from runner.report.grid import DASH, Column, Table, clean, count, number, table, tenth, words

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.benchmarks.agentbench.router import Installed, Listing, Notes, Router, open_router
+from runner.benchmarks.agentbench.testbed.router import (
+    Installed,
+    Listing,
+    Notes,
+    Router,
+    open_router,
+)
 from runner.records import Limits, digest_of, parse_json
 from runner.sandbox.base import read_pins
 from runner.sandbox.container import ContainerSpec, open_container

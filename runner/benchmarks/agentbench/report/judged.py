@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from runner.benchmarks.agentbench.errors_of import (
+from runner.benchmarks.agentbench.judging.errors_of import (
     KINDS,
     SIGNS,
     ErrorLabel,
@@ -17,7 +17,7 @@ from runner.benchmarks.agentbench.errors_of import (
     signs_of,
     told_in,
 )
-from runner.benchmarks.agentbench.mcp_eval import (
+from runner.benchmarks.agentbench.judging.mcp_eval import (
     VALUES,
     Judged,
     Judgment,
@@ -25,7 +25,7 @@ from runner.benchmarks.agentbench.mcp_eval import (
     OutcomeJudge,
 )
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
-from runner.benchmarks.agentbench.results import (
+from runner.benchmarks.agentbench.report.results import (
     Group,
     ModelReport,
     QueriesReport,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from runner.benchmarks.agentbench.errors_of import Failure
-from runner.benchmarks.agentbench.mcp_eval import Judgment
+from runner.benchmarks.agentbench.judging.errors_of import Failure
+from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.toolbench.results import Rate
 from runner.records import Count, Record, Unscored

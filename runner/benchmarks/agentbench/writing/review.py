@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.benchmarks.agentbench.check import problems
-from runner.benchmarks.agentbench.drafts import Action, Decision, Draft, Drafts
+from runner.benchmarks.agentbench.proof.check import problems
+from runner.benchmarks.agentbench.proof.suite import read_queries
+from runner.benchmarks.agentbench.proof.written import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query, ReferenceCall, ReferenceValue
-from runner.benchmarks.agentbench.suite import read_queries
-from runner.benchmarks.agentbench.written import write_yaml
+from runner.benchmarks.agentbench.writing.drafts import Action, Decision, Draft, Drafts
 from runner.errors import CatalogError, FairtrialError
 
 SHOWN_CHARS = 300

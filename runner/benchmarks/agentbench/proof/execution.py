@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Protocol
 
+from runner.benchmarks.agentbench.proof.trajectory import NotGiven, as_text, fill, given_by
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall
-from runner.benchmarks.agentbench.router import Router
-from runner.benchmarks.agentbench.trajectory import NotGiven, as_text, fill, given_by
+from runner.benchmarks.agentbench.testbed.router import Router
 from runner.errors import FairtrialError
 from runner.sandbox.session import McpResult
 

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runner.agents.usage import UsageTotals
-from runner.benchmarks.agentbench.check import problems
-from runner.benchmarks.agentbench.derive import NotDerivable, derived, values_in
-from runner.benchmarks.agentbench.drafts import TRIES, Draft, ToolUsed, Trial
 from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode, prompt_of
+from runner.benchmarks.agentbench.proof.check import problems
+from runner.benchmarks.agentbench.proof.trajectory import NUMBER, is_telling, numbers
 from runner.benchmarks.agentbench.queries import ReferenceCall
-from runner.benchmarks.agentbench.router import Router
-from runner.benchmarks.agentbench.trajectory import NUMBER, is_telling, numbers
+from runner.benchmarks.agentbench.testbed.router import Router
 from runner.benchmarks.agentbench.working import (
     Request,
     RoutedTools,
@@ -26,6 +24,8 @@ from runner.benchmarks.agentbench.working import (
     asked_as,
     instructions_of,
 )
+from runner.benchmarks.agentbench.writing.derive import NotDerivable, derived, values_in
+from runner.benchmarks.agentbench.writing.drafts import TRIES, Draft, ToolUsed, Trial
 from runner.protocols import Model
 from runner.records import Event, Outcome, Prose, Step, ToolCall, ToolResult, Usage
 from runner.spending import Account, Purse

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.benchmarks.agentbench.names import routed_names
+from runner.benchmarks.agentbench.testbed.names import routed_names
 from runner.errors import NotReadyError, SandboxError, ServerError
 from runner.protocols import ToolSpec
 from runner.records import Record, ServerSpec, digest_of

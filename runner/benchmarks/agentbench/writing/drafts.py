@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from runner.benchmarks.agentbench.proof.written import write_yaml
 from runner.benchmarks.agentbench.queries import Category, Query
-from runner.benchmarks.agentbench.written import write_yaml
 from runner.errors import FairtrialError
 from runner.records import Count, Name, Record, parse_yaml, read_text
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from runner.benchmarks.agentbench.mcp_eval import (
+from runner.benchmarks.agentbench.judging.mcp_eval import (
     JudgeModel,
     Judgment,
     last_tag,
@@ -22,9 +22,9 @@ from runner.benchmarks.agentbench.mcp_eval import (
     reason_in,
     text_ask,
 )
-from runner.benchmarks.agentbench.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.judging.wanted import plain, wanted
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.wanted import plain, wanted
 from runner.judges.asking import Ask
 from runner.judges.form import fenced
 from runner.judges.hidden import visible

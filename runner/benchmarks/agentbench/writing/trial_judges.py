@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from importlib import resources
 
-from runner.benchmarks.agentbench.annotate import Judged, RuleJudge, TrialJudge
-from runner.benchmarks.agentbench.asking import NoUsableReply, Writer
-from runner.benchmarks.agentbench.drafts import Draft, Trial
-from runner.benchmarks.agentbench.mcp_eval import read_judgment
+from runner.benchmarks.agentbench.judging.mcp_eval import read_judgment
+from runner.benchmarks.agentbench.writing.annotate import Judged, RuleJudge, TrialJudge
+from runner.benchmarks.agentbench.writing.asking import NoUsableReply, Writer
+from runner.benchmarks.agentbench.writing.drafts import Draft, Trial
 from runner.errors import FairtrialError
 from runner.judges.form import fenced
 from runner.models import open_model
@@ -54,7 +54,7 @@ class ModelJudge:
 
 
 def _system() -> str:
-    folder = resources.files("runner.benchmarks.agentbench")
+    folder = resources.files("runner.benchmarks.agentbench.writing")
     return folder.joinpath("trial_prompt.md").read_text("utf-8")
 
 

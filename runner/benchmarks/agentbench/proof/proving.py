@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.benchmarks.agentbench.check import problems
-from runner.benchmarks.agentbench.execution import (
+from runner.benchmarks.agentbench.proof.check import problems
+from runner.benchmarks.agentbench.proof.execution import (
     Caller,
     CannotGoOn,
     RouterCaller,
@@ -17,10 +17,10 @@ from runner.benchmarks.agentbench.execution import (
     drift,
     recorded,
 )
+from runner.benchmarks.agentbench.proof.suite import LoadedQuery, read_queries, where_of
+from runner.benchmarks.agentbench.proof.written import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
-from runner.benchmarks.agentbench.suite import LoadedQuery, read_queries, where_of
-from runner.benchmarks.agentbench.testbed import CellSpec, Testbed, open_cell
-from runner.benchmarks.agentbench.written import write_yaml
+from runner.benchmarks.agentbench.testbed.servers import CellSpec, Testbed, open_cell
 from runner.catalog import pick
 from runner.errors import FairtrialError, Problem
 from runner.interrupts import run_until_done

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.benchmarks.agentbench.annotate import Trying, annotated
-from runner.benchmarks.agentbench.asking import Writer
-from runner.benchmarks.agentbench.drafts import (
+from runner.benchmarks.agentbench.queries import Category
+from runner.benchmarks.agentbench.testbed.servers import Listings, Testbed, open_cell
+from runner.benchmarks.agentbench.writing.annotate import Trying, annotated
+from runner.benchmarks.agentbench.writing.asking import Writer
+from runner.benchmarks.agentbench.writing.drafts import (
     Draft,
     Drafts,
     Failure,
@@ -20,9 +22,7 @@ from runner.benchmarks.agentbench.drafts import (
     replaced,
     write_drafts,
 )
-from runner.benchmarks.agentbench.generate import Wanted, generate, servers_for
-from runner.benchmarks.agentbench.queries import Category
-from runner.benchmarks.agentbench.testbed import Listings, Testbed, open_cell
+from runner.benchmarks.agentbench.writing.generate import Wanted, generate, servers_for
 from runner.errors import FairtrialError, ProviderRefused, SpendingCap
 from runner.interrupts import run_until_done
 from runner.models import is_language_model, kind_name

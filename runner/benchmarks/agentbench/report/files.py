@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from runner.benchmarks.agentbench.mcp_eval import Judgment
-from runner.benchmarks.agentbench.results import QueriesReport
-from runner.benchmarks.agentbench.shown import plots_of_run, tables_of_run
+from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
+from runner.benchmarks.agentbench.report.results import QueriesReport
+from runner.benchmarks.agentbench.report.shown import plots_of_run, tables_of_run
 from runner.report import html, markdown
 from runner.store import write_whole
 

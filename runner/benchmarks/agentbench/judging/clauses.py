@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from runner.benchmarks.agentbench.moments import dates, times
-from runner.benchmarks.agentbench.quantities import quantities
-from runner.benchmarks.agentbench.wanted import Kind, Mention, wanted
+from runner.benchmarks.agentbench.judging.moments import dates, times
+from runner.benchmarks.agentbench.judging.quantities import quantities
+from runner.benchmarks.agentbench.judging.wanted import Kind, Mention, wanted
 
 DENIED_WORDS = 8
 """How far before a value a `not` may stand."""

@@ -367,7 +367,7 @@ def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
         numbers.append(100 * said.number)
     if tolerance is None:
         tolerance = max(wanted.last_digit / 2, _rounding(wanted, said))
-    slack = SLACK * max(1.0, abs(wanted.number))
+    slack = SLACK * abs(wanted.number)
     return any(
         number is not None and abs(number - wanted.number) <= tolerance + slack
         for number in numbers

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from runner.benchmarks.agentbench.queries import GIVEN, Query, ReferenceCall, ReferenceValue
-from runner.benchmarks.agentbench.trajectory import (
+from runner.benchmarks.agentbench.judging.values import compare
+from runner.benchmarks.agentbench.proof.trajectory import (
     NotGiven,
     as_text,
     fed_names,
@@ -25,7 +25,7 @@ from runner.benchmarks.agentbench.trajectory import (
     one_number,
     stands,
 )
-from runner.benchmarks.agentbench.values import compare
+from runner.benchmarks.agentbench.queries import GIVEN, Query, ReferenceCall, ReferenceValue
 from runner.errors import Problem
 
 LONG_TEXT = 8

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from runner.benchmarks.agentbench.judging.values import ValueFound, compare
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.values import ValueFound, compare
 from runner.errors import FairtrialError, NoVerdict
 from runner.judges.asking import TIMEOUT_SEC, Ask, Asking
 from runner.judges.form import BrokenReply, Question, fenced
@@ -199,7 +199,7 @@ def text_ask(
 
 def prompt(name: str) -> str:
     """As it is shipped."""
-    return resources.files("runner.benchmarks.agentbench").joinpath(name).read_text("utf-8")
+    return resources.files("runner.benchmarks.agentbench.judging").joinpath(name).read_text("utf-8")
 
 
 def endpoints_of(judge: OutcomeJudge) -> dict[str, str]:

@@ -12,10 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from runner.benchmarks.agentbench.check import Trajectory, half_of_last_digit, superfluous
-from runner.benchmarks.agentbench.drafts import Draft, ToolUsed, Trial
-from runner.benchmarks.agentbench.queries import Query, ReferenceCall, ReferenceValue
-from runner.benchmarks.agentbench.trajectory import (
+from runner.benchmarks.agentbench.proof.check import Trajectory, half_of_last_digit, superfluous
+from runner.benchmarks.agentbench.proof.trajectory import (
     NUMBER,
     NotGiven,
     as_text,
@@ -25,6 +23,8 @@ from runner.benchmarks.agentbench.trajectory import (
     leaves,
     stands,
 )
+from runner.benchmarks.agentbench.queries import Query, ReferenceCall, ReferenceValue
+from runner.benchmarks.agentbench.writing.drafts import Draft, ToolUsed, Trial
 from runner.records import load_json
 
 TOKEN = re.compile(r"\w(?:[\w.,:/+-]*\w)?")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from runner.benchmarks.agentbench.moments import (
+from runner.benchmarks.agentbench.judging.moments import (
     Date,
     Time,
     dates,
@@ -17,7 +17,7 @@ from runner.benchmarks.agentbench.moments import (
     is_same_time,
     times,
 )
-from runner.benchmarks.agentbench.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
 from runner.judges.hidden import visible
 
 LIST_GAP_CHARS = 80
@@ -84,7 +84,7 @@ def _is_whole(found: Quantity | Date | Time, text: str) -> bool:
     return found.start == 0 and found.end == len(text)
 
 
-_COUNTED = re.compile(r"(?<=\d) [^\W\d_]{4,}$")
+_COUNTED = re.compile(r"(?<=\d) (?!thousand$|million$|billion$|trillion$)[^\W\d_]{4,}$")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}.*)")
 
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import chain, pairwise, takewhile
 from typing import Literal
 
-from runner.benchmarks.agentbench.clauses import (
+from runner.benchmarks.agentbench.judging.clauses import (
     DENIAL,
     DENIED_BEHIND,
     ITEM_END,
@@ -36,9 +36,9 @@ from runner.benchmarks.agentbench.clauses import (
     words_before,
     words_of,
 )
-from runner.benchmarks.agentbench.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.judging.wanted import ALIKE, Mention, Wanted, plain, wanted
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
-from runner.benchmarks.agentbench.wanted import ALIKE, Mention, Wanted, plain, wanted
 from runner.records import Record
 
 Standing = Literal[

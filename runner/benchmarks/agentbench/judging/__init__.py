@@ -1,0 +1,1 @@
+"""MCP-Eval: does an answer do what was asked, and if not, why?"""

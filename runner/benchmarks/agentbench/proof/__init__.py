@@ -1,0 +1,1 @@
+"""Queries are read, held to rules, and their trajectories executed again."""

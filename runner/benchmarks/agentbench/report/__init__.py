@@ -1,0 +1,1 @@
+"""A run of queries, judged and shown."""

@@ -1,0 +1,1 @@
+"""Queries that a model writes and tries, and that a person accepts."""
