@@ -292,7 +292,8 @@ def half_of_last_digit(text: str) -> float:
     """0.005 of `12.34 kg`, 0.5 of `1,200`."""
     fraction = re.search(r"\.(\d+)", text)
     digits = len(fraction[1]) if fraction else 0
-    exponent = re.search(r"\d[eE]([+-]?\d+)", text)
+    # Three digits at most: `4523e8854` in a digest is no power of ten, and none that a float holds.
+    exponent = re.search(r"(?<![\w.])[\d.]+[eE]([+-]?\d{1,3})(?!\w)", text)
     return float(0.5 * 10 ** (int(exponent[1]) - digits if exponent else -digits))
 
 

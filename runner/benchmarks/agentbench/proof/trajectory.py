@@ -12,7 +12,7 @@ from runner.benchmarks.agentbench.queries import GIVEN, ReferenceCall
 from runner.records import load_json
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\.?\d)")
-"""Not a part of `172.20.77.140` or `1.2.3`."""
+"""Not a part of `100.64.77.140` or `1.2.3`."""
 TELLING_DIGITS = 3
 """A number of fewer digits is found in nearly every text by chance."""
 
