@@ -254,7 +254,14 @@ def test_a_result_that_fills_a_context_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "half"), [("12.34 kg", 0.005), ("1,200", 0.5), ("6.02e23", 0.5e21), ("yes", 0.5)]
+    ("text", "half"),
+    [
+        ("12.34 kg", 0.005),
+        ("1,200", 0.5),
+        ("6.02e23", 0.5e21),
+        ("yes", 0.5),
+        ("ab4523e8854", 0.5),
+    ],
 )
 def test_a_number_is_as_exact_as_it_is_written(text: str, half: float) -> None:
     assert half_of_last_digit(text) == pytest.approx(half)
