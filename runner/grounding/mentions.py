@@ -252,7 +252,8 @@ class _Words:
         begin = max(self._begin(place), cite.begin - _EARSHOT)
         end = min(self._end(place), cite.close + _EARSHOT)
         said = self.prose[begin:end]
-        if enough(said):
+        # With no other citation, these are the sentence's already.
+        if len(self.cites) == 1 or enough(said):
             return said
         begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
         end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
@@ -301,21 +302,20 @@ def _as_written(text: str, cite: Cite) -> str:
     """As it stands in the text, with the bracket or backtick that closes what it opened."""
     written = text[cite.begin : cite.close]
     after = text[cite.close : cite.close + 1]
-    if after and after in ")]`" and after in _unclosed(written):
+    if _closes(after, written):
         written += after
     return _trimmed(written)
 
 
-def _unclosed(written: str) -> str:
-    """What would close the text: `)` for `a.py (line 3`."""
-    closing = ""
-    if written.count("(") > written.count(")"):
-        closing += ")"
-    if written.count("[") > written.count("]"):
-        closing += "]"
-    if written.count("`") % 2:
-        closing += "`"
-    return closing
+def _closes(after: str, written: str) -> bool:
+    """`)` closes `a.py (line 3`."""
+    if after == "`":
+        return written.count("`") % 2 == 1
+    opening = _OPENINGS.get(after)
+    return opening is not None and written.count(opening) > written.count(after)
+
+
+_OPENINGS = {")": "(", "]": "["}
 
 
 def _trimmed(written: str) -> str:
