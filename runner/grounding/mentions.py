@@ -126,6 +126,10 @@ def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
     return any(name.at == taken.at for names in last for taken in names)
 
 
+def _only(name: Attached | None) -> _Names:
+    return (name,) if name else ()
+
+
 _LONGEST_LIST = 12
 """Places that are paired with names. It bounds the work, as of a text of nothing but places."""
 _Names = tuple[Attached, ...]
@@ -168,6 +172,8 @@ class _Words:
 
     def names(self) -> list[_Names]:
         """For each citation its name, or one for each of its lines; none for what names nothing."""
+        if len(self.cites) == 1 and len(self.cites[0].lines) < 2:  # most chunks have no list
+            return [_only(self._name(0, []))]
         named: list[_Names] = []
         while len(named) < len(self.cites):
             run = self._run(len(named))
@@ -202,8 +208,7 @@ class _Words:
 
     def _name_each(self, run: list[Cite], named: list[_Names]) -> None:
         for _ in run:
-            name = self._name(len(named), named[-1:])
-            named.append((name,) if name else ())
+            named.append(_only(self._name(len(named), named[-1:])))
 
     def _name(self, place: int, last: list[_Names]) -> Attached | None:
         """The word before a citation or, if that is none or only a guess, a certain one behind.
