@@ -8,6 +8,7 @@ rests on no guess.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from runner.grounding.naming import (
@@ -34,6 +35,7 @@ _WORD = re.compile(
     """,
     re.X,
 )
+_LETTER = re.compile(r"[^\W\d]")
 _KIND_WORD = r"""
     method|function|func|class|property|helper|constant|const|struct|trait|field|decorator|type
     |macro|enum|interface|attribute|variable|test|module|constructor|hook|handler|fixture
@@ -121,6 +123,7 @@ _INDIRECT_ENDS = (
     *_DETERMINERS,
 )
 _JOINED_ENDS = (*",/&+|", "and", "or", "vs", "vs.", "versus", "the", "then")
+_LAST_OF_ENDS = frozenset(end[-1] for end in (*_DENIED_ENDS, *_INDIRECT_ENDS, *_JOINED_ENDS))
 _OPENING = "`*_(" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 _OPENS = re.compile(r"[\s>*_`#•+-]{0,8}(?:\d{1,3}[.)]\s{1,3})?[*_`(]{0,4}\Z")
 """All that stands before the first word of a sentence or a list item."""
@@ -173,20 +176,20 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
     first, low = low, max(low, at - _LOOK_BACK)
     at = _before_own_span(text, at, spans)
     named = _last_word(text, at, _last_span(text, low, at, spans))
-    between = text[named.end : at]
-    if named.symbol is None or not _GLUE.match(between):
+    glue = _glue(text[named.end : at]) if named.symbol else None
+    if named.symbol is None or glue is None:
         return None
     before = text[max(first, named.begin - 48) : named.begin]
-    strict = bool(_STRICT_GLUE.match(between))
-    light = strict or bool(_LIGHT_GLUE.fullmatch(between))
+    strict = glue.strict
     # Most words before a symbol are neither: three searches for each would take their time.
     last = before.rstrip(_OPENING).casefold()
+    if last[-1:] not in _LAST_OF_ENDS:
+        last = ""
     indirect = last.endswith(_INDIRECT_ENDS) and bool(_INDIRECT.search(before))
     denied = last.endswith(_DENIED_ENDS) and bool(_DENIED.search(before))
-    if denied or (indirect and not light):
+    if denied or (indirect and not glue.light):
         return None
-    opens = bool(_OPENS.match(before))
-    if _is_lead_in(between) and not opens:
+    if glue.leads_in and not _OPENS.match(before):
         strict = False
         if text[named.begin] != "`":
             return None
@@ -195,6 +198,25 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
     plain = text[named.begin] == "@" or (named.symbol[-1] in "!?" and text[named.begin] != "`")
     certain = strict and not plain and not indirect
     return Attached(named.symbol, certain, named.begin)
+
+
+class _Glue(NamedTuple):
+    """What stands between a symbol and its citation."""
+
+    strict: bool
+    light: bool
+    leads_in: bool
+
+
+# The same few are between most symbols and their citations.
+@lru_cache(maxsize=4096)
+def _glue(between: str) -> _Glue | None:
+    """None if it is more than glue."""
+    if not _GLUE.match(between):
+        return None
+    strict = bool(_STRICT_GLUE.match(between))
+    light = strict or bool(_LIGHT_GLUE.fullmatch(between))
+    return _Glue(strict, light, _is_lead_in(between))
 
 
 def _listed_before(before: str) -> str | None:
@@ -229,6 +251,8 @@ def _last_span(text: str, low: int, at: int, spans: list[Span]) -> _Named:
 
 def _last_word(text: str, at: int, named: _Named) -> _Named:
     """The last bare word behind what is named already that is a symbol; else that."""
+    if not _LETTER.search(text, named.end, at):
+        return named
     for word in _WORD.finditer(text, named.end, at):
         symbol = _symbol_of_word(word, after_kind=_follows_kind(word, named.low))
         if symbol and not _is_partial(word, symbol):

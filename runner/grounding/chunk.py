@@ -257,6 +257,8 @@ class Chunk:
 
 def _without_column(listed: str) -> str:
     """`2424,41` as 2424; but `41,57` is two lines."""
+    if "," not in listed:
+        return listed
     first, _, last = listed.partition(",")
     if first.isdigit() and last.isdigit() and int(last) < int(first):
         return first

@@ -96,6 +96,8 @@ class _Reader(BareLines):
             found = [*found, *self._aliases()]
         if not self.strict and "ame" in self.text:
             found = [*found, *self._same_files()]
+        if not found:  # as in most chunks
+            return []
         return sorted(found, key=_begin_of, reverse=True)
 
     def _aliases(self) -> list[Cite]:

@@ -126,6 +126,10 @@ def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
     return any(name.at == taken.at for names in last for taken in names)
 
 
+def _only(name: Attached | None) -> _Names:
+    return (name,) if name else ()
+
+
 _LONGEST_LIST = 12
 """Places that are paired with names. It bounds the work, as of a text of nothing but places."""
 _Names = tuple[Attached, ...]
@@ -168,6 +172,8 @@ class _Words:
 
     def names(self) -> list[_Names]:
         """For each citation its name, or one for each of its lines; none for what names nothing."""
+        if len(self.cites) == 1 and len(self.cites[0].lines) < 2:  # most chunks have no list
+            return [_only(self._name(0, []))]
         named: list[_Names] = []
         while len(named) < len(self.cites):
             run = self._run(len(named))
@@ -202,8 +208,7 @@ class _Words:
 
     def _name_each(self, run: list[Cite], named: list[_Names]) -> None:
         for _ in run:
-            name = self._name(len(named), named[-1:])
-            named.append((name,) if name else ())
+            named.append(_only(self._name(len(named), named[-1:])))
 
     def _name(self, place: int, last: list[_Names]) -> Attached | None:
         """The word before a citation or, if that is none or only a guess, a certain one behind.
@@ -252,7 +257,8 @@ class _Words:
         begin = max(self._begin(place), cite.begin - _EARSHOT)
         end = min(self._end(place), cite.close + _EARSHOT)
         said = self.prose[begin:end]
-        if enough(said):
+        # With no other citation, these are the sentence's already.
+        if len(self.cites) == 1 or enough(said):
             return said
         begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
         end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
@@ -301,21 +307,20 @@ def _as_written(text: str, cite: Cite) -> str:
     """As it stands in the text, with the bracket or backtick that closes what it opened."""
     written = text[cite.begin : cite.close]
     after = text[cite.close : cite.close + 1]
-    if after and after in ")]`" and after in _unclosed(written):
+    if _closes(after, written):
         written += after
     return _trimmed(written)
 
 
-def _unclosed(written: str) -> str:
-    """What would close the text: `)` for `a.py (line 3`."""
-    closing = ""
-    if written.count("(") > written.count(")"):
-        closing += ")"
-    if written.count("[") > written.count("]"):
-        closing += "]"
-    if written.count("`") % 2:
-        closing += "`"
-    return closing
+def _closes(after: str, written: str) -> bool:
+    """`)` closes `a.py (line 3`."""
+    if after == "`":
+        return written.count("`") % 2 == 1
+    opening = _OPENINGS.get(after)
+    return opening is not None and written.count(opening) > written.count(after)
+
+
+_OPENINGS = {")": "(", "]": "["}
 
 
 def _trimmed(written: str) -> str:

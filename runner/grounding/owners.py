@@ -42,12 +42,14 @@ _LATEST = 4
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
 _LEAD = re.compile(
     r"""
+    (?>
     (?!(?:That|This|It|There|Calls|Uses|Invokes|Imports|Wraps|Mirrors|Follows|Reads|Then)\b)
     (?: [^a-z\s]*[A-Z_`][^\s]{0,80} | [^\w\s]{1,8} | \d{1,3}[.)]?          # `Shop`, **, 1.
       | (?:in|at|the|file|see|from|is|of|inside|within|and|method|function|class|struct|module
         |defined|lives|located|found|path|line|lines)[,:]?
       | [\w.]{0,60}_[\w.()]{0,60} | [a-z]+[A-Z][\w.()]{0,60} | [\w.]{1,60}\(\)
     ) \s*+
+    )*+
     """,
     re.X,
 )
@@ -233,10 +235,8 @@ class Owners:
         """Nothing before the path is a sentence's verb: "**The shop** (", "In `"."""
         if begin > _LONGEST_LEAD:
             return False
-        at = 0
-        while at < begin and (word := _LEAD.match(self.text, at, begin)):
-            at = word.end()
-        return at >= begin
+        lead = _LEAD.match(self.text, 0, begin)
+        return lead is not None and lead.end() == begin
 
     def of(self, begin: int, line: int, *, listed: bool = False) -> Owner | None:
         """The file of lines that begin here.

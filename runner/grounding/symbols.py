@@ -73,6 +73,10 @@ class Places(_Places):
         return points(self.words)
 
 
+_NOWHERE = Places((), (), ())
+"""One for all that is invented: each of its own would sort its three empty sets of lines anew."""
+
+
 class _Word(NamedTuple):
     at: int
     """Byte."""
@@ -160,6 +164,8 @@ class SourceFile:
         if isinstance(outline, TextOnly):
             return Places((), (), lines)
         named = outline.named(spelled)
+        if not words and not named:
+            return _NOWHERE
         uses = dict.fromkeys(_lines_of_uses(words, named, outline))
         return Places(tuple(named), tuple(uses), lines)
 
