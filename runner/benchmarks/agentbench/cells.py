@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.offline import Guesser
@@ -33,22 +32,20 @@ from runner.benchmarks.agentbench.working import (
     instructions_of,
     request_of,
 )
-from runner.errors import FairtrialError, SandboxError
+from runner.benchmarks.without_scorecard import WithoutScorecard, spending_input
+from runner.errors import SandboxError
 from runner.models import kind_name, open_model
-from runner.protocols import Judge, Model
+from runner.protocols import Model
 from runner.records import (
     Cell,
-    CellResult,
     Outcome,
     Record,
-    Scorecard,
     TaskFingerprint,
     digest_of,
 )
 from runner.store import write_record
 
 if TYPE_CHECKING:
-    from runner.checkout import Checkout
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.run import Attempt
@@ -130,8 +127,11 @@ def open_for_queries(name: str, settings: ModelSettings) -> Model:
     return open_model(name, settings)
 
 
-class Agentbench:
+class Agentbench(WithoutScorecard):
     """protocols.Benchmark."""
+
+    noun = "query"
+    verb = BENCHMARK
 
     def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
         """Every cell, models innermost."""
@@ -140,7 +140,7 @@ class Agentbench:
         cells = []
         for trial, name, model in product(range(1, trials + 1), queries.drawn, models):
             inputs = {**_inputs(prepared, name), "model": identities[model]}
-            inputs |= _spending_input(prepared, model)
+            inputs |= spending_input(prepared, model)
             cells.append(Cell(scenario=name, server=ARM, model=model, trial=trial, inputs=inputs))
         return tuple(cells)
 
@@ -170,44 +170,6 @@ class Agentbench:
         finally:
             model.write_artifacts(attempt.folder)
             await model.close()
-
-    def differing(
-        self,
-        cell: Cell,
-        result: CellResult,
-        checkout: Checkout,  # noqa: ARG002 - the queries are in no catalog
-    ) -> dict[str, tuple[str, str]]:
-        """protocols.Benchmark."""
-        if result.task is None:
-            return {"task": ("nothing", "what answered it")}
-        return {
-            "task.harness": (result.task.harness, cell.inputs.get("harness", "")),
-            "task.model": (result.task.model, cell.model),
-            "task.model_kind": (result.task.model_kind, kind_name(cell.model)),
-            "task.model_identity": (result.task.model_identity, cell.inputs.get("model", "")),
-            "task.shown": (result.task.shown, cell.inputs.get("shown", "")),
-        }
-
-    def basis(self, cell: Cell, checkout: Checkout) -> str:  # noqa: ARG002
-        """It has no scorecard: see `score`."""
-        raise _no_scorecard(cell)
-
-    def score(
-        self,
-        cell: Cell,
-        transcript: Path,  # noqa: ARG002
-        checkout: Checkout,  # noqa: ARG002
-        *,
-        judge: Judge,  # noqa: ARG002
-        cache_dir: Path,  # noqa: ARG002
-    ) -> Scorecard:
-        """A query has neither fairness nor adoption: its answer passes or fails."""
-        raise _no_scorecard(cell)
-
-
-def _no_scorecard(cell: Cell) -> FairtrialError:
-    hint = "`fairtrial agentbench report RUN` shows what passed"
-    return FairtrialError("a query has no scorecard", where=cell.scenario, hint=hint)
 
 
 def _queries_of(prepared: PreparedRun) -> PreparedQueries:
@@ -296,11 +258,3 @@ def _inputs(prepared: PreparedRun, name: str) -> dict[str, str]:
         "base_image": queries.image,
         "limits": digest_of([prepared.limits.model_dump(), BUDGET.model_dump(), ACTIONS]),
     }
-
-
-def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
-    """Where dollars can end a cell, its price changes the outcome as much as the limit does."""
-    price = prepared.spending.priced.get(model)
-    if price is None or prepared.spending.cell_usd is None:
-        return {}
-    return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}

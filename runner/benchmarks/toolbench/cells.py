@@ -10,21 +10,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.benchmarks.toolbench.conversation import Conversation
 from runner.benchmarks.toolbench.prompts import SYSTEMS, Mode, filled, shown_tools, tool_specs
 from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied
-from runner.errors import FairtrialError
+from runner.benchmarks.without_scorecard import WithoutScorecard, spending_input
 from runner.models import kind_name, open_model
 from runner.models.picker import Picker
-from runner.protocols import Judge, Model
-from runner.records import Cell, CellResult, Outcome, Scorecard, TaskFingerprint, digest_of
+from runner.protocols import Model
+from runner.records import Cell, Outcome, TaskFingerprint, digest_of
 
 if TYPE_CHECKING:
-    from runner.checkout import Checkout
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.run import Attempt
@@ -78,8 +76,11 @@ def open_for_tasks(name: str, settings: ModelSettings) -> Model:
     return open_model(name, settings)
 
 
-class Toolbench:
+class Toolbench(WithoutScorecard):
     """protocols.Benchmark."""
+
+    noun = "task"
+    verb = BENCHMARK
 
     def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
         """Every cell, arms innermost."""
@@ -90,7 +91,7 @@ class Toolbench:
         for trial, name, model in product(range(1, trials + 1), names, models):
             for arm in tasks.arms(name):
                 inputs = {**_inputs(tasks, name, arm), "model": identities[model]}
-                inputs |= _spending_input(prepared, model)
+                inputs |= spending_input(prepared, model)
                 cells.append(
                     Cell(scenario=name, server=arm, model=model, trial=trial, inputs=inputs)
                 )
@@ -128,44 +129,6 @@ class Toolbench:
             model.write_artifacts(attempt.folder)
             await model.close()
 
-    def differing(
-        self,
-        cell: Cell,
-        result: CellResult,
-        checkout: Checkout,  # noqa: ARG002 - the tasks are in no catalog
-    ) -> dict[str, tuple[str, str]]:
-        """protocols.Benchmark."""
-        if result.task is None:
-            return {"task": ("nothing", "what answered it")}
-        return {
-            "task.harness": (result.task.harness, cell.inputs.get("harness", "")),
-            "task.model": (result.task.model, cell.model),
-            "task.model_kind": (result.task.model_kind, kind_name(cell.model)),
-            "task.model_identity": (result.task.model_identity, cell.inputs.get("model", "")),
-            "task.shown": (result.task.shown, cell.inputs.get("shown", "")),
-        }
-
-    def basis(self, cell: Cell, checkout: Checkout) -> str:  # noqa: ARG002
-        """It has no scorecard: see `score`."""
-        raise _no_scorecard(cell)
-
-    def score(
-        self,
-        cell: Cell,
-        transcript: Path,  # noqa: ARG002
-        checkout: Checkout,  # noqa: ARG002
-        *,
-        judge: Judge,  # noqa: ARG002
-        cache_dir: Path,  # noqa: ARG002
-    ) -> Scorecard:
-        """A task has neither fairness nor adoption; scoring.py makes what it has."""
-        raise _no_scorecard(cell)
-
-
-def _no_scorecard(cell: Cell) -> FairtrialError:
-    hint = "`fairtrial toolbench report RUN` shows its scores"
-    return FairtrialError("a task has no scorecard", where=cell.scenario, hint=hint)
-
 
 def _tasks_of(prepared: PreparedRun) -> PreparedTasks:
     assert prepared.tasks is not None  # noqa: S101 - whoever names this benchmark prepares them
@@ -186,11 +149,3 @@ def _inputs(tasks: PreparedTasks, name: str, arm: str) -> dict[str, str]:
 
 def _shown_digest(tasks: PreparedTasks, task: Task) -> str:
     return digest_of([SYSTEMS[tasks.mode], filled(tasks.prompt, task), shown_tools(task)])
-
-
-def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
-    """Where dollars can end a cell, its price changes the outcome as much as the limit does."""
-    price = prepared.spending.priced.get(model)
-    if price is None or prepared.spending.cell_usd is None:
-        return {}
-    return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}
