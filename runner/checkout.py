@@ -258,14 +258,18 @@ class Checkout:
     def audit(self, store: RunStore) -> Audit:
         """The run's files, to be held against each other and scored.
 
-        Raises FairtrialError for a run of tasks or queries, which have no scorecards.
+        Raises FairtrialError as `require_scorecards` does.
         """
+        self.require_scorecards(store)
+        return Audit(store=store, checkout=self, benchmark=BENCHMARK)
+
+    def require_scorecards(self, store: RunStore) -> None:
+        """Raises FairtrialError for a run of tasks or queries, which have none."""
         benchmark = store.plan().benchmark if store.has_plan() else None
         if benchmark is not None:
             hint = f"`fairtrial {benchmark} report {store.folder.name}` shows it"
             title = TITLES.get(benchmark, benchmark)
             raise FairtrialError(f"this run is of {title}", where=store.folder.name, hint=hint)
-        return Audit(store=store, checkout=self, benchmark=BENCHMARK)
 
     def _broken(self) -> Iterator[Proof]:
         """Of every folder that cannot be read, a server's too: nobody else may ask for it."""

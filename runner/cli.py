@@ -1551,6 +1551,8 @@ def _judge_in(
     from runner.judging import with_endpoints
     from runner.records import Judging
 
+    # Before its judge is looked for: a run of queries has one that judges no scorecard.
+    checkout.require_scorecards(store)
     if spent_usd is None:
         spent_usd = Replies(folder=store.judged).spent_usd()
     judging = request.judging or store.judging() or Judging()
@@ -1565,6 +1567,7 @@ def _judge_as(checkout: Checkout, request: JudgedRequest, store: RunStore) -> No
     """For a report, which repeats verdicts: nothing is asked, and no key is needed."""
     from runner.records import Judging
 
+    checkout.require_scorecards(store)
     judging = request.judging or store.judging() or Judging()
     _set_judge(checkout, request, judging, store.judged, 0.0)
 

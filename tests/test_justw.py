@@ -25,6 +25,7 @@ RECIPES = [
     "test",
     "test-llm",
     "check",
+    "testbed",
     "lock",
     "cell",
     "run",

@@ -250,9 +250,10 @@ def test_other_verbs_send_the_user_to_this_one(
     checkout: Checkout, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(checkout, "--id", "sum", "--run", "other") == 0
-    with pytest.raises(SystemExit):
-        main(["--root", str(checkout.root), "score", "other"])
-    assert "`fairtrial agentbench report other` shows it" in capsys.readouterr().err
+    for verb in ("score", "report", "judge"):
+        with pytest.raises(SystemExit):
+            main(["--root", str(checkout.root), verb, "other"])
+        assert "`fairtrial agentbench report other` shows it" in capsys.readouterr().err
 
 
 # --- a provider ---------------------------------------------------------------------------------
