@@ -1,0 +1,213 @@
+"""A canary out of the repository: a call whose answer holds what only the repository could give."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types
+
+from runner.protocols import Log
+from runner.records import Canary, McpCall
+from runner.sandbox.places import WORKSPACE
+from runner.sandbox.session import McpResult, ServerSession
+from runner.tool_arguments import Target, arguments_for
+from runner.trying.targets import Symbol
+from runner.trying.tools import for_looking
+
+CALL_SEC = 30
+PASSES_NEEDED = 3
+MOST_CALLS = 60
+"""Of one search."""
+SEARCH_SEC = 90
+_SHORTEST = 12
+"""Characters of a line of code that no server says by chance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What of an answer can only come from the repository."""
+
+    contains: str
+    shows_line: bool
+    """Is the symbol's line among its numbers?"""
+    line_base: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundCanary:
+    call: McpCall
+    symbol: Symbol
+    evidence: Evidence
+    wall_sec: float
+
+    def as_canary(self, repository: str) -> Canary:
+        return Canary(
+            repository=repository,
+            call=self.call,
+            contains=self.evidence.contains,
+            line=self.symbol.line if self.evidence.shows_line else None,
+            timeout_sec=max(60, min(600, int(self.wall_sec * 10))),
+        )
+
+
+@dataclass
+class Search:
+    """What was called, and what came: for the person, if nothing is found."""
+
+    calls: int = 0
+    errors: int = 0
+    last_error: str = ""
+    errors_of: dict[str, str] = field(default_factory=dict)
+    """Tool -> its last error."""
+    seen: list[str] = field(default_factory=list)
+    """Texts of errors and answers, for paths that could not be written."""
+
+    def note(self, tool: str, result: McpResult) -> None:
+        self.calls += 1
+        self.seen.append(result.text[:2000])
+        if result.is_error:
+            self.errors += 1
+            self.last_error = result.text[:300]
+            self.errors_of[tool] = result.text[:300]
+
+
+# --- evidence -----------------------------------------------------------------------------------
+
+
+def evidence_in(text: str, arguments: Mapping[str, Any], symbol: Symbol) -> Evidence | None:
+    """What the answer holds of the repository that was not in the request; None if nothing."""
+    asked = json.dumps(arguments, ensure_ascii=False)
+    numbered = list(_numbered(text, symbol))
+    bases = {base for base, _ in numbered}
+    for base, shown in numbered:
+        # Two bases in one answer: which of them is the symbol's line is unknown.
+        if shown not in asked and len(bases) == 1 and _shows_code(text, asked, symbol):
+            return Evidence(contains=shown, shows_line=True, line_base=base)
+    for shown in _codes(symbol):
+        if shown in text and shown not in asked and _is_telling(shown, asked):
+            return Evidence(contains=shown, shows_line=False, line_base=None)
+    if symbol.path in text and symbol.path not in asked:
+        return Evidence(contains=symbol.path, shows_line=False, line_base=None)
+    return None
+
+
+def _codes(symbol: Symbol) -> Iterator[str]:
+    for line in (symbol.text, *symbol.below):
+        yield line
+        # Inside of JSON, a quote is written with a backslash.
+        yield json.dumps(line, ensure_ascii=False)[1:-1]
+
+
+def _is_telling(shown: str, asked: str) -> bool:
+    return len(shown) >= _SHORTEST and shown not in asked
+
+
+def _shows_code(text: str, asked: str, symbol: Symbol) -> bool:
+    """A number alone may be luck: the path or a line of code has to be there too."""
+    if symbol.path in text or symbol.path.rpartition("/")[2] in text:
+        return True
+    return symbol.name in text or any(code in text for code in _codes(symbol))
+
+
+def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
+    """(base, the text that shows the symbol's line as that base counts), most telling first."""
+    name = re.escape(symbol.path.rpartition("/")[2])
+    code = re.escape(symbol.text[:60])
+    for base in (1, 0):
+        number = symbol.line - 1 + base
+        patterns = (
+            rf"{name}[\"']?(?::|#L|, ?line |\()0*{number}\b",
+            rf"\b0*{number}[:\-|\t→ ]+ ?{code}",
+            rf"\"(?:line|row|start_?line|line_?number|lineno|line_?start|start_row|startRow)\" ?: ?{number}\b",
+            rf"\b[Ll]ines?:? {number}\b",
+            rf"\bL{number}\b",
+        )
+        for pattern in patterns:
+            found = re.search(pattern, text)
+            if found:
+                yield base, found[0]
+                break
+
+
+# --- the search ---------------------------------------------------------------------------------
+
+
+async def find_canary(
+    session: ServerSession, symbols: Sequence[Symbol], search: Search, log: Log
+) -> FoundCanary | None:
+    """The first call that three times out of three answers with the repository's own text.
+
+    One that shows a line's number is preferred to one that does not. Raises ServerError if the
+    server ends.
+    """
+    give_up = time.monotonic() + SEARCH_SEC
+    left = search.calls + MOST_CALLS
+    second_best: FoundCanary | None = None
+    for tool in for_looking(session.tools):
+        for symbol, arguments in _calls_of(tool, symbols):
+            if search.calls >= left or time.monotonic() > give_up:
+                return second_best
+            found = await _try_call(session, tool.name, arguments, symbol, search)
+            if found is None:
+                continue
+            if found.evidence.shows_line:
+                return found
+            second_best = second_best or found
+            break
+        if second_best is not None and search.calls >= left - MOST_CALLS // 2:
+            return second_best
+    return second_best
+
+
+def _calls_of(
+    tool: mcp_types.Tool, symbols: Sequence[Symbol]
+) -> Iterator[tuple[Symbol, dict[str, Any]]]:
+    """Every way to ask for the first symbol, then the first way for the others."""
+    for place, symbol in enumerate(symbols):
+        target = Target(name=symbol.name, path=symbol.path, line=symbol.line, root=WORKSPACE)
+        described = tool.description or ""
+        for arguments in arguments_for(tool.input_schema, target, described=described):
+            if arguments:
+                yield symbol, arguments
+            if place:
+                break
+
+
+async def _try_call(
+    session: ServerSession,
+    tool: str,
+    arguments: dict[str, Any],
+    symbol: Symbol,
+    search: Search,
+) -> FoundCanary | None:
+    wanted: Evidence | None = None
+    wall_sec = 0.0
+    for _ in range(PASSES_NEEDED):
+        result = await session.call(tool, arguments, timeout_sec=CALL_SEC)
+        search.note(tool, result)
+        wall_sec = max(wall_sec, result.wall_sec)
+        if result.is_error:
+            return None
+        if wanted is None:
+            wanted = evidence_in(result.text, arguments, symbol)
+        if wanted is None or wanted.contains not in result.text:
+            return None
+    assert wanted is not None  # noqa: S101 - the loop ran
+    call = McpCall(tool=tool, arguments=_with_places(arguments))
+    return FoundCanary(call=call, symbol=symbol, evidence=wanted, wall_sec=wall_sec)
+
+
+def _with_places(arguments: Any) -> Any:
+    """The workspace's path as `{workspace}`: as somebody would have written it."""
+    if isinstance(arguments, str):
+        return re.sub(rf"{WORKSPACE}(?=/|$)", "{workspace}", arguments)
+    if isinstance(arguments, dict):
+        return {key: _with_places(value) for key, value in arguments.items()}
+    if isinstance(arguments, list):
+        return [_with_places(value) for value in arguments]
+    return arguments

@@ -1,0 +1,88 @@
+"""A server's tools, sorted by what they are for: by their annotations, else by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import mcp_types
+
+_WRITES = frozenset(
+    (
+        "write create edit delete remove move rename insert replace update append save commit push "
+        "patch apply clear reset kill stop execute exec run shell install uninstall checkout merge "
+        "rebase stash add mkdir copy upload send post put set fix format refactor undo restore "
+        "restart shutdown drop record store generate modify"
+    ).split()
+)
+_SETS_UP = (
+    frozenset("set activate switch register connect open initialize init use load".split()),
+    frozenset("onboard onboarding".split()),
+    frozenset("index reindex build scan ingest sync analyze analyse parse embed refresh".split()),
+)
+"""Rounds: a project has to be chosen before it is indexed."""
+_CHOSEN = frozenset(
+    "project workspace repo repository root directory folder path codebase".split()
+)
+_LOOKS = (
+    frozenset("definition definitions symbol symbols declaration node references callers".split()),
+    frozenset("search grep find query locate explore lookup ripgrep".split()),
+    frozenset("outline structure summary overview map skeleton read show view get cat".split()),
+    frozenset("list tree files directory ls glob".split()),
+)
+"""What shows code, the most exact first."""
+
+
+def words_of(tool: mcp_types.Tool) -> set[str]:
+    """`findSymbol` is find and symbol."""
+    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", tool.name).lower()
+    return {word for word in re.split(r"[^a-z]+", snake) if word}
+
+
+def writes(tool: mcp_types.Tool) -> bool:
+    """By what it says of itself; by its name if it says nothing."""
+    said = tool.annotations
+    if said is not None and said.read_only_hint is not None:
+        return not said.read_only_hint
+    if said is not None and said.destructive_hint is True:
+        return True
+    words = words_of(tool)
+    return bool(words & _WRITES) and setup_round(tool) is None
+
+
+def setup_round(tool: mcp_types.Tool) -> int | None:
+    """In which round it is called if nothing is found without it; None if it sets nothing up."""
+    words = words_of(tool)
+    if words & {"delete", "remove", "clear", "status", "list", "stop", "reset"}:
+        return None
+    if words & _SETS_UP[0] and words & _CHOSEN:
+        return 0
+    if words & _SETS_UP[1]:
+        return 1
+    if words & _SETS_UP[2]:
+        return 2
+    return None
+
+
+def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
+    rounds = [(setup_round(tool), tool.name, tool) for tool in tools]
+    found = [(place, name, tool) for place, name, tool in rounds if place is not None]
+    return [tool for _, _, tool in sorted(found, key=lambda item: item[:2])]
+
+
+def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
+    """Those that only read, the most exact first."""
+    kept = [tool for tool in tools if not writes(tool)]
+    return sorted(kept, key=lambda tool: (_exactness(tool), len(tool.name), tool.name))
+
+
+def _exactness(tool: mcp_types.Tool) -> int:
+    words = words_of(tool)
+    for place, known in enumerate(_LOOKS):
+        if words & known:
+            return place
+    described = set(re.findall(r"[a-z]+", (tool.description or "").lower()[:300]))
+    for place, known in enumerate(_LOOKS):
+        if described & known:
+            return place + len(_LOOKS)
+    return 2 * len(_LOOKS)
