@@ -101,6 +101,17 @@ class Checkout:
     def catalog(self) -> Catalog:
         return load_catalog(self.root, self.project)
 
+    def over(self, project: Path) -> Checkout:
+        """The same with another project, or a first one, laid over what ships."""
+        return Checkout(
+            root=self.root,
+            project=project,
+            state=self.state,
+            environ=self.environ,
+            log=self.log,
+            judge_settings=self.judge_settings,
+        )
+
     def is_own(self, folder: Path) -> bool:
         """True for a folder of the project, which no generation of the gate knows."""
         return self.project is not None and folder.is_relative_to(self.project)
@@ -274,6 +285,10 @@ class Checkout:
         volume = self._volume(server)
         digest = digest_of([server.digest, volume.digest])
         return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest)
+
+    def workspace_image(self, repository: Repository) -> str:
+        """Its id."""
+        return self._workspace(repository).id
 
     def _workspace(self, repository: Repository) -> WorkspaceImage:
         return ensure_workspace(

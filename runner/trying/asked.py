@@ -93,7 +93,10 @@ def _matched(pattern: re.Pattern[str], rest: str, text: str) -> re.Match[str]:
 def slug_of(asked: Asked) -> str:
     """The server's name in files and reports: letters, digits and hyphens."""
     if isinstance(asked, (Npm, Pypi)):
-        words = asked.name
+        scope, _, words = asked.name.rpartition("/")
+        # `@acme/mcp` alone would be called mcp, like a hundred others.
+        if "-" not in words:
+            words = f"{scope}-{words}"
     elif isinstance(asked, Local):
         words = asked.path.stem
     else:

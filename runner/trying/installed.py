@@ -29,8 +29,6 @@ class Installed:
     """Name -> the command that starts it."""
     env: Mapping[str, str] = field(default_factory=dict)
     readme: str = ""
-    scripts: tuple[str, ...] = ()
-    """Console scripts of every Python package beside it: pip's own would not start."""
 
 
 def look_into(
@@ -48,11 +46,10 @@ def look_into(
     try:
         about = json.loads(answer)
         entries = {key: tuple(words) for key, words in about.pop("entries").items()}
-        scripts = tuple(about.pop("scripts"))
     except (ValueError, KeyError, AttributeError) as error:
         raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
     return Installed(
-        name=name, entries=entries, scripts=scripts, env=_environment(kind), **about
+        name=name, entries=entries, env=_environment(kind), **about
     )
 
 
@@ -60,13 +57,7 @@ def _environment(kind: str) -> dict[str, str]:
     """As npx and uvx would set it: servers start their own tools by name."""
     if kind == "npm":
         return {"PATH": f"{{install}}/node_modules/.bin:{PATH}"}
-    return {"PYTHONPATH": "{install}/python", "PATH": f"{{install}}/bin:{{install}}/python/bin:{PATH}"}
-
-
-def wrappers(installed: Installed) -> dict[str, str]:
-    """Files under {install}: pip's scripts name an interpreter that is gone, these do not."""
-    script = '#!/bin/sh\nexec python3 {{install}}/python/bin/{name} "$@"\n'
-    return {f"bin/{name}": script.format(name=name) for name in installed.scripts}
+    return {"PYTHONPATH": "{install}/python", "PATH": f"{{install}}/python/bin:{PATH}"}
 
 
 def choose_entry(installed: Installed, asked: str) -> str:

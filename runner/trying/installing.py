@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +11,12 @@ from typing import Literal
 
 from runner.catalog import LoadedServer
 from runner.protocols import Log
-from runner.records import Canary, McpCall, ServerSpec
+from runner.records import Canary, McpCall, ServerSpec, load_json
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
-from runner.trying.installed import Installed, look_into, wrappers
+from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.locking import Locker
 from runner.volumes import ServerVolume, ensure_volume
@@ -90,10 +91,22 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
 def _from_registry(
     kind: Literal["npm", "pypi"], package: str, name: str, folder: Path, bench: Workbench
 ) -> Candidate:
-    spec = draft(name, Installed(name=package, version="", entries={}), {})
+    version = locked_version(folder, package)
+    spec = draft(name, Installed(name=package, version=version, entries={}), {})
     volume = bench.volume(spec, folder)
     installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
-    return Candidate(folder=folder, installed=installed, files=wrappers(installed))
+    return Candidate(folder=folder, installed=installed, files={})
+
+
+def locked_version(folder: Path, package: str) -> str:
+    """As the fresh lock has it; empty if it does not say."""
+    if (folder / "package.json").exists():
+        given = load_json((folder / "package.json").read_text(encoding="utf-8"))
+        return str(given["dependencies"].get(package, ""))
+    plain = re.sub(r"[-_.]+", "-", package).lower()
+    text = (folder / "requirements.txt").read_text(encoding="utf-8")
+    found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def draft(name: str, installed: Installed, files: Mapping[str, str]) -> ServerSpec:

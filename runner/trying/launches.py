@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 MOST = 9
@@ -74,7 +74,16 @@ def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
         if args is not None:
             env = {name: _placed(value) for name, value in _object(block["env"]).items()}
             env = {name: value for name, value in env.items() if not _SECRET.search(name)}
-            yield Launch(args=tuple(map(_placed, args)), env=env, why="as its README shows")
+            yield Launch(args=_once(map(_placed, args)), env=env, why="as its README shows")
+
+
+def _once(args: Iterable[str]) -> tuple[str, ...]:
+    """`/path/one /path/two` are one workspace here."""
+    kept: list[str] = []
+    for word in args:
+        if not (word == "{workspace}" and kept[-1:] == [word]):
+            kept.append(word)
+    return tuple(kept)
 
 
 def _object(text: str | None) -> dict[str, str]:

@@ -6,10 +6,11 @@ import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from runner.errors import SourceError
+from runner.errors import EngineError, SourceError
 from runner.records import load_json
 from runner.sandbox.base_build import HostTools, find_uv
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
@@ -76,6 +77,61 @@ class Locker:
         (folder / "package.json").write_text(_json_text(given), encoding="utf-8")
         locked = self._run_npm(_json_text(given), arguments)
         (folder / "package-lock.json").write_bytes(locked)
+
+    def released(self, asked: Npm | Pypi, version: str) -> str:
+        """The day after a version came out, as 2026-05-01; empty if nobody says."""
+        if isinstance(asked, Npm):
+            return self._released_npm(asked.name, version)
+        return self._released_pypi(asked.name, version)
+
+    def _released_npm(self, name: str, version: str) -> str:
+        command = ["npm", "view", f"{name}@{version}", "time", "--json"]
+        try:
+            times = load_json(self._in_builder(command))
+            day = datetime.fromisoformat(times[version])
+        except (SourceError, ValueError, KeyError, TypeError):
+            return ""
+        return (day + timedelta(days=1)).strftime("%Y-%m-%d")
+
+    def _released_pypi(self, name: str, version: str) -> str:
+        """By halves: uv says of a day whether the version was there."""
+        today = datetime.now(UTC).date()
+        without, there = date(2024, 10, 1), today  # the protocol is younger than that
+        while (there - without).days > 1:
+            middle = without + (there - without) / 2
+            if self._is_there(f"{name}=={version}", middle):
+                there = middle
+            else:
+                without = middle
+        return there.isoformat() if there < today else ""
+
+    def _is_there(self, requirement: str, day: date) -> bool:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            (folder / "in.txt").write_text(requirement, encoding="utf-8")
+            command = [str(find_uv(self.root)), "pip", "compile", "--quiet", "--no-deps"]
+            command += ["--no-config", "--python-version", PYTHON]
+            command += ["--exclude-newer", day.isoformat(), str(folder / "in.txt")]
+            try:
+                HostTools(root=self.root, env=self.env, scratch=folder).run(command, "no", hint="")
+            except EngineError:
+                return False
+        return True
+
+    def _in_builder(self, command: list[str]) -> str:
+        """What a command prints in a builder container. Raises SourceError."""
+        spec = BuilderSpec(
+            image=self.image,
+            command=["timeout", str(LOCK_LIMIT_SEC), *command],
+            user=AGENT,
+            environment={"HOME": "/tmp"},  # noqa: S108 - in a container of its own
+            network=self.env,
+        )
+        failure = "a registry's client could not be run in a container"
+        with engine_faults(failure, kind=SourceError), open_builder(self.engine, spec) as builder:
+            if builder.run() != 0:
+                raise SourceError(builder.output(last_lines=_LAST_LINES))
+            return builder.output(stderr=False)
 
     def _run_npm(self, given: str, arguments: list[str]) -> bytes:
         script = _NPM_SCRIPT.format(folder=_FOLDER)

@@ -15,7 +15,7 @@ import mcp_types
 
 from runner.errors import ServerError
 from runner.protocols import Log
-from runner.records import Limits, McpCall, ServerSpec, WarmUp
+from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.places import SERVER, WORKSPACE
@@ -79,12 +79,20 @@ class Attempt:
 
 
 async def find_way(
-    ground: Ground, spec: ServerSpec, ways: Sequence[Launch], *, fixed: bool
+    ground: Ground,
+    spec: ServerSpec,
+    ways: Sequence[Launch],
+    *,
+    fixed: bool,
+    canary: Canary | None = None,
 ) -> Attempt:
     """The first way to start it with a canary; without one, the way that got furthest.
 
-    `fixed`: the arguments are the person's, and no others are tried.
+    `fixed`: the arguments are the person's, and no others are tried. `canary`: the person's; none
+    is looked for then, and a way that starts is enough.
     """
+    if canary is not None:
+        ground = replace(ground, symbols=())
     best: Attempt | None = None
     left = list(ways)
     tried: list[Launch] = []
@@ -95,7 +103,7 @@ async def find_way(
         tried.append(way)
         attempt = await _with_private(ground, spec, way)
         _say(ground.log, attempt)
-        if attempt.canary is not None:
+        if attempt.canary is not None or (canary is not None and attempt.started):
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
@@ -195,6 +203,8 @@ async def _look(
     for step in spec.warm_up:
         if step.call is not None:
             await session.call(step.call.tool, _placed(step.call.arguments), timeout_sec=SETUP_SEC)
+    if not ground.symbols:
+        return replace(attempt, warm_up=spec.warm_up)
     canary = await find_canary(session, ground.symbols, search, ground.log)
     if canary is None and not spec.warm_up:
         canary = await _set_up(ground, session, search, warm_up)

@@ -61,7 +61,7 @@ def symbols_of(files: GitFiles) -> list[Symbol]:
 
 
 def _sources(files: GitFiles) -> Iterator[tuple[str, bytes]]:
-    paths = [path for path in files.paths if language_of(path, b"") and not _ASIDE.search(path)]
+    paths = [path for path in files.paths() if language_of(path, b"") and not _ASIDE.search(path)]
     paths.sort(key=lambda path: (path.count("/"), path))
     kept = paths[:MOST_FILES]
     for path, source in zip(kept, files.read_many(kept), strict=True):
