@@ -97,6 +97,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
     for add_verb in (
         _add_demo,
         _add_cell,
+        _add_try,
         _add_run,
         _add_score,
         _add_report,
@@ -258,6 +259,68 @@ def _run_request(arguments: argparse.Namespace) -> Request:
         **_judged(arguments),
         executor=arguments.executor,
         gate=arguments.gate,
+    )
+
+
+def _add_try(verbs: Verbs) -> None:
+    text = "a server by its name: install it, find a canary, and compare it with the shell"
+    parser = _add(verbs, "try", _try_request, text)
+    parser.usage = "fairtrial try npm:NAME[@V] | pypi:NAME[==V] | PATH | -- COMMAND … [options]"
+    parser.add_argument("words", nargs="+", metavar="SERVER", help="options come before `--`")
+    parser.add_argument("--args", help="it is started with, as in --args='--root {workspace}'")
+    parser.add_argument("--env", action="append", default=[], metavar="K=V", help="repeatable")
+    parser.add_argument("--entry", default="", metavar="NAME", help="of several entry points")
+    parser.add_argument(
+        "--warm-up",
+        action="append",
+        nargs=2,
+        default=[],
+        metavar=("TOOL", "JSON"),
+        help="repeatable; a call that it must get first",
+    )
+    parser.add_argument(
+        "--canary",
+        nargs=3,
+        metavar=("TOOL", "JSON", "TEXT"),
+        help="a call, and a text of the repository that its answer must contain",
+    )
+    parser.add_argument("--before", default="", metavar="DATE", help="no package younger than that")
+    _add_repeatable(parser, "--scenario", "to measure with (default: one that ships)")
+    parser.add_argument(
+        "--save", nargs="?", const=".", metavar="DIR", help="keep the server in a project"
+    )
+    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
+    _add_model_limits(parser)
+    _add_spending(parser)
+    _add_judge(parser)
+    parser.add_argument("--trials", type=_at_least_one, default=1, metavar="N", help="(default: 1)")
+    _add_study(parser)
+    _add_run_name(parser)
+    _add_json(parser, "print report.json instead of the screen")
+    _add_jobs(parser)
+
+
+def _try_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import TryRequest
+
+    words = tuple(arguments.words)
+    return TryRequest(
+        root=_root(arguments),
+        scenarios=tuple(arguments.scenario),
+        servers=(),
+        **_asked(arguments),
+        **_judged(arguments),
+        executor="local",
+        gate="prefer",
+        asked=words[0] if len(words) == 1 else "",
+        command=words if len(words) > 1 else (),
+        args=arguments.args,
+        env=tuple(arguments.env),
+        entry=arguments.entry,
+        warm_up=tuple(map(tuple, arguments.warm_up)),
+        canary=tuple(arguments.canary) if arguments.canary else None,
+        before=arguments.before,
+        save=_optional_path(arguments.save),
     )
 
 
