@@ -82,7 +82,7 @@ class Search:
 def evidence_in(text: str, arguments: Mapping[str, Any], symbol: Symbol) -> Evidence | None:
     """What the answer holds of the repository that was not in the request; None if nothing."""
     asked = json.dumps(arguments, ensure_ascii=False)
-    numbered = list(_numbered(text, symbol))
+    numbered = [] if _asks_for_line(asked, symbol) else list(_numbered(text, symbol))
     bases = {base for base, _ in numbered}
     for base, shown in numbered:
         # Two bases in one answer: which of them is the symbol's line is unknown.
@@ -94,6 +94,12 @@ def evidence_in(text: str, arguments: Mapping[str, Any], symbol: Symbol) -> Evid
     if symbol.path in text and symbol.path not in asked:
         return Evidence(contains=symbol.path, shows_line=False, line_base=None)
     return None
+
+
+def _asks_for_line(asked: str, symbol: Symbol) -> bool:
+    """What was asked with a line may be answered with it, and with its neighbours."""
+    numbers = {int(number) for number in re.findall(r"\b\d{1,7}\b", asked)}
+    return not numbers.isdisjoint(range(symbol.line - 1, symbol.line + 2))
 
 
 def _codes(symbol: Symbol) -> Iterator[str]:

@@ -101,7 +101,7 @@ def find_out(steps: Steps) -> Tried:
     begin(steps.project)
     candidate = _installed(steps, before=steps.given.before)
     spec, attempt = _way(steps, candidate)
-    if not attempt.started and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
+    if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
         candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
     _require_canary(steps, candidate, attempt)
     spec = _spec_of(steps, spec, attempt)

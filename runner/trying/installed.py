@@ -81,12 +81,13 @@ def choose_entry(installed: Installed, asked: str) -> str:
 
 
 def _fit(name: str, entries: Sequence[str]) -> list[str]:
-    """The only one, the one named like the package, or the only one about MCP."""
+    """The only one, the only one about MCP, or the one named like the package."""
     short = name.rpartition("/")[2]
     same = [one for one in entries if _plain(one) == _plain(short)]
     about = [one for one in entries if "mcp" in _plain(one).split("-")]
     served = [one for one in about if "server" in _plain(one).split("-")]
-    for found in (list(entries), same, about, served):
+    # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`.
+    for found in (list(entries), about, same, served):
         if len(found) == 1:
             return found
     return []

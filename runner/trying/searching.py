@@ -39,6 +39,10 @@ POLLS = (5, 15, 30)
 MOST_PRIVATE = 4
 DEADLINE_SEC = 3600
 _REFUSED = re.compile(r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able")
+_BROKEN = re.compile(
+    r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
+    r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
+)
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
 
@@ -74,6 +78,11 @@ class Attempt:
     wants_private: tuple[str, ...] = ()
 
     @property
+    def is_broken(self) -> bool:
+        """No argument helps a program whose own modules do not load."""
+        return not self.started and bool(_BROKEN.search(self.problem))
+
+    @property
     def started(self) -> bool:
         return bool(self.tools)
 
@@ -107,6 +116,8 @@ async def find_way(
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
+        if attempt.is_broken:
+            return best
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
@@ -279,7 +290,7 @@ def _refused(
             if _REFUSED.search(line):
                 folders += _PLACE.findall(line)
     kept = []
-    for place in dict.fromkeys(map(_own_folder, folders)):
+    for place in filter(None, dict.fromkeys(map(_own_folder, folders))):
         is_new = place not in private and place not in kept
         # The repository's own folder would be hidden from the server.
         if is_new and not any(path == place or path.startswith(f"{place}/") for path in paths):
@@ -288,8 +299,9 @@ def _refused(
 
 
 def _own_folder(path: str) -> str:
-    """`.index/db/x.sqlite` is in `.index`."""
-    return PurePosixPath(path).parts[0]
+    """`.index/db/x.sqlite` is in `.index`; empty for a file at the top, where none can be mounted."""
+    first, *others = PurePosixPath(path).parts
+    return first if others or "." not in first.removeprefix(".") else ""
 
 
 # --- what its help says -------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from runner.errors import FairtrialError
 from runner.grounding.files import GitFiles
 from runner.grounding.grammars import language_of
 from runner.grounding.outlines import Definition, TextOnly, outline_of
+from runner.models.findings import Finding
 
 WANTED = 3
 MOST_FILES = 400
@@ -83,7 +84,9 @@ def _best_of(
         below = [line.strip() for line in lines[item.line : min(item.end, item.line + 12)]]
         telling = [text for text in below if len(text) >= 12 and item.name not in text]
         text = lines[item.line - 1].strip()
-        if telling and len(text) >= len(item.name) + 6:
+        # A constant is in no server's list of functions and classes.
+        defines = Finding(path=path, line=item.line, text=lines[item.line - 1]).defines(item.name)
+        if telling and defines:
             yield Symbol(
                 name=item.name, path=path, line=item.line, text=text, below=tuple(telling[:4])
             )

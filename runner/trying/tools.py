@@ -71,9 +71,14 @@ def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
-    """Those that only read, the most exact first."""
-    kept = [tool for tool in tools if not writes(tool)]
-    return sorted(kept, key=lambda tool: (_exactness(tool), len(tool.name), tool.name))
+    """Those that only read, the most exact first; then those that write and destroy nothing."""
+    kept = [tool for tool in tools if not writes(tool) or _is_harmless(tool)]
+    return sorted(kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name))
+
+
+def _is_harmless(tool: mcp_types.Tool) -> bool:
+    """As it says itself: it packs or copies, for instance, into a folder of its own."""
+    return tool.annotations is not None and tool.annotations.destructive_hint is False
 
 
 def _exactness(tool: mcp_types.Tool) -> int:
