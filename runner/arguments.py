@@ -510,10 +510,15 @@ def _lock_request(arguments: argparse.Namespace) -> Request:
 
 
 def _add_server(verbs: Verbs) -> None:
-    text = "list the servers, or examine some in the sandbox"
+    text = "list the servers, examine some in the sandbox, show one's tools, or call one"
     parser = _add(verbs, "server", _server_request, text)
-    parser.add_argument("action", choices=("list", "check"))
-    parser.add_argument("name", nargs="*", metavar="NAME", help="default: every server")
+    parser.add_argument("action", choices=("list", "check", "tools", "call"))
+    parser.add_argument(
+        "name",
+        nargs="*",
+        metavar="NAME",
+        help="default: every server; tools: NAME; call: NAME TOOL '{\"key\": …}'",
+    )
     parser.add_argument(
         "--scenario",
         default="",
@@ -525,8 +530,19 @@ def _add_server(verbs: Verbs) -> None:
 
 
 def _server_request(arguments: argparse.Namespace) -> Request:
-    from runner.requests import ServerRequest
+    from runner.requests import ServerRequest, ServerToolsRequest
 
+    if arguments.action in ("tools", "call"):
+        arguments.verb = "server_tools"
+        words = [*arguments.name, "", "", ""][:3]
+        return ServerToolsRequest(
+            root=_root(arguments),
+            name=words[0],
+            tool=words[1] if arguments.action == "call" else "",
+            arguments=words[2] or "{}",
+            scenario=arguments.scenario,
+            json=arguments.json,
+        )
     return ServerRequest(
         root=_root(arguments),
         action=arguments.action,

@@ -295,6 +295,9 @@ class Checkout:
             self.engine, repository, self.base_image, state_dir=self.state, log=self.log
         )
 
+    def server_volume(self, server: LoadedServer) -> ServerVolume:
+        return self._volume(server)
+
     def _volume(self, server: LoadedServer) -> ServerVolume:
         return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)
 

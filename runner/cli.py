@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         RunRequest,
         ScoreRequest,
         ServerRequest,
+        ServerToolsRequest,
         TaskChoice,
         ToolbenchReportRequest,
         ToolbenchRequest,
@@ -108,7 +109,8 @@ def _run_verb(arguments: argparse.Namespace) -> int:
 
     try:
         with heeded():
-            return VERBS[arguments.verb](_located(arguments.request_of(arguments)))
+            request = arguments.request_of(arguments)
+            return VERBS[arguments.verb](_located(request))
     except FairtrialError as error:
         tell(f"error: {error}")
         return error.exit_code
@@ -732,6 +734,24 @@ def _check_servers(request: ServerRequest) -> int:
     if all(card.canary_passed for card in cards):
         return OK
     return FAILED
+
+
+def server_tools(request: ServerToolsRequest) -> int:
+    from runner.records import load_json
+    from runner.trying.calling import stand, tool_lines
+
+    stood = stand(_checkout(request), request.name, request.scenario)
+    if request.tool:
+        result = stood.call(request.tool, load_json(request.arguments))
+        show(result.text)
+        tell(f"{'an error' if result.is_error else 'answered'} in {result.wall_sec:.2f} s")
+        return FAILED if result.is_error else OK
+    tools = stood.tools()
+    if request.json:
+        show_json([tool.model_dump(mode="json", by_alias=True) for tool in tools])
+    else:
+        show("\n".join(line for tool in tools for line in tool_lines(tool)))
+    return OK
 
 
 def ground(request: GroundRequest) -> int:
@@ -1794,6 +1814,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "check": check,
     "lock": lock,
     "server": server,
+    "server_tools": server_tools,
     "verify-anchors": verify_anchors,
     "anchors": anchors,
     "ground": ground,

@@ -72,8 +72,9 @@ def unknown_keys(schema: Schema, target: Target) -> list[str]:
 
 def takes_name(schema: Schema) -> bool:
     """Is there a text argument that a symbol's name or a word to look for can go into?"""
-    filler = _Filler(schema, Target(name="\0"), "")
-    return any("\0" in str(filler.values(key)[:1]) for key in filler.properties)
+    mark = "the-name-itself"
+    filler = _Filler(schema, Target(name=mark), "")
+    return any(mark in str(filler.values(key)[:1]) for key in filler.properties)
 
 
 def _taking_turns(
@@ -98,7 +99,7 @@ _FILES = {"file", "filename", "filepath", "uri", "module", "document"}
 _LINES = {"line", "row", "lineno"}
 _COLUMNS = {"character", "char", "column", "col", "offset"}
 _GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "exclude", "excludes"}
-_REFS = {"branch", "ref", "revision", "commit", "rev", "target"}
+_REFS = {"branch", "ref", "revision", "commit", "rev"}
 _ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
 _NAMES = {
     "query", "queries", "symbol", "symbols", "name", "names", "pattern", "patterns", "text", "search",
@@ -142,7 +143,7 @@ class _Filler:
 
     def _helps(self, key: str) -> bool:
         """An optional argument that says where to look, or for what."""
-        words = set(_words(key))
+        words = set(key_words(key))
         if "default" in _mapping(self.properties[key]) and not words & (_ROOTS | {"path"}):
             return False
         return bool(words & (_ROOTS | _FILES | _NAMES | {"path"})) and not words & (
@@ -193,7 +194,7 @@ class _Filler:
         return list(dict.fromkeys([*first, *choices]))[:MOST]
 
     def _numbers(self, key: str, schema: Schema) -> list[Any]:
-        words = set(_words(key))
+        words = set(key_words(key))
         if words & _LINES or words & {"start", "from", "begin"}:
             values = [self.target.line or 1, max(0, (self.target.line or 1) - 1)]
         elif words & {"end", "to", "stop", "until"}:
@@ -227,7 +228,7 @@ class _Filler:
         return list(islice(filler.sets(with_optional=False), 3))
 
     def _texts(self, key: str, schema: Schema) -> list[Any]:
-        words = _words(key)
+        words = key_words(key)
         about = f"{schema.get('description', '')} {schema.get('title', '')}".lower()
         values = self._text_values(words, set(words), about)
         if isinstance(schema.get("default"), str) and schema["default"]:
@@ -251,10 +252,10 @@ class _Filler:
             return [self.target.label, self.target.root]
         if known & _FILES:
             return self._files("uri" in known)
-        if known & {"path", "paths"}:
-            return self._paths(about)
         if known & _ROOTS:
             return [self.target.root, "."]
+        if known & {"path", "paths"}:
+            return self._paths(about)
         return self._words_looked_for(known, about)
 
     def _words_looked_for(self, known: set[str], about: str) -> list[Any]:
@@ -308,7 +309,7 @@ def _language(path: str) -> str:
     return _LANGUAGES.get(PurePosixPath(path).suffix.removeprefix("."), "")
 
 
-def _words(key: str) -> list[str]:
+def key_words(key: str) -> list[str]:
     """`filePath` is file and path."""
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
     return [word for word in re.split(r"[^a-z0-9]+", snake) if word] or [""]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from runner.errors import FairtrialError
 
-_NPM = re.compile(r"(?P<name>(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@(?P<version>[\w.+~^-]+))?")
+_NPM = re.compile(
+    r"(?P<name>(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@(?P<version>[\w.+~^-]+))?"
+)
 _PYPI = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)(?:\[(?P<extras>[\w.,-]+)\])?(?:==(?P<version>[\w.+!-]+))?"
 )

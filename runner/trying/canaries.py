@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types
 
-from runner.protocols import Log
 from runner.records import Canary, McpCall
 from runner.sandbox.places import WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession
@@ -24,8 +23,14 @@ PASSES_NEEDED = 3
 MOST_CALLS = 60
 """Of one search."""
 SEARCH_SEC = 90
+_NAMES_NEEDED = 3
 _SHORTEST = 12
 """Characters of a line of code that no server says by chance."""
+
+
+Kind = Literal["line", "code", "path", "listing"]
+"""The symbol's line, a line of its code, its file's path, or names of the repository's files."""
+_STRENGTH: dict[Kind, int] = {"line": 3, "code": 2, "path": 1, "listing": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +38,13 @@ class Evidence:
     """What of an answer can only come from the repository."""
 
     contains: str
-    shows_line: bool
-    """Is the symbol's line among its numbers?"""
-    line_base: int | None
+    kind: Kind
+    line_base: int | None = None
+    """Of a line."""
+
+    @property
+    def shows_line(self) -> bool:
+        return self.kind == "line"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +53,10 @@ class FoundCanary:
     symbol: Symbol
     evidence: Evidence
     wall_sec: float
+
+    @property
+    def strength(self) -> int:
+        return _STRENGTH[self.evidence.kind]
 
     def as_canary(self, repository: str) -> Canary:
         return Canary(
@@ -79,21 +92,36 @@ class Search:
 # --- evidence -----------------------------------------------------------------------------------
 
 
-def evidence_in(text: str, arguments: Mapping[str, Any], symbol: Symbol) -> Evidence | None:
-    """What the answer holds of the repository that was not in the request; None if nothing."""
+def evidence_in(
+    text: str, arguments: Mapping[str, Any], symbol: Symbol, paths: Collection[str] = ()
+) -> Evidence | None:
+    """What the answer holds of the repository that was not in the request; None if nothing.
+
+    `paths`: of the repository's files.
+    """
     asked = json.dumps(arguments, ensure_ascii=False)
     numbered = [] if _asks_for_line(asked, symbol) else list(_numbered(text, symbol))
     bases = {base for base, _ in numbered}
     for base, shown in numbered:
         # Two bases in one answer: which of them is the symbol's line is unknown.
-        if shown not in asked and len(bases) == 1 and _shows_code(text, asked, symbol):
-            return Evidence(contains=shown, shows_line=True, line_base=base)
+        if shown not in asked and len(bases) == 1 and _shows_code(text, symbol):
+            return Evidence(contains=shown, kind="line", line_base=base)
     for shown in _codes(symbol):
-        if shown in text and shown not in asked and _is_telling(shown, asked):
-            return Evidence(contains=shown, shows_line=False, line_base=None)
+        if shown in text and len(shown) >= _SHORTEST and shown not in asked:
+            return Evidence(contains=shown, kind="code")
     if symbol.path in text and symbol.path not in asked:
-        return Evidence(contains=symbol.path, shows_line=False, line_base=None)
-    return None
+        return Evidence(contains=symbol.path, kind="path")
+    return _listing(text, asked, paths)
+
+
+def _listing(text: str, asked: str, paths: Collection[str]) -> Evidence | None:
+    """Several names of files, as no server without the repository would say them."""
+    names = {path.rpartition("/")[2] for path in paths}
+    shown = [name for name in names if len(name) >= _SHORTEST and name in text]
+    new = sorted((name for name in shown if name not in asked), key=lambda name: (-len(name), name))
+    if len(new) < _NAMES_NEEDED:
+        return None
+    return Evidence(contains=new[0], kind="listing")
 
 
 def _asks_for_line(asked: str, symbol: Symbol) -> bool:
@@ -109,15 +137,10 @@ def _codes(symbol: Symbol) -> Iterator[str]:
         yield json.dumps(line, ensure_ascii=False)[1:-1]
 
 
-def _is_telling(shown: str, asked: str) -> bool:
-    return len(shown) >= _SHORTEST and shown not in asked
-
-
-def _shows_code(text: str, asked: str, symbol: Symbol) -> bool:
-    """A number alone may be luck: the path or a line of code has to be there too."""
-    if symbol.path in text or symbol.path.rpartition("/")[2] in text:
-        return True
-    return symbol.name in text or any(code in text for code in _codes(symbol))
+def _shows_code(text: str, symbol: Symbol) -> bool:
+    """A number alone may be luck: the name, the file or a line of code has to be there too."""
+    known = (symbol.name, symbol.path.rpartition("/")[2], *_codes(symbol))
+    return any(word in text for word in known)
 
 
 def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
@@ -144,30 +167,33 @@ def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
 
 
 async def find_canary(
-    session: ServerSession, symbols: Sequence[Symbol], search: Search, log: Log
+    session: ServerSession, symbols: Sequence[Symbol], paths: Collection[str], search: Search
 ) -> FoundCanary | None:
-    """The first call that three times out of three answers with the repository's own text.
+    """The call that three times out of three answers with the most telling text.
 
-    One that shows a line's number is preferred to one that does not. Raises ServerError if the
-    server ends.
+    Raises ServerError if the server ends.
     """
     give_up = time.monotonic() + SEARCH_SEC
-    left = search.calls + MOST_CALLS
-    second_best: FoundCanary | None = None
+    first_call = search.calls
+    best: FoundCanary | None = None
     for tool in for_looking(session.tools):
         for symbol, arguments in _calls_of(tool, symbols):
-            if search.calls >= left or time.monotonic() > give_up:
-                return second_best
-            found = await _try_call(session, tool.name, arguments, symbol, search)
+            calls = search.calls - first_call
+            # What is good enough ends it sooner than what is poor.
+            most = MOST_CALLS // (1 + (best is not None and best.evidence.kind == "code"))
+            if calls >= most or time.monotonic() > give_up:
+                return best
+            found = await _try_call(
+                session, McpCall(tool=tool.name, arguments=arguments), symbol, paths, search
+            )
             if found is None:
                 continue
-            if found.evidence.shows_line:
+            if best is None or found.strength > best.strength:
+                best = found
+            if found.evidence.kind == "line":
                 return found
-            second_best = second_best or found
             break
-        if second_best is not None and search.calls >= left - MOST_CALLS // 2:
-            return second_best
-    return second_best
+    return best
 
 
 def _calls_of(
@@ -186,26 +212,26 @@ def _calls_of(
 
 async def _try_call(
     session: ServerSession,
-    tool: str,
-    arguments: dict[str, Any],
+    call: McpCall,
     symbol: Symbol,
+    paths: Collection[str],
     search: Search,
 ) -> FoundCanary | None:
     wanted: Evidence | None = None
     wall_sec = 0.0
     for _ in range(PASSES_NEEDED):
-        result = await session.call(tool, arguments, timeout_sec=CALL_SEC)
-        search.note(tool, result)
+        result = await session.call(call.tool, call.arguments, timeout_sec=CALL_SEC)
+        search.note(call.tool, result)
         wall_sec = max(wall_sec, result.wall_sec)
         if result.is_error:
             return None
         if wanted is None:
-            wanted = evidence_in(result.text, arguments, symbol)
+            wanted = evidence_in(result.text, call.arguments, symbol, paths)
         if wanted is None or wanted.contains not in result.text:
             return None
     assert wanted is not None  # noqa: S101 - the loop ran
-    call = McpCall(tool=tool, arguments=_with_places(arguments))
-    return FoundCanary(call=call, symbol=symbol, evidence=wanted, wall_sec=wall_sec)
+    placed = McpCall(tool=call.tool, arguments=_with_places(call.arguments))
+    return FoundCanary(call=placed, symbol=symbol, evidence=wanted, wall_sec=wall_sec)
 
 
 def _with_places(arguments: Any) -> Any:

@@ -103,7 +103,10 @@ def find_out(steps: Steps) -> Tried:
     spec, attempt = _way(steps, candidate)
     if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
         candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
-    _require_canary(steps, candidate, attempt)
+    _require_start(steps, candidate, attempt)
+    if attempt.canary is None and steps.given.canary is None:
+        _keep_without_canary(steps, spec, attempt)
+        raise _no_canary(steps, candidate, attempt)
     spec = _spec_of(steps, spec, attempt)
     write_definition(steps.folder, spec, steps.guesses)
     card = _proven(steps)
@@ -132,9 +135,7 @@ def begin(project: Path) -> None:
 
 def _bench(steps: Steps) -> Workbench:
     it = steps.checkout
-    return Workbench(
-        root=it.root, engine=it.engine, base=it.base, env=it.builder_env, log=it.log
-    )
+    return Workbench(root=it.root, engine=it.engine, base=it.base, env=it.builder_env, log=it.log)
 
 
 def _installed(steps: Steps, *, before: str) -> Candidate:
@@ -234,20 +235,30 @@ def _given_canary(steps: Steps) -> Canary | None:
 # --- what was found -----------------------------------------------------------------------------
 
 
-def _require_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
+def _require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
     if not attempt.started:
         raise ServerError(
             f"it does not start: {attempt.problem}",
             where=steps.name,
             hint=_hint_to_start(candidate, attempt),
         )
-    if attempt.canary is None and steps.given.canary is None:
-        raise NotReadyError(
-            f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
-            f"shows that it sees the repository{_why_not(attempt)}",
-            where=steps.name,
-            hint=_hint_to_see(candidate),
-        )
+
+
+def _keep_without_canary(steps: Steps, spec: ServerSpec, attempt: Attempt) -> None:
+    """So that `server tools` and `server call` show what a canary can be written from."""
+    known = _started(spec, attempt)
+    guesses = [*steps.guesses, "no canary was found: this one is a placeholder"]
+    write_definition(steps.folder, known, guesses)
+    write_project_lock(steps.project)
+
+
+def _no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
+    return NotReadyError(
+        f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
+        f"shows that it sees the repository{_why_not(attempt)}",
+        where=steps.name,
+        hint=_hint_to_see(steps.name, candidate),
+    )
 
 
 def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
@@ -271,11 +282,12 @@ def _why_not(attempt: Attempt) -> str:
     return f": {names}" + "".join(lines)
 
 
-def _hint_to_see(candidate: Candidate) -> str:
+def _hint_to_see(name: str, candidate: Candidate) -> str:
     hint = (
-        "say a call that must work and a text of the repository in its answer: "
-        "--canary TOOL '{\"key\": \"value\"}' TEXT; and what it must be told before: "
-        "--warm-up TOOL '{\"path\": \"{workspace}\"}'"
+        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show what "
+        "it answers. Then say again, with a call that must work and a text of the repository in its answer: "
+        '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
+        '--warm-up TOOL \'{"path": "{workspace}"}\''
     )
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
@@ -296,16 +308,18 @@ def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
         if found.evidence.line_base is None:
             steps.guess("lines count from 1: no answer showed one", "line_base in server.yaml")
     _say_the_rest(steps, attempt)
-    return spec.model_copy(
-        update={
-            "command": (*spec.command, *attempt.launch.args),
-            "env": {**spec.env, **attempt.launch.env},
-            "private": attempt.private,
-            "warm_up": attempt.warm_up,
-            "canaries": (canary,),
-            "line_base": base,
-        }
-    )
+    return _started(spec, attempt).model_copy(update={"canaries": (canary,), "line_base": base})
+
+
+def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+    """As the attempt started it."""
+    update = {
+        "command": (*spec.command, *attempt.launch.args),
+        "env": {**spec.env, **attempt.launch.env},
+        "private": attempt.private,
+        "warm_up": attempt.warm_up,
+    }
+    return spec.model_copy(update=update)
 
 
 def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
@@ -339,4 +353,3 @@ def _proven(steps: Steps) -> ServerCard:
     if card.stray_lines:
         steps.say(f"  {card.stray_lines} lines on its stdout were not JSON-RPC, and were skipped")
     return card
-

@@ -48,9 +48,7 @@ def look_into(
         entries = {key: tuple(words) for key, words in about.pop("entries").items()}
     except (ValueError, KeyError, AttributeError) as error:
         raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
-    return Installed(
-        name=name, entries=entries, env=_environment(kind), **about
-    )
+    return Installed(name=name, entries=entries, env=_environment(kind), **about)
 
 
 def _environment(kind: str) -> dict[str, str]:

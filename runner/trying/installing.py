@@ -123,4 +123,3 @@ def draft(name: str, installed: Installed, files: Mapping[str, str]) -> ServerSp
         canaries=(UNKNOWN,),
         line_base=1,
     )
-

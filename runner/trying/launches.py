@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST = 9
@@ -14,6 +14,7 @@ _BLOCK = re.compile(
     r"(?:\s*,\s*\"env\"\s*:\s*(?P<env>\{[^{}]{0,600}\}))?"
 )
 _SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_NAMES_A_PLACE = re.compile(r"PATH|DIR|ROOT|WORKSPACE|PROJECT|REPO|FOLDER", re.IGNORECASE)
 _PATH = re.compile(
     r"^(?:[~/.$<%]|[A-Za-z]:[\\/]|\{|your|path|/)|(?:path|project|repo|workspace|director|folder)s?"
     r"[^=]*$",
@@ -72,9 +73,19 @@ def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
             continue
         args = _behind_the_program(words, names)
         if args is not None:
-            env = {name: _placed(value) for name, value in _object(block["env"]).items()}
-            env = {name: value for name, value in env.items() if not _SECRET.search(name)}
+            env = dict(_settings(_object(block["env"])))
             yield Launch(args=_once(map(_placed, args)), env=env, why="as its README shows")
+
+
+def _settings(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Without keys, and without what stands for a value of the reader's own."""
+    for name, value in env.items():
+        if _SECRET.search(name):
+            continue
+        if not _is_path(value):
+            yield name, value
+        elif _NAMES_A_PLACE.search(name):
+            yield name, "{workspace}"
 
 
 def _once(args: Iterable[str]) -> tuple[str, ...]:

@@ -38,7 +38,9 @@ def copied_command(words: Sequence[str], name: str) -> tuple[Installed, dict[str
     placed = []
     for word in words:
         path = Path(word)
-        if path.is_file() and not (path == Path(words[0]) and os.path.isabs(word) and _is_system(path)):
+        if path.is_file() and not (
+            path == Path(words[0]) and os.path.isabs(word) and _is_system(path)
+        ):
             files[path.name] = _text_of(path)
             placed.append(f"{{install}}/{path.name}")
         else:
@@ -110,7 +112,9 @@ def _node_folder(path: Path) -> Copied:
     entries = {key: ("node", f"{{install}}/app/{Path(file)}") for key, file in bins.items()}
     for file in bins.values():
         if not (path / file).is_file():
-            raise FairtrialError("it is not built", where=str(file), hint="build it, then try again")
+            raise FairtrialError(
+                "it is not built", where=str(file), hint="build it, then try again"
+            )
     installed = Installed(
         name=name,
         version=str(about.get("version") or "local"),
@@ -150,7 +154,11 @@ def _python_folder(path: Path) -> Copied:
 def _calling(target: str) -> tuple[str, ...]:
     """`package.module:main`, as pip's own script would call it."""
     module, _, function = target.partition(":")
-    return ("python3", "-c", f"import sys; from {module} import {function} as main; sys.exit(main())")
+    return (
+        "python3",
+        "-c",
+        f"import sys; from {module} import {function} as main; sys.exit(main())",
+    )
 
 
 def _readme(path: Path) -> str:
@@ -194,4 +202,3 @@ def _text_of(path: Path) -> str:
     except UnicodeDecodeError as error:
         hint = "only text can be copied into the sandbox; name its package instead"
         raise FairtrialError("it is no text", where=path.name, hint=hint) from error
-

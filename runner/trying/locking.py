@@ -68,9 +68,7 @@ class Locker:
         self.lock_node({asked.name: asked.wanted}, folder, before=before)
         _pin_exactly(folder, asked.name)
 
-    def lock_node(
-        self, dependencies: Mapping[str, str], folder: Path, *, before: str = ""
-    ) -> None:
+    def lock_node(self, dependencies: Mapping[str, str], folder: Path, *, before: str = "") -> None:
         """Write package.json and package-lock.json. Raises SourceError."""
         given = {"private": True, "dependencies": dict(dependencies)}
         arguments = [f"--before={before}"] if before else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -36,9 +37,13 @@ HELP_SEC = 20
 SETUP_SEC = 300
 POLLS = (5, 15, 30)
 """Seconds between looks at an index that is being built."""
+WHOLE_SEC = 300
+"""After which no further way to start it is begun."""
 MOST_PRIVATE = 4
 DEADLINE_SEC = 3600
-_REFUSED = re.compile(r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able")
+_REFUSED = re.compile(
+    r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
+)
 _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
@@ -58,6 +63,8 @@ class Ground:
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""
     log: Log
+    waits: bool = True
+    """For an index that is being built."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +112,8 @@ async def find_way(
     best: Attempt | None = None
     left = list(ways)
     tried: list[Launch] = []
-    while left and len(tried) < MOST:
+    give_up = time.monotonic() + WHOLE_SEC
+    while left and len(tried) < MOST and time.monotonic() < give_up:
         way = left.pop(0)
         if any((way.args, way.env) == (other.args, other.env) for other in tried):
             continue
@@ -118,6 +126,9 @@ async def find_way(
             best = attempt
         if attempt.is_broken:
             return best
+        if attempt.warm_up:
+            # It was waited for once; started in another way, it would index the same again.
+            ground = replace(ground, waits=False)
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
@@ -216,10 +227,10 @@ async def _look(
             await session.call(step.call.tool, _placed(step.call.arguments), timeout_sec=SETUP_SEC)
     if not ground.symbols:
         return replace(attempt, warm_up=spec.warm_up)
-    canary = await find_canary(session, ground.symbols, search, ground.log)
+    canary = await find_canary(session, ground.symbols, ground.paths, search)
     if canary is None and not spec.warm_up:
         canary = await _set_up(ground, session, search, warm_up)
-    return replace(attempt, canary=canary, warm_up=tuple(warm_up if canary else spec.warm_up))
+    return replace(attempt, canary=canary, warm_up=tuple(warm_up))
 
 
 async def _set_up(
@@ -231,10 +242,10 @@ async def _set_up(
             continue
         ground.log(f"  told first: {tool.name} {call.arguments or ''}")
         warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
-        canary = await find_canary(session, ground.symbols, search, ground.log)
+        canary = await find_canary(session, ground.symbols, ground.paths, search)
         if canary is not None:
             return canary
-    if warm_up:
+    if warm_up and ground.waits:
         return await _wait_for_index(ground, session, search)
     return None
 
@@ -245,7 +256,7 @@ async def _wait_for_index(
     for wait_sec in POLLS:
         ground.log(f"  is its index being built? looking again in {wait_sec} s")
         await asyncio.sleep(wait_sec)
-        canary = await find_canary(session, ground.symbols, search, ground.log)
+        canary = await find_canary(session, ground.symbols, ground.paths, search)
         if canary is not None:
             return canary
     return None

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def steps_for(request: TryRequest, checkout: Checkout, ask: Ask) -> Steps:
     """Raises FairtrialError for what cannot be read."""
     if len(request.scenarios) > 1:
-        hint = "one is enough to begin with; --save it, then `fairtrial run --scenario A --scenario B`"
+        hint = (
+            "one is enough to begin with; --save it, then `fairtrial run --scenario A --scenario B`"
+        )
         raise FairtrialError("a try has one scenario", where="--scenario", hint=hint)
     name = request.scenarios[0] if request.scenarios else DEFAULT_SCENARIO
     steps = Steps(
@@ -59,7 +61,7 @@ def _object(text: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        hint = "in quotes, such as '{\"path\": \"{workspace}\"}'"
+        hint = 'in quotes, such as \'{"path": "{workspace}"}\''
         raise FairtrialError(f"no JSON: {error}", where=where, hint=hint) from error
     if not isinstance(value, dict):
         raise FairtrialError("arguments are an object", where=where, hint="such as '{}'")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import mcp_types
 
+from runner.tool_arguments import key_words
+
 _WRITES = frozenset(
     (
         "write create edit delete remove move rename insert replace update append save commit push "
@@ -15,15 +17,19 @@ _WRITES = frozenset(
         "restart shutdown drop record store generate modify"
     ).split()
 )
+_READS = frozenset("get list read search find query show view grep count describe".split())
 _SETS_UP = (
     frozenset("set activate switch register connect open initialize init use load".split()),
     frozenset("onboard onboarding".split()),
-    frozenset("index reindex build scan ingest sync analyze analyse parse embed refresh".split()),
+    frozenset("index reindex build scan ingest sync import".split()),
 )
 """Rounds: a project has to be chosen before it is indexed."""
-_CHOSEN = frozenset(
-    "project workspace repo repository root directory folder path codebase".split()
+_INDEXES = re.compile(r"\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b|\badds? .{0,30}to the graph")
+_SETS_NOTHING = frozenset(
+    "delete remove clear status list stop reset package watch unwatch help remote clone".split()
 )
+_DESCRIPTION_CHARS = 300
+_CHOSEN = frozenset("project workspace repo repository root directory folder path codebase".split())
 _LOOKS = (
     frozenset("definition definitions symbol symbols declaration node references callers".split()),
     frozenset("search grep find query locate explore lookup ripgrep".split()),
@@ -47,21 +53,35 @@ def writes(tool: mcp_types.Tool) -> bool:
     if said is not None and said.destructive_hint is True:
         return True
     words = words_of(tool)
-    return bool(words & _WRITES) and setup_round(tool) is None
+    return bool(words & _WRITES) and not words & _READS and setup_round(tool) is None
 
 
 def setup_round(tool: mcp_types.Tool) -> int | None:
     """In which round it is called if nothing is found without it; None if it sets nothing up."""
     words = words_of(tool)
-    if words & {"delete", "remove", "clear", "status", "list", "stop", "reset"}:
+    if words & _SETS_NOTHING or not _wants_only_a_place(tool):
         return None
     if words & _SETS_UP[0] and words & _CHOSEN:
         return 0
     if words & _SETS_UP[1]:
         return 1
-    if words & _SETS_UP[2]:
+    if words & _SETS_UP[2] or _says_it_indexes(tool):
         return 2
     return None
+
+
+def _says_it_indexes(tool: mcp_types.Tool) -> bool:
+    """In the first words of its description, and it does not say that it only reads."""
+    said = tool.annotations
+    if words_of(tool) & _READS or (said is not None and said.read_only_hint):
+        return False
+    return bool(_INDEXES.search((tool.description or "").lower()[:_DESCRIPTION_CHARS]))
+
+
+def _wants_only_a_place(tool: mcp_types.Tool) -> bool:
+    """What it requires says where a project is, or what it is called."""
+    required = tool.input_schema.get("required") or ()
+    return all(set(key_words(key)) & (_CHOSEN | {"name"}) for key in required)
 
 
 def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
@@ -73,7 +93,9 @@ def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
     """Those that only read, the most exact first; then those that write and destroy nothing."""
     kept = [tool for tool in tools if not writes(tool) or _is_harmless(tool)]
-    return sorted(kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name))
+    return sorted(
+        kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name)
+    )
 
 
 def _is_harmless(tool: mcp_types.Tool) -> bool:
@@ -86,7 +108,7 @@ def _exactness(tool: mcp_types.Tool) -> int:
     for place, known in enumerate(_LOOKS):
         if words & known:
             return place
-    described = set(re.findall(r"[a-z]+", (tool.description or "").lower()[:300]))
+    described = set(re.findall(r"[a-z]+", (tool.description or "").lower()[:_DESCRIPTION_CHARS]))
     for place, known in enumerate(_LOOKS):
         if described & known:
             return place + len(_LOOKS)

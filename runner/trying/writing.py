@@ -27,9 +27,7 @@ def definition_text(spec: ServerSpec, guesses: Sequence[str]) -> str:
     comments = "".join(f"# {line}\n" for line in head)
     data: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     ordered = {key: data[key] for key in _ORDER if key in data}
-    body = yaml.dump(
-        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS
-    )
+    body = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS)
     return comments + body
 
 
