@@ -261,7 +261,9 @@ def try_server(request: TryRequest) -> int:
     from runner.trying.starting import run_name, steps_for
 
     checkout = _judging_checkout(request)
-    _models(request)  # a wrong name or no key must not cost the minutes that come before it is asked
+    _models(
+        request
+    )  # a wrong name or no key must not cost the minutes that come before it is asked
     tried = find_out(steps_for(request, checkout, _choose))
     if request.save is not None:
         tell(f"saved: {save(tried, request.save)}")
@@ -274,9 +276,7 @@ def try_server(request: TryRequest) -> int:
     return _run_cells(named, own, runs, partial(_show_tried, tried))
 
 
-def _preflight(
-    request: RunRequest, checkout: Checkout, runs: Path, tried: Tried
-) -> Iterator[str]:
+def _preflight(request: RunRequest, checkout: Checkout, runs: Path, tried: Tried) -> Iterator[str]:
     """One question to both arms, by the navigator that costs nothing."""
     import shutil
     from dataclasses import replace
@@ -296,7 +296,7 @@ def _preflight(
     yield from remarks(server_use(store), tried.card.network_attempts)
 
 
-def _show_tried(
+def _show_tried(  # noqa: PLR0913 - as _show_report, and what was tried
     tried: Tried,
     store: RunStore,
     checkout: Checkout,

@@ -102,9 +102,9 @@ _GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "ex
 _REFS = {"branch", "ref", "revision", "commit", "rev"}
 _ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
 _NAMES = {
-    "query", "queries", "symbol", "symbols", "name", "names", "pattern", "patterns", "text", "search",
-    "keyword", "keywords", "regex", "term", "terms", "identifier", "identifiers", "function", "class",
-    "method", "word", "needle", "q", "string",
+    "query", "queries", "symbol", "symbols", "name", "names", "pattern", "patterns", "text",
+    "search", "keyword", "keywords", "regex", "term", "terms", "identifier", "identifiers",
+    "function", "class", "method", "word", "needle", "q", "string",
 }  # fmt: skip
 _LANGUAGES = {
     "py": "python", "pyi": "python", "ts": "typescript", "tsx": "tsx", "js": "javascript",
@@ -168,7 +168,9 @@ class _Filler:
                     schema = {**(kept[0] if kept else {}), **_without(schema, choice)}
         return schema
 
-    def _values(self, key: str, schema: Schema) -> list[Any]:
+    def _values(  # noqa: PLR0911 - a kind of value a line
+        self, key: str, schema: Schema
+    ) -> list[Any]:
         if "const" in schema:
             return [schema["const"]]
         if isinstance(schema.get("enum"), list) and schema["enum"]:
@@ -263,7 +265,7 @@ class _Filler:
             return [self.target.name]
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]
-        if known & _REFS:
+        if known & _REFS or re.search(r"\b(commit|branch|revision)\b", about):
             return ["HEAD"]
         if re.search(r"\b(absolute|relative)? ?path\b", about):
             return self._paths(about)
@@ -280,14 +282,19 @@ class _Filler:
         return [self.target.path, absolute]
 
     def _paths(self, about: str) -> list[Any]:
+        """Of a file or of a folder, as the key's own words say, else the tool's."""
         folders = [self.target.root, "."]
         files = self._files(as_uri=False)
-        about = f"{about} {self.described}"
-        folder = _first(about, r"director|folder|project|repositor|root|codebase")
-        file = _first(about, r"\bfiles?\b")
-        if file < folder or (files and folder == file):
-            return [*files, *folders]
+        for text in (about, self.described):
+            folder = _first(text, r"director|folder|project|repositor|root|codebase|workspace")
+            file = _first(text, r"\bfiles?\b")
+            if folder != file and not (self._has_file_key() and file < folder):
+                return [*files, *folders] if file < folder else [*folders, *files]
         return [*folders, *files]
+
+    def _has_file_key(self) -> bool:
+        """Beside `file`, `path` is where the repository is."""
+        return any(_FILES & set(key_words(key)) for key in self.properties)
 
 
 def _first(text: str, pattern: str) -> int:

@@ -1,4 +1,4 @@
-"""`fairtrial try`: from a server's name to a report, with every guess said and nothing written by hand.
+"""`fairtrial try`: from a server's name to a report, with every guess said.
 
 It makes an ordinary server's folder (locks, server.yaml) by looking at the server itself, and hands
 it to the ordinary run. What it guesses: how the server is started, what it must be told first, and

@@ -63,9 +63,11 @@ class Stand:
             private=spec.private,
         )
         log = ServerLog(stderr=StderrFile(None))
-        async with open_container(it.engine, cell) as container:
-            async with open_server(container, spec, log) as ready:
-                yield ready.session
+        async with (
+            open_container(it.engine, cell) as container,
+            open_server(container, spec, log) as ready,
+        ):
+            yield ready.session
 
 
 def stand(checkout: Checkout, name: str, scenario: str) -> Stand:

@@ -143,6 +143,9 @@ def _shows_code(text: str, symbol: Symbol) -> bool:
     return any(word in text for word in known)
 
 
+_LINE_KEYS = "line|row|start_?[lL]ine|line_?[nN]umber|lineno|line_?[sS]tart|start_?[rR]ow"
+
+
 def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
     """(base, the text that shows the symbol's line as that base counts), most telling first."""
     name = re.escape(symbol.path.rpartition("/")[2])
@@ -152,7 +155,7 @@ def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
         patterns = (
             rf"{name}[\"']?(?::|#L|, ?line |\()0*{number}\b",
             rf"\b0*{number}[:\-|\t→ ]+ ?{code}",
-            rf"\"(?:line|row|start_?line|line_?number|lineno|line_?start|start_row|startRow)\" ?: ?{number}\b",
+            rf"\"(?:{_LINE_KEYS})\" ?: ?{number}\b",
             rf"\b[Ll]ines?:? {number}\b",
             rf"\bL{number}\b",
         )

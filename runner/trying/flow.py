@@ -154,6 +154,7 @@ def _as_of_its_release(
 ) -> tuple[Candidate, ServerSpec, Attempt]:
     """Once more with the packages of the day it was released: newer ones may have broken it."""
     version = candidate.installed.version
+    assert isinstance(steps.asked, (Npm, Pypi))  # noqa: S101 - what is local has no release
     date = _bench(steps).locker.released(steps.asked, version)
     if not date:
         return candidate, spec, attempt
@@ -285,7 +286,7 @@ def _why_not(attempt: Attempt) -> str:
 def _hint_to_see(name: str, candidate: Candidate) -> str:
     hint = (
         f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show what "
-        "it answers. Then say again, with a call that must work and a text of the repository in its answer: "
+        "it answers. Then say again, with a call that must work and a text of its answer: "
         '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
         '--warm-up TOOL \'{"path": "{workspace}"}\''
     )

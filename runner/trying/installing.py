@@ -1,4 +1,4 @@
-"""From what is asked to an installed server: its folder of locks, its volume, what it says of itself."""
+"""From what is asked to an installed server: its folder of locks, and what it says of itself."""
 
 from __future__ import annotations
 

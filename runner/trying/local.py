@@ -39,7 +39,7 @@ def copied_command(words: Sequence[str], name: str) -> tuple[Installed, dict[str
     for word in words:
         path = Path(word)
         if path.is_file() and not (
-            path == Path(words[0]) and os.path.isabs(word) and _is_system(path)
+            path == Path(words[0]) and path.is_absolute() and _is_system(path)
         ):
             files[path.name] = _text_of(path)
             placed.append(f"{{install}}/{path.name}")

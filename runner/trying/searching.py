@@ -63,8 +63,8 @@ class Ground:
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""
     log: Log
-    waits: bool = True
-    """For an index that is being built."""
+    polls: tuple[float, ...] = POLLS
+    """Seconds to wait for an index that is being built, before each further look."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ async def find_way(
             return best
         if attempt.warm_up:
             # It was waited for once; started in another way, it would index the same again.
-            ground = replace(ground, waits=False)
+            ground = replace(ground, polls=())
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
@@ -245,7 +245,7 @@ async def _set_up(
         canary = await find_canary(session, ground.symbols, ground.paths, search)
         if canary is not None:
             return canary
-    if warm_up and ground.waits:
+    if warm_up:
         return await _wait_for_index(ground, session, search)
     return None
 
@@ -253,7 +253,7 @@ async def _set_up(
 async def _wait_for_index(
     ground: Ground, session: ServerSession, search: Search
 ) -> FoundCanary | None:
-    for wait_sec in POLLS:
+    for wait_sec in ground.polls:
         ground.log(f"  is its index being built? looking again in {wait_sec} s")
         await asyncio.sleep(wait_sec)
         canary = await find_canary(session, ground.symbols, ground.paths, search)
@@ -310,7 +310,7 @@ def _refused(
 
 
 def _own_folder(path: str) -> str:
-    """`.index/db/x.sqlite` is in `.index`; empty for a file at the top, where none can be mounted."""
+    """`.index/db/x.sqlite` is in `.index`; empty for a file at the top: none can be mounted."""
     first, *others = PurePosixPath(path).parts
     return first if others or "." not in first.removeprefix(".") else ""
 

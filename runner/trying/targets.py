@@ -47,10 +47,10 @@ def symbols_of(files: GitFiles) -> list[Symbol]:
     for source in sources.values():
         used.update(set(_WORD.findall(source.decode("utf-8", "replace"))))
     once = {name for name, count in defined.items() if count == 1 and _PLAIN.fullmatch(name)}
-    best = []
+    best: list[Symbol] = []
     for path, found in outlines.items():
         if len(sources[path]) <= SHORT_BYTES or len(outlines) < WANTED:
-            fit = [item for item in found if item.name in once and item.line > 2]
+            fit = [item for item in found if item.name in once and item.line > 1]
             best += _best_of(path, sources[path], fit, used)
     ranked = sorted(best, key=lambda symbol: (-min(used[symbol.name], 6), symbol.path))
     if not ranked:
@@ -86,7 +86,7 @@ def _best_of(
         text = lines[item.line - 1].strip()
         # A constant is in no server's list of functions and classes.
         defines = Finding(path=path, line=item.line, text=lines[item.line - 1]).defines(item.name)
-        if telling and defines:
+        if defines:
             yield Symbol(
                 name=item.name, path=path, line=item.line, text=text, below=tuple(telling[:4])
             )

@@ -24,12 +24,16 @@ _SETS_UP = (
     frozenset("index reindex build scan ingest sync import".split()),
 )
 """Rounds: a project has to be chosen before it is indexed."""
-_INDEXES = re.compile(r"\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b|\badds? .{0,30}to the graph")
+_INDEXES = re.compile(
+    r"\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b|\badds? .{0,30}to the graph"
+)
 _SETS_NOTHING = frozenset(
     "delete remove clear status list stop reset package watch unwatch help remote clone".split()
 )
 _DESCRIPTION_CHARS = 300
-_CHOSEN = frozenset("project workspace repo repository root directory folder path codebase".split())
+_CHOSEN = frozenset(
+    "project workspace repo repository root directory dir cwd folder path codebase".split()
+)
 _LOOKS = (
     frozenset("definition definitions symbol symbols declaration node references callers".split()),
     frozenset("search grep find query locate explore lookup ripgrep".split()),
@@ -92,7 +96,8 @@ def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
     """Those that only read, the most exact first; then those that write and destroy nothing."""
-    kept = [tool for tool in tools if not writes(tool) or _is_harmless(tool)]
+    asked = [tool for tool in tools if setup_round(tool) is None]
+    kept = [tool for tool in asked if not writes(tool) or _is_harmless(tool)]
     return sorted(
         kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name)
     )

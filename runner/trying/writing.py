@@ -1,4 +1,4 @@
-"""The definition of a server that was tried, as somebody would have written it, with what was guessed."""
+"""The definition of a server that was tried, as by hand, headed by what was guessed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import yaml
 from runner.records import ServerSpec
 
 _ORDER = (
-    "name", "title", "version", "licence", "homepage", "notes", "command", "env", "files", "private",
-    "warm_up", "canaries", "line_base", "initialize_timeout_sec", "call_timeout_sec",
+    "name", "title", "version", "licence", "homepage", "notes", "command", "env", "files",
+    "private", "warm_up", "canaries", "line_base", "initialize_timeout_sec", "call_timeout_sec",
     "ready_timeout_sec",
 )  # fmt: skip
 _COLUMNS = 110
