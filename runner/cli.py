@@ -264,14 +264,17 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
+    from runner.models.replay import require_recordings
     from runner.sandbox.engine import sweep
 
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}")
+    cells = benchmark.cells(prepared, models, request.trials)
+    require_recordings(cells)
     sweep(checkout.engine, run=store.label)
     wanted = plan.Wanted(
-        cells=benchmark.cells(prepared, models, request.trials),
+        cells=cells,
         ungated=gate is None,
         prices=prepared.spending.prices,
         seed=request.seed,

@@ -345,6 +345,37 @@ def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Che
     assert "small × shell: 0 of " in done.stderr
 
 
+def test_a_servers_recording_is_not_played_in_the_shells_arm(checkout: Checkout) -> None:
+    run(checkout)
+    recording = checkout.attempt("r", "good")
+    arguments = ("--scenario", "small", "--server", "good", "--ungated", "--run", "again")
+    done = checkout.fairtrial("run", *arguments, "--model", f"replay:{recording}")
+    said = refused(done)
+    assert "there is no recording of shell on small, trial 1" in said
+    assert "there is one of good on small, trial 1" in said
+    # Nothing was run: the server's arm alone would stand beside nobody.
+    assert not checkout.run_folder("again").exists()
+
+
+def test_a_runs_folder_gives_each_arm_its_own_recording(checkout: Checkout) -> None:
+    run(checkout)
+    arguments = ("--scenario", "small", "--server", "good", "--ungated", "--run", "again")
+    model = f"replay:{checkout.run_folder('r')}"
+    done = checkout.fairtrial("run", *arguments, "--model", model)
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("again") == BOTH_ANSWERED
+    for arm in ("shell", "good"):
+        old, new = (_calls(checkout.attempt(name, arm)) for name in ("r", "again"))
+        assert old == new
+    assert _calls(checkout.attempt("again", "shell")) != _calls(checkout.attempt("again", "good"))
+
+
+def _calls(attempt: Path) -> list[tuple[str, object]]:
+    """The tools that were called, with their arguments."""
+    lines = map(json.loads, (attempt / "transcript.jsonl").read_text().splitlines())
+    return [(line["tool"], line["arguments"]) for line in lines if line["type"] == "tool_call"]
+
+
 def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
     run(checkout)
     checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
