@@ -205,6 +205,7 @@ def _run_cells(request: RunRequest) -> int:
     from runner.catalog import pick
     from runner.executors import EXECUTORS
     from runner.models import agent_for
+    from runner.models.replay import arms_to_play
     from runner.models.weights import served
     from runner.spending import spent
     from runner.store import RunStore
@@ -213,6 +214,7 @@ def _run_cells(request: RunRequest) -> int:
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
+    servers = arms_to_play(servers, request.servers, models)
     agent = request.agent or agent_for(models)
     pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)

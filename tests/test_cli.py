@@ -347,14 +347,17 @@ def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Che
 
 def test_a_servers_recording_is_not_played_in_the_shells_arm(checkout: Checkout) -> None:
     run(checkout)
-    recording = checkout.attempt("r", "good")
-    arguments = ("--scenario", "small", "--server", "good", "--ungated", "--run", "again")
-    done = checkout.fairtrial("run", *arguments, "--model", f"replay:{recording}")
-    said = refused(done)
+    model = f"replay:{checkout.attempt('r', 'good')}"
+    arguments = ("--model", model, "--run", "again", "--ungated")
+    # The shell is in every run, and would have played the server's turns.
+    done = checkout.fairtrial("cell", "small", "good", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("again") == {"good": ["answered"]}
+    asked = ("run", "--scenario", "small", "--server", "shell", "--server", "good")
+    said = refused(checkout.fairtrial(*asked, "--model", model, "--run", "both", "--ungated"))
     assert "there is no recording of shell on small, trial 1" in said
     assert "there is one of good on small, trial 1" in said
-    # Nothing was run: the server's arm alone would stand beside nobody.
-    assert not checkout.run_folder("again").exists()
+    assert checkout.outcomes("both") == {}
 
 
 def test_a_runs_folder_gives_each_arm_its_own_recording(checkout: Checkout) -> None:
@@ -367,7 +370,7 @@ def test_a_runs_folder_gives_each_arm_its_own_recording(checkout: Checkout) -> N
     for arm in ("shell", "good"):
         old, new = (_calls(checkout.attempt(name, arm)) for name in ("r", "again"))
         assert old == new
-    assert _calls(checkout.attempt("again", "shell")) != _calls(checkout.attempt("again", "good"))
+    assert "0 of " in done.stderr and "replayed tool results differ" in done.stderr
 
 
 def _calls(attempt: Path) -> list[tuple[str, object]]:

@@ -330,6 +330,25 @@ def require_recordings(cells: Iterable[Cell]) -> None:
         _tape_of(cell, tapes[path], path)
 
 
+def arms_to_play(servers: Sequence[str], asked: Sequence[str], models: Iterable[str]) -> list[str]:
+    """`servers`, less a shell that nobody asked for by name and no recording is of."""
+    if SHELL in asked or not all(map(_lacks_the_shell, models)):
+        return list(servers)
+    return [server for server in servers if server != SHELL]
+
+
+def _lacks_the_shell(model: str) -> bool:
+    """True of recordings that are none of the shell's."""
+    kind, _, path = model.partition(":")
+    return kind == "replay" and not any(map(_may_be_the_shells, _tapes(Path(path))))
+
+
+def _may_be_the_shells(tape: _Tape) -> bool:
+    if tape.cell is None:
+        return not tape.calls_a_server
+    return tape.cell.server == SHELL
+
+
 def _tapes(path: Path) -> list[_Tape]:
     """At least one."""
     store = RunStore(path)
@@ -383,15 +402,14 @@ def _tape_of(cell: Cell, tapes: Sequence[_Tape], where: str) -> _Tape:
     raise ProviderError(
         f"there is no recording {wanted}",
         where=where,
-        hint=f"there is one of {_listed(tapes)}; `fairtrial cell` plays a single arm, "
-        "and a run's folder gives each arm its own",
+        hint=f"there is one of {_listed(tapes)}; a run's folder gives each arm its own",
     )
 
 
 def _is_of(tape: _Tape, cell: Cell, *, alone: bool) -> bool:
     """`alone`: given by itself, it may be played in any trial; its prompts tell the scenario."""
     if tape.cell is None:
-        return cell.server != SHELL or not tape.calls_a_server
+        return cell.server != SHELL or _may_be_the_shells(tape)
     if alone:
         return tape.cell.server == cell.server
     theirs = (tape.cell.scenario, tape.cell.server, tape.cell.trial)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from runner.errors import FairtrialError, ProviderError
 from runner.models.offline import Offline
-from runner.models.replay import Replay, require_recordings
-from runner.protocols import OfCells, Turn
-from runner.records import Cell, OutcomeKind, Prose, ToolCall
+from runner.models.replay import Replay, arms_to_play, require_recordings
+from runner.protocols import OfCells, Turn, UserMessage
+from runner.records import Cell, OutcomeKind, Prompt, Prose, StepEnd, ToolCall
 from runner.store import RunStore
 from runner.transcript import TranscriptWriter
 from tests.helpers import Ask, Scripted, calls, says, scenario
@@ -134,7 +135,9 @@ def stored(tmp_path: Path) -> RunStore:
     for one in cells:
         attempt = store.begin(one)
         with TranscriptWriter(attempt.path / "transcript.jsonl") as writer:
+            writer.write(Prompt(step=0, text="Who?"))
             writer.write(Prose(step=0, turn=0, text=one.server))
+            writer.write(StepEnd(step=0, stop="end"))
         kind: OutcomeKind = "sandbox_failed" if one.server == "cclsp" else "answered"
         ended = result(one, kind, transcript=writer.digest, events=writer.events)
         store.finish(attempt, ended)
@@ -149,6 +152,33 @@ def test_an_arm_without_a_recording_of_its_own_is_told_which_there_are(stored: R
     assert listed in caught.value.hint
     with pytest.raises(FairtrialError, match="no recording of shell on small, trial 2"):
         require_recordings([asked_in("shell", stored.folder, trial=2)])
+
+
+def test_each_arm_of_a_run_plays_its_own_turns(stored: RunStore) -> None:
+    assert _first_words(stored.folder, "shell") == "shell"
+    assert _first_words(stored.folder, "codegraph") == "codegraph"
+    # A run's folder is one model: arms of different identities would be compared with nobody.
+    assert Replay(str(stored.folder)).identity == Replay(str(stored.folder)).identity
+    with pytest.raises(ProviderError, match="nothing says which to play"):
+        asyncio.run(Replay(str(stored.folder)).turn("", [], [], timeout_sec=1))
+
+
+def _first_words(run: Path, server: str) -> str:
+    replay = Replay(str(run))
+    replay.take_cell(asked_in(server, run))
+    turn = asyncio.run(replay.turn("", [UserMessage(text="Who?")], [], timeout_sec=1))
+    return turn.text
+
+
+def test_a_shell_that_nobody_asked_for_is_left_out_of_a_servers_replay(stored: RunStore) -> None:
+    (attempt,) = stored.ended_attempts(cell("small", "codegraph").id)
+    of_server, of_run = f"replay:{attempt.path}", f"replay:{stored.folder}"
+    servers = ["shell", "codegraph"]
+    assert arms_to_play(servers, ["codegraph"], [of_server]) == ["codegraph"]
+    assert arms_to_play(servers, servers, [of_server]) == servers
+    assert arms_to_play(servers, ["codegraph"], [of_run]) == servers
+    assert arms_to_play(servers, ["codegraph"], ["offline"]) == servers
+    assert arms_to_play(servers, ["codegraph"], ["offline", of_server]) == servers
 
 
 def test_one_attempts_recording_plays_in_its_own_arm_alone_in_any_trial(stored: RunStore) -> None:
