@@ -22,12 +22,12 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
 
     All of it is literal: no markup in a name or a reason is obeyed.
     """
-    return _captured(_parts(report, width), width=width, colour=colour)
+    return captured(_parts(report, width), width=width, colour=colour)
 
 
 def render_tables(shown: Iterable[Table], *, width: int = WIDTH, colour: bool = False) -> str:
     """Tables alone, each under its title."""
-    return _captured(_parts_of(shown, width), width=width, colour=colour)
+    return captured(_parts_of(shown, width), width=width, colour=colour)
 
 
 def _parts_of(shown: Iterable[Table], width: int) -> Iterator[RenderableType]:
@@ -38,7 +38,7 @@ def _parts_of(shown: Iterable[Table], width: int) -> Iterator[RenderableType]:
         yield from _table(table, width)
 
 
-def _captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str:
+def captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str:
     console = Console(
         file=io.StringIO(),
         width=width,

@@ -18,7 +18,7 @@ from runner.report.grid import Column, Table
 
 LABEL_WIDTH = 24
 """Of the rows' names, where words want room as well."""
-LEAST_LABEL = 12
+LEAST_LABEL = 10
 LEAST_WORDS = 14
 """Of a column of words, which fold."""
 ELLIPSIS = "…"
