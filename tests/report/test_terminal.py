@@ -184,9 +184,7 @@ def crowded() -> Report:
     cells = [*arms_of(servers), *(broken(cell("golf", name)) for name in servers)]
     report = report_of(loaded(cells), SCREENING)
     since = Since(planned=None, accepted=("x",), changed=("y",), rescored_under=8)
-    sentence = (
-        "a sentence of more than eighty letters, which says at length what is wrong and why"
-    )
+    sentence = "a sentence of more than eighty letters, which says at length what is wrong and why"
     marks = ("RESCORED UNDER GENERATION 8", "THE LOCK'S PAST", "CONTRADICTED", "SCREENING")
     notices = [f"{mark}: {sentence}. Another." for mark in marks]
     unreviewed = [one.model_copy(update={"unreviewed": "new"}) for one in report.sections]
