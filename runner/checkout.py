@@ -392,7 +392,8 @@ class Checkout:
         """
         cache = self.state / "repositories"
         if self.project is not None:
-            own = self.own_scenarios()
+            shipped = read_repos_lock(self.root)
+            own = [it for it in self.own_scenarios() if it.scenario.repository.label not in shipped]
             pins = pins_of(own, cache=cache, environ=self.environ, npm=self._npm)
             return write_project_locks(self.project, pins, check=check)
         return write_locks(

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
+        InitRequest,
         JudgedRequest,
         JudgeNoiseRequest,
         JudgeRequest,
@@ -596,6 +597,16 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
         json=request.json,
     )
     return _prove_queries(checkout, everything)
+
+
+def init(request: InitRequest) -> int:
+    from runner import project
+
+    for line in project.init(request.folder):
+        tell(line)
+    # Every verb looks for a project in the folder it is run in.
+    show(f"{request.folder} is a project: `cd` there, then `fairtrial check`")
+    return OK
 
 
 def lock(request: LockRequest) -> int:
@@ -1701,6 +1712,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "verify-report": verify_report,
     "import_cells": import_cells,
     "import_scenario": import_scenario,
+    "init": init,
     "check": check,
     "lock": lock,
     "server": server,
