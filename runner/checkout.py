@@ -145,7 +145,7 @@ class Checkout:
 
     @cached_property
     def base(self) -> BaseImage:
-        return ensure_base(self.engine, self.root, self.log, env=self.builder_env)
+        return ensure_base(self.engine, self.root, self.log, env=self.builder_env, state=self.state)
 
     @property
     def base_image(self) -> str:
