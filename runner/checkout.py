@@ -31,11 +31,12 @@ from runner.kept import KeptScores, kept_scores
 from runner.locks import harness_digest, read_repos_lock, write_locks
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.proofs import prove
+from runner.proposing.own import open_source
 from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, Since, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.repository import Repository, fetch_source
+from runner.repository import Repository
 from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import (
@@ -153,8 +154,9 @@ class Checkout:
         source = loaded.scenario.repository
         # Asked of git for each cell of a run again, it would cost more than scoring does.
         if source.label not in self._repositories:
-            self._repositories[source.label] = fetch_source(
+            self._repositories[source.label] = open_source(
                 source,
+                project=self.root,
                 cache=self.state / "repositories",
                 pins=read_repos_lock(self.root),
                 environ=self.environ,

@@ -11,6 +11,7 @@ from typing import Any
 from runner.archives import Npm
 from runner.catalog import Catalog
 from runner.errors import CatalogError, LockError, Problem
+from runner.proposing.own import open_source
 from runner.records import (
     RepoPin,
     canonical_json,
@@ -19,7 +20,6 @@ from runner.records import (
     parse_json,
     read_text,
 )
-from runner.repository import fetch_source
 from runner.store import write_whole
 
 HARNESS = 2
@@ -101,7 +101,9 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     for loaded in catalog.scenarios.values():
         source = loaded.scenario.repository
         # Compared with no lock: this is what makes it.
-        repository = fetch_source(source, cache=cache, pins=None, environ=environ, npm=npm)
+        repository = open_source(
+            source, project=root, cache=cache, pins=None, environ=environ, npm=npm
+        )
         pins[source.label] = repository.pin
     changes = [*_repo_changes(read_repos_lock(root), pins), *_image_changes(root, check=check)]
     if check and changes:
