@@ -90,12 +90,13 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
     parser.add_argument(
         "--root",
         default=".",
-        help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
+        help="a project (`fairtrial init`), a checkout, or any folder to work in (default: this)",
     )
     parser.set_defaults(verb="", request_of=_first_screen_request)
     verbs = Verbs(parser, columns, "verbs", required=False)
     for add_verb in (
         _add_demo,
+        _add_init,
         _add_cell,
         _add_run,
         _add_score,
@@ -432,6 +433,20 @@ def _check_request(arguments: argparse.Namespace) -> Request:
 
     scenarios = tuple(arguments.scenario)
     return CheckRequest(root=_root(arguments), scenarios=scenarios, json=arguments.json)
+
+
+def _add_init(verbs: Verbs) -> None:
+    text = "make a folder a project: your own scenarios and servers, laid over what ships"
+    parser = _add(verbs, "init", _init_request, text)
+    parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="default: this one")
+
+
+def _init_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import InitRequest
+
+    return InitRequest(root=_root(arguments), folder=Path(arguments.folder).resolve())
 
 
 def _add_lock(verbs: Verbs) -> None:

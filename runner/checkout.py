@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,12 +28,19 @@ from runner.judges import open_judge
 from runner.judges.settings import JudgeSettings
 from runner.judges.sources import CommitLines
 from runner.kept import KeptScores, kept_scores
-from runner.locks import harness_digest, read_repos_lock, write_locks
+from runner.locks import (
+    harness_digest,
+    pins_of,
+    read_repos_lock,
+    write_locks,
+    write_project_locks,
+)
 from runner.prepared import Arm, PreparedRun, PreparedScenario
+from runner.project import require_locked
 from runner.proofs import prove
 from runner.proposing.own import open_source
 from runner.protocols import Judge, Log, Source
-from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, Since, digest_of
+from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository
@@ -82,15 +89,41 @@ class Checkout:
     """One checkout, opened for one verb. What it needs is made when it is first asked for."""
 
     root: Path
+    """What ships: a checkout's top, or its like in an installed package."""
+    project: Path | None = None
+    """A user's own folder, laid over what ships."""
     state: Path
-    """Its `.fairtrial`: caches, locks of this machine, logs."""
+    """Caches, locks of this machine, logs; of a checkout its `.fairtrial`."""
     environ: Mapping[str, str]
     log: Log
     judge_settings: JudgeSettings = field(default_factory=JudgeSettings)
 
     @cached_property
     def catalog(self) -> Catalog:
-        return load_catalog(self.root)
+        return load_catalog(self.root, self.project)
+
+    def is_own(self, folder: Path) -> bool:
+        """True for a folder of the project, which no generation of the gate knows."""
+        return self.project is not None and folder.is_relative_to(self.project)
+
+    def own_scenarios(self) -> list[LoadedScenario]:
+        """Raises CatalogError with every problem of the project's scenarios."""
+        folders = self.catalog.scenarios.folders.items()
+        return [self.catalog.scenarios[name] for name, it in folders if self.is_own(it)]
+
+    def require_own_locked(self, scenarios: Collection[str], servers: Collection[str]) -> None:
+        """Raises AnchorsDrifted if something of the project's is not what its lock says."""
+        if self.project is None:
+            return
+        known, arms = self.catalog.scenarios.folders, self.catalog.servers.folders
+        folders = [known[name] for name in scenarios if name in known]
+        folders += [arms[name] for name in servers if name in arms]
+        require_locked(self.project, [folder for folder in folders if self.is_own(folder)])
+
+    def shipped_among(self, scenarios: Collection[str]) -> list[str]:
+        """Those that the gate's lock holds, or ought to."""
+        folders = self.catalog.scenarios.folders
+        return [name for name in scenarios if name not in folders or not self.is_own(folders[name])]
 
     @property
     def engine_url(self) -> str | None:
@@ -156,13 +189,19 @@ class Checkout:
         if source.label not in self._repositories:
             self._repositories[source.label] = open_source(
                 source,
-                project=self.root,
+                project=self.project or self.root,
                 cache=self.state / "repositories",
-                pins=read_repos_lock(self.root),
+                pins=self._pins,
                 environ=self.environ,
                 npm=self._npm,
             )
         return self._repositories[source.label]
+
+    @cached_property
+    def _pins(self) -> dict[str, RepoPin]:
+        own = read_repos_lock(self.project) if self.project else {}
+        # What ships is what its own lock says, whatever a project's says of it.
+        return own | read_repos_lock(self.root)
 
     @cached_property
     def _repositories(self) -> dict[str, Repository]:
@@ -249,13 +288,17 @@ class Checkout:
     # --- verbs ----------------------------------------------------------------------------------
 
     def prove(self, names: Sequence[str]) -> Iterator[Proof]:
-        """Each scenario's proof, as it is found; of every scenario if none is named."""
+        """Each scenario's proof, as it is found; if none is named, of all, or of the project's."""
         if not names:
             yield from self._broken()
         chosen = [self.scenario(name) for name in names]
-        for loaded in chosen or self.catalog.scenarios.sound().values():
+        for loaded in chosen or self._to_prove():
             problems = prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
+
+    def _to_prove(self) -> list[LoadedScenario]:
+        sound = self.catalog.scenarios.sound().values()
+        return [it for it in sound if self.project is None or self.is_own(it.folder)]
 
     def audit(self, store: RunStore) -> Audit:
         """The run's files, to be held against each other and scored.
@@ -345,14 +388,22 @@ class Checkout:
         )
 
     def lock(self, *, check: bool) -> list[str]:
-        """Write every lock, or with `check` only say what would change.
+        """Write every lock, or with `check` only say what would change; a project's, in a project.
 
         Raises LockError if `check` finds drift.
         """
+        cache = self.state / "repositories"
+        if self.project is not None:
+            shipped = read_repos_lock(self.root)
+            own = [it for it in self.own_scenarios() if it.scenario.repository.label not in shipped]
+            pins = pins_of(
+                own, project=self.project, cache=cache, environ=self.environ, npm=self._npm
+            )
+            return write_project_locks(self.project, pins, check=check)
         return write_locks(
             self.root,
             self.catalog,
-            cache=self.state / "repositories",
+            cache=cache,
             environ=self.environ,
             check=check,
             npm=self._npm,

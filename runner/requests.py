@@ -144,6 +144,11 @@ class CheckRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InitRequest(Request):
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
 class LockRequest(Request):
     check: bool
     """Change nothing, and fail if a lock is out of date."""
