@@ -38,11 +38,12 @@ from runner.locks import (
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.project import require_locked
 from runner.proofs import prove
+from runner.proposing.own import open_source
 from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.repository import Repository, fetch_source
+from runner.repository import Repository
 from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import (
@@ -186,8 +187,9 @@ class Checkout:
         source = loaded.scenario.repository
         # Asked of git for each cell of a run again, it would cost more than scoring does.
         if source.label not in self._repositories:
-            self._repositories[source.label] = fetch_source(
+            self._repositories[source.label] = open_source(
                 source,
+                project=self.project or self.root,
                 cache=self.state / "repositories",
                 pins=self._pins,
                 environ=self.environ,
@@ -394,7 +396,9 @@ class Checkout:
         if self.project is not None:
             shipped = read_repos_lock(self.root)
             own = [it for it in self.own_scenarios() if it.scenario.repository.label not in shipped]
-            pins = pins_of(own, cache=cache, environ=self.environ, npm=self._npm)
+            pins = pins_of(
+                own, project=self.project, cache=cache, environ=self.environ, npm=self._npm
+            )
             return write_project_locks(self.project, pins, check=check)
         return write_locks(
             self.root,
