@@ -222,8 +222,14 @@ def _cell_request(arguments: argparse.Namespace) -> Request:
 def _add_run(verbs: Verbs) -> None:
     text = "run scenarios × servers × models × trials, score them, and write the report"
     parser = _add(verbs, "run", _run_request, text)
-    _add_repeatable(parser, "--scenario", "repeatable (default: all of scenarios/core)")
-    _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
+    _add_repeatable(
+        parser, "--scenario", "repeatable (default: the project's, else all of scenarios/core)"
+    )
+    _add_repeatable(
+        parser,
+        "--server",
+        "repeatable; `shell` is always an arm (default: the project's, else all)",
+    )
     _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
     _add_model_limits(parser)
     _add_spending(parser)
