@@ -151,7 +151,8 @@ def _add_demo(verbs: Verbs) -> None:
     text = "compare the shell with two servers on two scenarios, and write the report"
     parser = _add(verbs, "demo", _demo_request, text, verb="run")
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_jobs(parser)
 
 
@@ -175,6 +176,7 @@ def _demo_request(arguments: argparse.Namespace) -> Request:
         executor="local",
         name=arguments.run,
         gate="prefer",
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -190,7 +192,8 @@ def _add_cell(verbs: Verbs) -> None:
     _add_spending(parser)
     _add_judge(parser)
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_ungated(parser)
 
 
@@ -215,6 +218,7 @@ def _cell_request(arguments: argparse.Namespace) -> Request:
         executor="local",
         name=arguments.run,
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -249,7 +253,8 @@ def _add_run(verbs: Verbs) -> None:
         "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
     )
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_jobs(parser)
     _add_ungated(parser)
 
@@ -265,6 +270,7 @@ def _run_request(arguments: argparse.Namespace) -> Request:
         **_judged(arguments),
         executor=arguments.executor,
         gate=arguments.gate,
+        full=arguments.full,
     )
 
 
@@ -295,6 +301,7 @@ def _add_report(verbs: Verbs) -> None:
     _add_judge(parser)
     _add_ungated(parser)
     _add_json(parser)
+    _add_full(parser)
 
 
 def _report_request(arguments: argparse.Namespace) -> Request:
@@ -305,6 +312,7 @@ def _report_request(arguments: argparse.Namespace) -> Request:
         run=arguments.run,
         judging=_judging(arguments),
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -373,7 +381,8 @@ def _add_import_claude_code(kinds: Verbs) -> None:
     )
     _add_run_name(parser)
     _add_ungated(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
 
 
 def _import_cells_request(arguments: argparse.Namespace) -> Request:
@@ -387,6 +396,7 @@ def _import_cells_request(arguments: argparse.Namespace) -> Request:
         mounted=arguments.mounted,
         name=arguments.run,
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -1271,6 +1281,10 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="requests at a time at one provider, over all cells; waiting is no agent's time",
     )
+
+
+def _add_full(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--full", action="store_true", help="every table, not the first screen")
 
 
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:
