@@ -101,8 +101,10 @@ class Parsed:
     def _is_required(self, node: tree_sitter.Node) -> bool:
         """`const { open } = require('./shop')`"""
         value = node.child_by_field_name("value")
-        return node.type == "variable_declarator" and value is not None and (
-            self._text(value).startswith("require(")
+        return (
+            node.type == "variable_declarator"
+            and value is not None
+            and (self._text(value).startswith("require("))
         )
 
     def uses(self, name: str) -> list[Use]:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from runner.grounding.files import GitFiles
 from runner.grounding.outlines import LARGEST_BYTES, Definition
@@ -26,7 +27,7 @@ ASIDE = re.compile(
     r"benchmarks?|bench|generated|gen|migrations|scripts|tools)/|\.min\.js$|\.pb\.|_pb2|\.g\.|\.d\.ts$"
 )
 """What is seldom what a developer asks about; its calls count all the same."""
-_PROSE = re.compile(
+PROSE = re.compile(
     r"\.(?:md|markdown|rst|adoc|txt|json|ya?ml|toml|lock|csv|svg|xml|html?|po|pot|map|snap)$|"
     r"(?:^|/)(?:CHANGE|HISTORY|NEWS|README|LICEN|AUTHORS|CONTRIBUT)",
     re.I,
@@ -35,8 +36,13 @@ _WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _SELVES = frozenset("self this super Self cls static parent $this @ super()".split())
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 """Where a bare name of another file has to be imported by name."""
-_OF_PACKAGE = frozenset({"go"})
-_BY_NAME_ALONE = frozenset("c cpp php ruby java kotlin c_sharp scala swift rust bash lua".split())
+
+
+_KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
+"""Languages that call each other by name."""
+_IMPORT_LINES = 40
+_PYTHON_MODULE = re.compile(r"\bfrom\s+([\w.]+)\s+import\b")
+_MODULE = re.compile(_PYTHON_MODULE.pattern + r"|(?:\bfrom|\brequire\()\s*['\"]([^'\"]+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +53,10 @@ class Spot:
     line: int
     inside: str = ""
     """Empty at a file's top level."""
+    start: int = 0
+    """First line of that function: two of a file may bear one name."""
+    owner: str = ""
+    """The class that the function is in."""
     is_test: bool = False
 
 
@@ -79,6 +89,11 @@ class Symbol:
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
+class _Calls(NamedTuple):
+    spots: tuple[Spot, ...]
+    doubtful_tests: bool
+
+
 class Tree:
     """Every file of a commit; code is parsed when it is first asked for."""
 
@@ -93,7 +108,7 @@ class Tree:
                 parsed = parse(path, source, files.blob_sha(path))
             if parsed is not None:
                 self.code[path] = parsed
-            elif not _PROSE.search(path) and b"\0" not in source[:8000]:
+            elif not PROSE.search(path) and b"\0" not in source[:8000]:
                 self.texts[path] = source
 
     @property
@@ -129,36 +144,41 @@ class Tree:
         places = self.definitions.get(name, [])
         kinds = [(self.code[path].kind(it), path, it) for path, it in places]
         defined = [(path, it) for kind, path, it in kinds if kind == "function"]
-        others = {kind for kind, _, _ in kinds} - {"function", "prototype", "import"}
-        if len(defined) != 1 or others:
-            return f"it is defined {len(places)} times, or is no function"
-        path, definition = defined[0]
-        declared = tuple(
-            Spot(path=where, line=it.line)
-            for kind, where, it in kinds
-            if kind == "prototype" and self.code[where].language in ("c", "cpp")
-        )
-        if len(declared) < sum(kind == "prototype" for kind, _, _ in kinds):
+        declared = [(path, it) for kind, path, it in kinds if kind == "prototype"]
+        if len(defined) != 1:
+            return f"{len(defined)} functions of that name are defined"
+        if {kind for kind, _, _ in kinds} - {"function", "prototype", "import"}:
+            return "something else is called so too"
+        if any(self.code[path].language not in ("c", "cpp") for path, _ in declared):
             return "it has signatures beside its definition"
-        calls: list[Spot] = []
-        doubtful = False
-        for where in self.holders[name]:
-            is_test = bool(TEST_PATH.search(where))
-            found = self._calls(where, path, definition)
-            if isinstance(found, str) and not is_test:
-                return found
-            doubtful |= isinstance(found, str)
-            calls += found if not isinstance(found, str) else []
+        path, definition = defined[0]
+        calls = self._all_calls(path, definition)
+        if isinstance(calls, str):
+            return calls
         return Symbol(
             name=name,
             owner=definition.owners[-1] if definition.owners else "",
             path=path,
             definition=definition,
-            declared=declared,
-            calls=tuple(calls),
-            doubtful_tests=doubtful,
+            declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
+            calls=calls.spots,
+            doubtful_tests=calls.doubtful_tests,
             written=tuple(self._written(name)),
         )
+
+    def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
+        """In every file; or the first doubt outside of the tests."""
+        spots: list[Spot] = []
+        doubtful = False
+        for where in self.holders[definition.name]:
+            found = self._calls(where, path, definition)
+            if not isinstance(found, str):
+                spots += found
+            elif TEST_PATH.search(where):
+                doubtful = True
+            else:
+                return found
+        return _Calls(tuple(spots), doubtful)
 
     def _written(self, name: str) -> Iterator[str]:
         word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
@@ -168,7 +188,7 @@ class Tree:
         """The calls in one file; or why one of its places is doubtful."""
         parsed, home = self.code[where], self.code[path]
         uses = parsed.uses(definition.name)
-        if where != path and parsed.language != home.language and uses:
+        if uses and _kin(parsed) != _kin(home):
             return f"{where} is in another language"
         spots = []
         for use in uses:
@@ -176,10 +196,27 @@ class Tree:
             if doubt:
                 return f"{where}:{use.line} {doubt}"
             if use.kind == "call":
-                inside = use.inside.name if use.inside else ""
-                is_test = bool(TEST_PATH.search(where))
-                spots.append(Spot(path=where, line=use.line, inside=inside, is_test=is_test))
+                spots.append(_spot(where, use))
         return spots
+
+
+def _kin(parsed: Parsed) -> str:
+    return _KIN.get(parsed.language, parsed.language)
+
+
+def _spot(path: str, use: Use) -> Spot:
+    is_test = bool(TEST_PATH.search(path))
+    around = use.inside
+    if around is None:
+        return Spot(path=path, line=use.line, is_test=is_test)
+    return Spot(
+        path=path,
+        line=use.line,
+        inside=around.name,
+        start=around.start,
+        owner=around.owners[-1] if around.owners else "",
+        is_test=is_test,
+    )
 
 
 def _doubt(
@@ -190,57 +227,59 @@ def _doubt(
         return "is no call"
     if use.kind != "call":
         return ""
-    receiver = use.receiver
-    if not receiver or receiver in _SELVES:
+    if not use.receiver or use.receiver in _SELVES:
         return _doubt_of_bare(use, uses, parsed, home, definition)
-    last = re.split(r"\.|::|->|\\", receiver)[-1]
-    if last in definition.owners or last in _SELVES:
+    last = re.split(r"\.|::|->|\\", use.receiver)[-1]
+    if last in definition.owners or _is_of_type(last, use, parsed, definition.owners):
         return ""
-    if not definition.owners or home.language in ("rust",):
+    if not definition.owners or home.language == "rust":
         return _doubt_of_module(last, parsed, home)
-    if _is_of_type(last, use, parsed, definition.owners):
-        return ""
-    return f"is called on `{receiver}`, whose type is not written there"
+    return f"is called on `{use.receiver}`, whose type is not written there"
 
 
 def _doubt_of_bare(
     use: Use, uses: Sequence[Use], parsed: Parsed, home: Parsed, definition: Definition
 ) -> str:
+    """Of `open()` and `self.open()`."""
     if parsed is home:
         return ""
     if use.receiver:
         return "" if definition.owners else "is called on itself"
-    if home.language in _OF_PACKAGE:
+    if home.language == "go":
         same = parsed.path.rpartition("/")[0] == home.path.rpartition("/")[0]
         return "" if same and not definition.owners else "is of another package"
     if home.language in _IMPORTING:
-        imports = [it for it in uses if it.kind == "import"]
-        if not imports:
-            return "is not imported by name"
-        lines = parsed.source.split(b"\n")
-        if not all(_names_home(lines, it.line, home.path) for it in imports):
-            return "is imported from elsewhere"
-        return ""
-    if home.language in _BY_NAME_ALONE and is_compound(definition.name):
-        return ""
-    return "is a common name"
+        return _doubt_of_import(uses, parsed, home)
+    return "" if is_compound(definition.name) else "is a common name"
+
+
+def _doubt_of_import(uses: Sequence[Use], parsed: Parsed, home: Parsed) -> str:
+    imports = [it.line for it in uses if it.kind == "import"]
+    if not imports:
+        return "is not imported by name"
+    lines = parsed.source.split(b"\n")
+    sure = all(_names_home(lines, line, home.path) for line in imports)
+    return "" if sure else "is imported from elsewhere"
 
 
 def _names_home(lines: Sequence[bytes], line: int, path: str) -> bool:
     """Does the import around a line name the file, a folder of it, or a place beside it?"""
-    around = b" ".join(lines[max(0, line - 30) : line + 30]).decode("utf-8", "replace")
     here = lines[line - 1].decode("utf-8", "replace")
+    # An import of many names may begin (Python) or end (JavaScript) lines away.
+    before = b" ".join(lines[max(0, line - _IMPORT_LINES) : line]).decode("utf-8", "replace")
+    after = b" ".join(lines[line - 1 : line + _IMPORT_LINES]).decode("utf-8", "replace")
+    module = _MODULE.search(here) or _last(_PYTHON_MODULE, before) or _MODULE.search(after)
+    if module is None:
+        return here.lstrip().startswith(("exports", "module.exports", "export"))
+    written = next(filter(None, module.groups()))
     *folders, name = path.split("/")
     known = {name.partition(".")[0], *folders} - {"src", "lib", ""}
-    for text in (here, around):
-        module = re.search(r"from\s+([\w.]+)\s+import|(?:from|require\()\s*['\"]([^'\"]+)", text)
-        if module:
-            written = module[1] or module[2]
-            parts = {it.partition(".")[0] for it in re.split(r"[./]", written)} | set(
-                re.split(r"[./]", written)
-            )
-            return written.startswith(".") or bool(parts & known)
-    return here.lstrip().startswith(("exports", "module.exports", "export"))
+    return written.startswith(".") or bool({*re.split(r"[./]", written)} & known)
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    hits = list(pattern.finditer(text))
+    return hits[-1] if hits else None
 
 
 def _doubt_of_module(last: str, parsed: Parsed, home: Parsed) -> str:
