@@ -104,6 +104,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         _add_attest,
         _add_verify_report,
         _add_import,
+        _add_scenario,
         _add_check,
         _add_lock,
         _add_server,
@@ -433,6 +434,57 @@ def _import_scenario_request(arguments: argparse.Namespace) -> Request:
         language=arguments.language,
         tokens=arguments.tokens,
         wall_sec=arguments.wall_sec,
+        json=arguments.json,
+    )
+
+
+def _add_scenario(verbs: Verbs) -> None:
+    actions = verbs.add_group("scenario", "write a scenario about a repository of your own")
+    text = (
+        "propose questions whose answers the tree, or a commit that mended something, proves; "
+        "written to scenarios/own/, to be finished by hand"
+    )
+    parser = _add(actions, "new", _new_scenario_request, text, verb="scenario_new")
+    _add_own_repository(parser, required=True)
+    parser.add_argument("--id", default="", metavar="NAME", help="default: made from the question")
+    label_help = "what tracked files call a folder, whose path they never hold (default: own)"
+    parser.add_argument("--label", default="", metavar="NAME", help=label_help)
+    parser.add_argument(
+        "--questions", type=_at_least_one, default=3, metavar="K", help="at most (default: 3)"
+    )
+    parser.add_argument("--symbol", default="", metavar="NAME", help="ask about this function")
+    history_help = "instead of the tree: of N commits that mended something (default: 1)"
+    parser.add_argument(
+        "--from-history", type=_at_least_one, nargs="?", const=1, metavar="N", help=history_help
+    )
+    parser.add_argument("--into", metavar="DIR", help="a project (default: this folder)")
+    _add_json(parser)
+
+
+def _add_own_repository(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--repo", required=required, metavar="PATH_OR_URL", help="a folder, or what git can clone"
+    )
+    commit_help = "any revision of a folder; a URL's branch, tag or full SHA (default: HEAD)"
+    parser.add_argument("--commit", metavar="REVISION", help=commit_help)
+    dirty_help = "a folder's files as they are, as a commit of their own"
+    parser.add_argument("--dirty", action="store_true", help=dirty_help)
+
+
+def _new_scenario_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import NewScenarioRequest
+
+    return NewScenarioRequest(
+        root=_root(arguments),
+        repo=arguments.repo,
+        commit=arguments.commit,
+        dirty=arguments.dirty,
+        id=arguments.id,
+        label=arguments.label,
+        questions=arguments.questions,
+        symbol=arguments.symbol,
+        from_history=arguments.from_history or 0,
+        into=_optional_path(arguments.into),
         json=arguments.json,
     )
 

@@ -39,6 +39,7 @@ from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.project import require_locked
 from runner.proofs import prove
 from runner.proposing.own import open_source
+from runner.proposing.writing import left_to_write
 from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
 from runner.report.data import build_report
@@ -302,7 +303,8 @@ class Checkout:
             yield from self._broken()
         chosen = [self.scenario(name) for name in names]
         for loaded in chosen or self._to_prove():
-            problems = prove(loaded, self.files(loaded), self.judge)
+            problems = [*left_to_write(loaded.folder)]
+            problems += prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
 
     def _to_prove(self) -> list[LoadedScenario]:

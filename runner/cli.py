@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        NewScenarioRequest,
         QueriesRequest,
         RecordRequest,
         ReportRequest,
@@ -534,6 +535,21 @@ def import_scenario(request: ImportScenarioRequest) -> int:
         show_json(imported.as_json())
     else:
         show(imported.as_text())
+    return OK
+
+
+def scenario_new(request: NewScenarioRequest) -> int:
+    from runner.proposing.command import new_scenarios
+
+    into = (request.into or _places(request).top).resolve()
+    made = new_scenarios(request, into, _state(request), dict(os.environ), tell)
+    if request.json:
+        show_json([it.as_json() for it in made])
+        return OK
+    for it in made:
+        show(it.as_text())
+    # Every verb looks for a project in the folder it is run in.
+    show(f"next: `fairtrial check {made[0].id}` says what is left to write")
     return OK
 
 
@@ -1740,6 +1756,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "verify-report": verify_report,
     "import_cells": import_cells,
     "import_scenario": import_scenario,
+    "scenario_new": scenario_new,
     "init": init,
     "check": check,
     "lock": lock,

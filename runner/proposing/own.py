@@ -8,6 +8,7 @@ its work tree is looked at by a git directory of ours, with a copy of its commit
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import tempfile
 from collections.abc import Mapping
@@ -16,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.archives import Npm
-from runner.errors import SourceError
-from runner.records import CommitSha, GitSource, RepoPin, Source, parse_yaml, read_text
+from runner.errors import FairtrialError, SourceError
+from runner.records import CommitSha, GitSource, RepoPin, Source, digest_of, parse_yaml, read_text
 from runner.records.repositories import LOCAL_SCHEME, LocalRepositories
 from runner.repository import (
     EPOCH,
@@ -281,6 +282,39 @@ def remember(project: Path, label: str, folder: Path) -> Path:
     lines = [f"  {name}: {_quoted(path)}\n" for name, path in sorted(known.items())]
     write_whole(project / LOCAL, _HEAD + "repositories:\n" + "".join(lines))
     return project / LOCAL
+
+
+def label_of(project: Path, repo: str, asked: str) -> str:
+    """What a folder is called in tracked files: as asked, as before, or by a number of our own.
+
+    Never by the folder's name, which may be nobody's business. Raises FairtrialError if the label
+    is another folder's.
+    """
+    known, folder = _known(project), str(Path(repo).resolve())
+    if asked and known.get(asked, folder) != folder:
+        hint = f"choose another with --label, or mend {LOCAL}"
+        raise FairtrialError(f"{asked} is {known[asked]} already", where="--label", hint=hint)
+    if asked:
+        return asked
+    for label, path in known.items():
+        if path == folder:
+            return label
+    numbered = (f"own-{number}" for number in itertools.count(2))
+    return next(label for label in ("own", *itertools.islice(numbered, 99)) if label not in known)
+
+
+def history_of(
+    own: OwnRepository, repo: str, state: Path, environ: Mapping[str, str] | None
+) -> Path:
+    """A git directory with the commits before the source's: the user's, or a URL's fetched here."""
+    if own.folder is not None:
+        return open_repository(repo, own.commit, state)[0]
+    folder = _cache(state) / f"history-{digest_of(own.source.url)[:12]}.git"
+    if not folder.exists():
+        run_git(git_at(folder), "init", "--quiet", "--bare", "--template=")
+    remote = Remote(url=own.source.url, environ=environ)
+    remote.fetch(folder, f"+{own.commit}:refs/heads/{own.commit}")
+    return folder
 
 
 def _quoted(path: str) -> str:
