@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runner.errors import GateError, Problem
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
+    from runner.project import Places
     from runner.protocols import Executor
     from runner.records import Gate, Judging, Record, Scorecard, ServerCard
     from runner.report.grid import Table
@@ -53,10 +54,12 @@ if TYPE_CHECKING:
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
+        InitRequest,
         JudgedRequest,
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        NewScenarioRequest,
         QueriesRequest,
         RecordRequest,
         ReportRequest,
@@ -143,8 +146,10 @@ def _report_our_bug(root: str) -> int:
     import traceback
     from pathlib import Path
 
+    from runner.project import state_of
+
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-    log = Path(root) / ".fairtrial" / "logs" / name
+    log = state_of(Path(root), _caches()) / "logs" / name
     text = f"fairtrial {__version__}, Python {sys.version}\n{traceback.format_exc()}"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -223,7 +228,7 @@ def _run_cells(request: RunRequest) -> int:
     store = RunStore(_runs(request) / name)
     _judge_as(checkout, request, store)
     _require_judges(checkout)
-    gate = _pass_gate(request.gate, checkout, scenarios)
+    gate = _pass_gate(request.gate, checkout, scenarios, servers)
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
@@ -386,8 +391,7 @@ def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
 def report(request: ReportRequest) -> int:
     store, checkout = _store(request, request.run), _judging_checkout(request)
     _judge_as(checkout, request, store)
-    scenarios = {cell.scenario for cell in store.plan().cells}
-    gate = _pass_gate(request.gate, checkout, scenarios)
+    gate = _pass_gate_of(request.gate, checkout, store)
     loaded = checkout.audit(store).whole()
     return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
@@ -410,7 +414,7 @@ def attest(request: AttestRequest) -> int:
 
 def _built(store: RunStore, checkout: Checkout, policy: GatePolicy) -> Report:
     """A run's report as its transcripts give it now; nothing is written."""
-    gate = _pass_gate(policy, checkout, {cell.scenario for cell in store.plan().cells})
+    gate = _pass_gate_of(policy, checkout, store)
     return checkout.report(checkout.audit(store).whole(), gate=gate)
 
 
@@ -534,6 +538,21 @@ def import_scenario(request: ImportScenarioRequest) -> int:
     return OK
 
 
+def scenario_new(request: NewScenarioRequest) -> int:
+    from runner.proposing.command import new_scenarios
+
+    into = (request.into or _places(request).top).resolve()
+    made = new_scenarios(request, into, _state(request), dict(os.environ), tell)
+    if request.json:
+        show_json([it.as_json() for it in made])
+        return OK
+    for it in made:
+        show(it.as_text())
+    # Every verb looks for a project in the folder it is run in.
+    show(f"next: `fairtrial check {made[0].id}` says what is left to write")
+    return OK
+
+
 def _code_for_contradictions(store: RunStore, loaded: LoadedRun) -> int:
     found = loaded.contradictions
     if not found:
@@ -604,7 +623,7 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
     from runner.errors import EngineError
     from runner.requests import QueriesRequest
 
-    if not any((request.root / FOLDER).glob("*.yaml")):
+    if checkout.project or not any((checkout.root / FOLDER).glob("*.yaml")):
         return []
     try:
         _ = checkout.engine
@@ -622,6 +641,16 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
         json=request.json,
     )
     return _prove_queries(checkout, everything)
+
+
+def init(request: InitRequest) -> int:
+    from runner import project
+
+    for line in project.init(request.folder):
+        tell(line)
+    # Every verb looks for a project in the folder it is run in.
+    show(f"{request.folder} is a project: `cd` there, then `fairtrial check`")
+    return OK
 
 
 def lock(request: LockRequest) -> int:
@@ -691,7 +720,7 @@ def ground(request: GroundRequest) -> int:
     from runner.report.citations import citations_text
     from runner.repository import open_repository
 
-    cache = _cache(request)
+    cache = _state(request)
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
@@ -1037,7 +1066,7 @@ def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
     """Those that are chosen. Raises CatalogError with every problem of the suite."""
     from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
 
-    source = request.suite or request.root / FOLDER
+    source = request.suite or checkout.root / FOLDER
     known = {*checkout.catalog.testbed, *checkout.catalog.servers}
     suite = load_suite(source, testbed=known)
     suite.sound()
@@ -1146,7 +1175,7 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
     from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
 
     started = time.monotonic()
-    source = request.source or request.root / FOLDER
+    source = request.source or checkout.root / FOLDER
     known = {*checkout.catalog.testbed, *checkout.catalog.servers}
     suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
     suite.sound()
@@ -1463,7 +1492,7 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
     try:
         checkout = _judging_checkout(request)
         verdict = gate.verify(
-            request.root, checkout.judge, sources=checkout.source, pairs="again", log=tell
+            checkout.root, checkout.judge, sources=checkout.source, pairs="again", log=tell
         )
     except GateError as error:
         if request.json:
@@ -1503,7 +1532,7 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.report.gate import proposal_text
 
     checkout = _judging_checkout(request)
-    proposal = gate.propose(request.root, checkout.judge, sources=checkout.source, log=tell)
+    proposal = gate.propose(checkout.root, checkout.judge, sources=checkout.source, log=tell)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -1520,7 +1549,7 @@ def _write_generation(request: AnchorsRequest) -> int:
     today = datetime.now(UTC).date().isoformat()
     checkout = _judging_checkout(request)
     examined = moves[request.action](
-        request.root,
+        checkout.root,
         checkout.judge,
         reason=request.reason,
         date=today,
@@ -1529,14 +1558,19 @@ def _write_generation(request: AnchorsRequest) -> int:
     )
     show(gate_text(examined.verdict))
     show(standing_text(examined.verdict))
-    generation = chain.read_chain(request.root)[-1]
+    generation = chain.read_chain(checkout.root)[-1]
     number = f"generation {generation.generation} ({generation.kind})"
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
     gate.require(examined.verdict)
     return OK
 
 
-def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str]) -> Gate | None:
+def _pass_gate(
+    policy: GatePolicy,
+    checkout: Checkout,
+    scenarios: Collection[str],
+    servers: Collection[str] = (),
+) -> Gate | None:
     """What stands in front of the result; None if the policy goes on without it.
 
     Raises GateError if the gate is closed and the policy requires it.
@@ -1547,10 +1581,11 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
     if policy == "skip":
         return None
     try:
+        checkout.require_own_locked(scenarios, servers)
         verdict = gate.verify(
             checkout.root,
             checkout.judge,
-            scenarios=scenarios,
+            scenarios=checkout.shipped_among(scenarios),
             sources=checkout.source,
             catalog=checkout.catalog,
         )
@@ -1563,15 +1598,25 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
         return None
 
 
+def _pass_gate_of(policy: GatePolicy, checkout: Checkout, store: RunStore) -> Gate | None:
+    """For the scenarios a run used. Its servers are behind it: the plan holds their digests."""
+    return _pass_gate(policy, checkout, {cell.scenario for cell in store.plan().cells})
+
+
 # --- what verbs share ---------------------------------------------------------------------------
 
 
 def _checkout(request: Request) -> Checkout:
     from runner.checkout import Checkout
+    from runner.project import require_as_built
 
     # Git and npm get this environment; a hook of theirs has no use for a model's key.
     environ = {name: value for name, value in os.environ.items() if name not in KEYS}
-    return Checkout(root=request.root, state=_state(request), environ=environ, log=tell)
+    places = _places(request)
+    require_as_built(places.shipped)
+    return Checkout(
+        root=places.shipped, project=places.project, state=places.state, environ=environ, log=tell
+    )
 
 
 def _judging_checkout(request: JudgedRequest) -> Checkout:
@@ -1681,25 +1726,25 @@ def _providers() -> ModelSettings:
     )
 
 
-def _state(request: Request) -> Path:
-    return request.root / ".fairtrial"
+def _places(request: Request) -> Places:
+    """Asked by nearly every verb, some of which work in any folder at all."""
+    from runner.project import find_places
+
+    return find_places(request.root, _caches())
 
 
-def _cache(request: Request) -> Path:
-    """For verbs that work anywhere: the checkout's own, else the user's.
-
-    Without it, `fairtrial ground` would leave a `.fairtrial` in whatever folder it is run in.
-    """
+def _caches() -> Path:
     from pathlib import Path
 
-    if (request.root / "scenarios").is_dir():
-        return _state(request)
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "fairtrial"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _state(request: Request) -> Path:
+    return _places(request).state
 
 
 def _runs(request: Request) -> Path:
-    return request.root / "runs"
+    return _places(request).top / "runs"
 
 
 def _store(request: Request, run: str) -> RunStore:
@@ -1723,6 +1768,8 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "verify-report": verify_report,
     "import_cells": import_cells,
     "import_scenario": import_scenario,
+    "scenario_new": scenario_new,
+    "init": init,
     "check": check,
     "lock": lock,
     "server": server,

@@ -118,6 +118,29 @@ class ImportScenarioRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewScenarioRequest(Request):
+    repo: str
+    """A path or URL."""
+    commit: str | None
+    """None for HEAD."""
+    dirty: bool
+    """Take a folder's files as they are."""
+    id: str
+    """Empty for one made from what is asked."""
+    label: str
+    """What a folder is called in tracked files; empty for one of our own."""
+    questions: int
+    """Steps, at most."""
+    symbol: str
+    """To ask about; empty for the best."""
+    from_history: int
+    """Scenarios to make of commits; 0 for one of the tree."""
+    into: Path | None
+    """A project; None for the folder that the command works in."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportRequest(JudgedRequest):
     run: str
     gate: GatePolicy
@@ -147,6 +170,11 @@ class CheckRequest(Request):
     scenarios: tuple[str, ...]
     """Empty for all."""
     json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitRequest(Request):
+    folder: Path
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -474,7 +474,7 @@ def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) ->
     done = template.fairtrial("run", "--scenario", "small", "--ungated", **NO_ENGINE)
     refusal = refused(done)
     assert "no Docker Engine answers" in refusal
-    assert "hint: `./justw demo` starts one" in refusal
+    assert "hint: start Docker" in refusal
 
 
 # --- other verbs --------------------------------------------------------------------------------
