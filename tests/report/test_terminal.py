@@ -283,6 +283,12 @@ def test_the_next_command_is_whole_and_asks_a_language_model_for_more_trials() -
     assert "judge fairtrial verify-anchors --judge model:ID" in screened
 
 
+def test_a_path_longer_than_the_line_stays_whole() -> None:
+    page = f"/home/somebody/{'folder/' * 12}report.html"
+    text = terminal_first.render(report_of(small_run()), page, width=80)
+    assert text.endswith(f"\npage  {page}\n")
+
+
 def test_figures_of_the_first_screen_are_those_of_the_tables() -> None:
     report = report_of(small_run())
     shown = tables.summary(report)
