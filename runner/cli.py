@@ -707,9 +707,9 @@ def _card_of(checkout: Checkout, name: str, scenario: str) -> ServerCard:
     # Before the minutes that an install takes: a wrong lock installs another server's packages.
     require_own_locks(server)
     catalog = checkout.catalog
-    others = [*catalog.servers.sound().values(), *catalog.testbed.sound().values()]
+    beside = catalog.testbed if name in catalog.testbed else catalog.servers
     card = checkout.check_server(name, scenario)
-    return card.model_copy(update={"locks": lock_remarks(server, others)})
+    return card.model_copy(update={"locks": lock_remarks(server, beside.sound().values())})
 
 
 def ground(request: GroundRequest) -> int:

@@ -172,7 +172,9 @@ def _cells(report: Report) -> str:
     }
     always = ("measured", "broken")
     said = [f"{count} {name}" for name, count in counts.items() if count or name in always]
-    return f"{_total(report, 'planned')} cells planned, {', '.join(said)}"
+    planned = _total(report, "planned")
+    cells = "cell" if planned == 1 else "cells"
+    return f"{planned} {cells} planned, {', '.join(said)}"
 
 
 def _total(report: Report, name: str) -> int:
