@@ -67,7 +67,7 @@ class _Lock:
 
 def require_own_locks(server: Server) -> None:
     """Raises CatalogError with every way in which the locks do not fit the definition."""
-    where = f"images/servers/{server.folder.name}"
+    where = _where(server.folder)
     locks = list(_locks(server.folder))
     problems = []
     for lock in locks:
@@ -170,7 +170,7 @@ def _all_alike(lock: _Lock, other: _Lock) -> bool:
 
 
 def _locks(folder: Path) -> Iterator[_Lock]:
-    """Raises CatalogError for one that cannot be read."""
+    """Raises FairtrialError for one that cannot be read."""
     if (folder / REQUIREMENTS).exists():
         yield _requirements(folder)
     if (folder / NPM_LOCK).exists():
@@ -178,8 +178,14 @@ def _locks(folder: Path) -> Iterator[_Lock]:
 
 
 def _text(path: Path) -> str:
-    where = f"images/servers/{path.parent.name}/{path.name}"
-    return read_text(path, where=where, limit_bytes=MAX_LOCK_BYTES)
+    return read_text(path, where=_where(path), limit_bytes=MAX_LOCK_BYTES)
+
+
+def _where(path: Path) -> str:
+    """From the folder that holds `images`: `images/servers/x/requirements.txt`."""
+    parts = path.parts
+    top = max((at for at, part in enumerate(parts) if part == "images"), default=len(parts) - 1)
+    return "/".join(parts[top:])
 
 
 def _requirements(folder: Path) -> _Lock:
@@ -192,7 +198,7 @@ def _requirements(folder: Path) -> _Lock:
         if not found or not found["version"]:
             problems.append(f"does not pin {name} with `==`: another day installs another version")
             continue
-        if "--hash=sha256:" not in entry:
+        if "--hash=" not in entry:
             problems.append(f"{name} has no hash: nothing would tell what was downloaded")
         pins[_plain(name)] = pins.get(_plain(name), frozenset()) | {found["version"]}
     wanted = {}
@@ -231,7 +237,8 @@ def _npm(folder: Path) -> _Lock:
         if not inside or package.get("link"):
             continue
         pins[name] = pins.get(name, frozenset()) | {str(package.get("version"))}
-        if "integrity" not in package:
+        # What a package brings inside itself is under that package's own digest.
+        if "integrity" not in package and not package.get("inBundle"):
             problems.append(f"{name} has no integrity: nothing would tell what was downloaded")
     wanted = _dependencies(folder)
     return _Lock(file=NPM_LOCK, text=text, pins=pins, wanted=wanted, problems=tuple(problems))
@@ -248,13 +255,12 @@ def _dependencies(folder: Path) -> dict[str, str]:
 
 
 def _json(path: Path, text: str) -> dict[str, Any]:
-    where = f"images/servers/{path.parent.name}/{path.name}"
     try:
         found = load_json(text)
     except ValueError as error:
-        raise FairtrialError(f"not usable JSON: {error}", where=where) from error
+        raise FairtrialError(f"not usable JSON: {error}", where=_where(path)) from error
     if not isinstance(found, dict):
-        raise FairtrialError("holds no object", where=where)
+        raise FairtrialError("holds no object", where=_where(path))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runner.catalog import load_catalog
-from runner.errors import CatalogError
+from runner.errors import CatalogError, FairtrialError
 from runner.records import ServerCard
 from runner.report.card import card_text
 from runner.server_locks import lock_remarks, require_own_locks
@@ -114,6 +114,22 @@ def test_an_npm_lock_of_another_package_is_refused(tmp_path: Path) -> None:
 
 def test_an_npm_package_without_integrity_is_named(tmp_path: Path) -> None:
     assert "mine has no integrity" in refused(npm_server(tmp_path, wanted="mine", pinned="mine"))
+
+
+def test_what_a_package_brings_inside_itself_needs_no_digest_of_its_own(tmp_path: Path) -> None:
+    server = npm_server(tmp_path, wanted="mine", pinned="mine", integrity="x")
+    path = server.folder / "package-lock.json"
+    lock = json.loads(path.read_text())
+    lock["packages"]["node_modules/mine/node_modules/inner"] = {"version": "2", "inBundle": True}
+    path.write_text(json.dumps(lock))
+    require_own_locks(server)
+
+
+def test_a_lock_that_is_no_json_is_named(tmp_path: Path) -> None:
+    server = npm_server(tmp_path, wanted="mine", pinned="mine", integrity="x")
+    (server.folder / "package-lock.json").write_text("{")
+    with pytest.raises(FairtrialError, match=r"images/servers/mine/package-lock\.json: not usable"):
+        require_own_locks(server)
 
 
 def test_a_server_of_files_alone_has_no_lock_to_fit(tmp_path: Path) -> None:
