@@ -18,7 +18,7 @@ SHIPPED = "runner/shipped"
 """Where runner.project looks for it."""
 
 
-class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg] - of a config that we have none of
+class ShippedFiles(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         # An editable install reads the checkout itself: copies would grow stale beside it.
         if version == "editable":

@@ -38,11 +38,13 @@ from runner.locks import (
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.project import require_locked
 from runner.proofs import prove
+from runner.proposing.own import open_source
+from runner.proposing.writing import left_to_write
 from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.repository import Repository, fetch_source
+from runner.repository import Repository
 from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import (
@@ -156,7 +158,7 @@ class Checkout:
 
     @cached_property
     def base(self) -> BaseImage:
-        return ensure_base(self.engine, self.root, self.log, env=self.builder_env)
+        return ensure_base(self.engine, self.root, self.log, env=self.builder_env, state=self.state)
 
     @property
     def base_image(self) -> str:
@@ -169,21 +171,30 @@ class Checkout:
     # --- what is asked for ----------------------------------------------------------------------
 
     def choose_scenarios(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every scenario outside held-out."""
-        chosen = [self.scenario(name).scenario.id for name in names]
-        if not chosen:
-            folders = self.catalog.scenarios.folders.items()
-            asked = [name for name, folder in folders if folder.parent.name not in APART]
-            chosen = [self.scenario(name).scenario.id for name in asked]
+        """Names as asked, checked; if none is, every scenario outside held-out.
+
+        In a project that has some of its own, those alone.
+        """
+        folders = self.catalog.scenarios.folders
+        asked = [name for name, folder in folders.items() if folder.parent.name not in APART]
+        chosen = [self.scenario(name).scenario.id for name in names or self._own(folders, asked)]
         return list(dict.fromkeys(chosen))
 
     def choose_servers(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every server. `shell` always comes first."""
+        """Names as asked, checked; if none is, every server, or the project's own.
+
+        `shell` always comes first.
+        """
+        folders = self.catalog.servers.folders
         chosen = [SHELL]
-        for name in names or self.catalog.servers:
+        for name in names or self._own(folders, list(folders)):
             if name != SHELL:
                 chosen.append(self.server(name).spec.name)
         return list(dict.fromkeys(chosen))
+
+    def _own(self, folders: Mapping[str, Path], names: Sequence[str]) -> Sequence[str]:
+        """The project's among them; all, if it has none."""
+        return [name for name in names if self.is_own(folders[name])] or names
 
     def scenario(self, name: str) -> LoadedScenario:
         return pick(self.catalog.scenarios, name, "scenario")
@@ -197,8 +208,9 @@ class Checkout:
         source = loaded.scenario.repository
         # Asked of git for each cell of a run again, it would cost more than scoring does.
         if source.label not in self._repositories:
-            self._repositories[source.label] = fetch_source(
+            self._repositories[source.label] = open_source(
                 source,
+                project=self.project or self.root,
                 cache=self.state / "repositories",
                 pins=self._pins,
                 environ=self.environ,
@@ -309,7 +321,8 @@ class Checkout:
             yield from self._broken()
         chosen = [self.scenario(name) for name in names]
         for loaded in chosen or self._to_prove():
-            problems = prove(loaded, self.files(loaded), self.judge)
+            problems = [*left_to_write(loaded.folder)]
+            problems += prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
 
     def _to_prove(self) -> list[LoadedScenario]:
@@ -410,8 +423,11 @@ class Checkout:
         """
         cache = self.state / "repositories"
         if self.project is not None:
-            own = self.own_scenarios()
-            pins = pins_of(own, cache=cache, environ=self.environ, npm=self._npm)
+            shipped = read_repos_lock(self.root)
+            own = [it for it in self.own_scenarios() if it.scenario.repository.label not in shipped]
+            pins = pins_of(
+                own, project=self.project, cache=cache, environ=self.environ, npm=self._npm
+            )
             return write_project_locks(self.project, pins, check=check)
         return write_locks(
             self.root,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.prepared import PreparedRun
     from runner.project import Places
     from runner.protocols import Executor
-    from runner.records import Gate, Judging, Record, Scorecard
+    from runner.records import Gate, Judging, Record, Scorecard, ServerCard
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
@@ -54,10 +54,12 @@ if TYPE_CHECKING:
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
+        InitRequest,
         JudgedRequest,
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        NewScenarioRequest,
         QueriesRequest,
         RecordRequest,
         ReportRequest,
@@ -218,6 +220,7 @@ def _run_cells(
     from runner.catalog import pick
     from runner.executors import EXECUTORS
     from runner.models import agent_for
+    from runner.models.replay import arms_to_play
     from runner.models.weights import served
     from runner.spending import spent
     from runner.store import RunStore
@@ -226,6 +229,7 @@ def _run_cells(
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
+    servers = arms_to_play(servers, request.servers, models)
     agent = request.agent or agent_for(models)
     pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
@@ -246,7 +250,8 @@ def _run_cells(
         _judge_in(checkout, request, store, spent(store, spending.priced)[1])
         loaded = _score(store, checkout)
         _tell_remarks(store)
-        return (shown or _show_report)(store, checkout, loaded, gate, as_json=request.json)
+        how = {"as_json": request.json, "full": request.full}
+        return (shown or _show_report)(store, checkout, loaded, gate, **how)
 
 
 # --- trying a server by its name ----------------------------------------------------------------
@@ -258,13 +263,13 @@ def try_server(request: TryRequest) -> int:
 
     from runner.trying.flow import find_out
     from runner.trying.saving import save
-    from runner.trying.starting import run_name, steps_for
+    from runner.trying.starting import opened, run_name
 
     checkout = _judging_checkout(request)
-    _models(
-        request
-    )  # a wrong name or no key must not cost the minutes that come before it is asked
-    tried = find_out(steps_for(request, checkout, _choose))
+    # A wrong name or no key must not cost the minutes that come before it is asked.
+    _models(request)
+    with opened(request, checkout, _choose) as steps:
+        tried = find_out(steps)
     if request.save is not None:
         tell(f"saved: {save(tried, request.save)}")
     own, runs = checkout.over(tried.folder), tried.folder / "runs"
@@ -304,17 +309,19 @@ def _show_tried(  # noqa: PLR0913 - as _show_report, and what was tried
     gate: Gate | None,
     *,
     as_json: bool,
+    full: bool,
 ) -> int:
     from runner.report.files import write_report
     from runner.trying.screen import screen
 
     built = checkout.report(loaded, gate=gate)
-    paths = list(write_report(built, store.folder))
+    list(write_report(built, store.folder))
     tell("6/6 the result")
     if as_json:
         show(built.model_dump_json(indent=2))
     else:
-        show(screen(built, tried, str(paths[0])))
+        page = _from_here(store.folder / "report.html")
+        show(_screen(built, page, full=True) if full else screen(built, tried, page))
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
 
 
@@ -358,14 +365,17 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
+    from runner.models.replay import require_recordings
     from runner.sandbox.engine import sweep
 
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}")
+    cells = benchmark.cells(prepared, models, request.trials)
+    require_recordings(cells)
     sweep(checkout.engine, run=store.label)
     wanted = plan.Wanted(
-        cells=benchmark.cells(prepared, models, request.trials),
+        cells=cells,
         ungated=gate is None,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -477,7 +487,7 @@ def report(request: ReportRequest) -> int:
     _judge_as(checkout, request, store)
     gate = _pass_gate_of(request.gate, checkout, store)
     loaded = checkout.audit(store).whole()
-    return _show_report(store, checkout, loaded, gate, as_json=request.json)
+    return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def attest(request: AttestRequest) -> int:
@@ -542,10 +552,15 @@ def _show_verified(found: Seq[object], versions: Seq[object], *, figures: int) -
     tell("hint: verify in a checkout of the commit that holds the attested locks")
 
 
-def _show_report(
-    store: RunStore, checkout: Checkout, loaded: LoadedRun, gate: Gate | None, *, as_json: bool
+def _show_report(  # noqa: PLR0913 - a run, what it was scored by, and how it is shown
+    store: RunStore,
+    checkout: Checkout,
+    loaded: LoadedRun,
+    gate: Gate | None,
+    *,
+    as_json: bool,
+    full: bool = False,
 ) -> int:
-    from runner.report import terminal
     from runner.report.files import write_report
 
     built = checkout.report(loaded, gate=gate)
@@ -553,11 +568,29 @@ def _show_report(
     if as_json:
         show(built.model_dump_json(indent=2))
     else:
-        width = min(_terminal_columns(), WIDEST_COLUMNS)
-        show(terminal.render(built, width=width, colour=sys.stdout.isatty()))
-        for path in paths:
-            tell(f"wrote {path}")
+        show(_screen(built, _from_here(store.folder / "report.html"), full=full))
+    # One line: three of them would push the first screen's head out of the terminal.
+    names = ", ".join(path.name for path in paths)
+    tell(f"wrote {names} in {_from_here(store.folder)}")
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _screen(built: Report, page: str, *, full: bool) -> str:
+    from runner.report import terminal, terminal_first
+
+    width = min(_terminal_columns(), WIDEST_COLUMNS)
+    colour = sys.stdout.isatty()
+    if full:
+        return terminal.render(built, width=width, colour=colour)
+    return terminal_first.render(built, page, width=width, colour=colour).rstrip()
+
+
+def _from_here(path: Path) -> str:
+    """As it can be opened from the folder that the command was given in."""
+    from pathlib import Path
+
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 # --- what was run elsewhere ---------------------------------------------------------------------
@@ -585,7 +618,7 @@ def import_cells(request: ImportRequest) -> int:
         )
         tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
         loaded = _score(store, checkout)
-        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def import_scenario(request: ImportScenarioRequest) -> int:
@@ -596,6 +629,21 @@ def import_scenario(request: ImportScenarioRequest) -> int:
         show_json(imported.as_json())
     else:
         show(imported.as_text())
+    return OK
+
+
+def scenario_new(request: NewScenarioRequest) -> int:
+    from runner.proposing.command import new_scenarios
+
+    into = (request.into or _places(request).top).resolve()
+    made = new_scenarios(request, into, _state(request), dict(os.environ), tell)
+    if request.json:
+        show_json([it.as_json() for it in made])
+        return OK
+    for it in made:
+        show(it.as_text())
+    # Every verb looks for a project in the folder it is run in.
+    show(f"next: `fairtrial check {made[0].id}` says what is left to write")
     return OK
 
 
@@ -689,6 +737,16 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
     return _prove_queries(checkout, everything)
 
 
+def init(request: InitRequest) -> int:
+    from runner import project
+
+    for line in project.init(request.folder):
+        tell(line)
+    # Every verb looks for a project in the folder it is run in.
+    show(f"{request.folder} is a project: `cd` there, then `fairtrial check`")
+    return OK
+
+
 def lock(request: LockRequest) -> int:
     for line in _checkout(request).lock(check=request.check):
         show(line)
@@ -725,7 +783,7 @@ def _check_servers(request: ServerRequest) -> int:
 
     checkout = _checkout(request)
     names = request.names or tuple(_servers_of(checkout, request))
-    cards = [checkout.check_server(name, request.scenario) for name in names]
+    cards = [_card_of(checkout, name, request.scenario) for name in names]
     if request.json:
         show_json([card.model_dump(mode="json") for card in cards])
     else:
@@ -752,6 +810,18 @@ def server_tools(request: ServerToolsRequest) -> int:
     else:
         show("\n".join(line for tool in tools for line in tool_lines(tool)))
     return OK
+
+
+def _card_of(checkout: Checkout, name: str, scenario: str) -> ServerCard:
+    from runner.server_locks import lock_remarks, require_own_locks
+
+    server = checkout.server(name)
+    # Before the minutes that an install takes: a wrong lock installs another server's packages.
+    require_own_locks(server)
+    catalog = checkout.catalog
+    beside = catalog.testbed if name in catalog.testbed else catalog.servers
+    card = checkout.check_server(name, scenario)
+    return card.model_copy(update={"locks": lock_remarks(server, beside.sound().values())})
 
 
 def ground(request: GroundRequest) -> int:
@@ -1811,6 +1881,8 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "verify-report": verify_report,
     "import_cells": import_cells,
     "import_scenario": import_scenario,
+    "scenario_new": scenario_new,
+    "init": init,
     "check": check,
     "lock": lock,
     "server": server,

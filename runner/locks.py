@@ -12,6 +12,7 @@ from runner.archives import Npm
 from runner.catalog import Catalog, LoadedScenario
 from runner.errors import CatalogError, LockError, Problem
 from runner.project import lock_changes, write_project_lock
+from runner.proposing.own import open_source
 from runner.records import (
     RepoPin,
     canonical_json,
@@ -20,7 +21,6 @@ from runner.records import (
     parse_json,
     read_text,
 )
-from runner.repository import fetch_source
 from runner.store import write_whole
 
 HARNESS = 2
@@ -98,7 +98,8 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     """
     catalog.scenarios.check()
     _refuse_addresses(root)
-    pins = pins_of(catalog.scenarios.values(), cache=cache, environ=environ, npm=npm)
+    scenarios = catalog.scenarios.values()
+    pins = pins_of(scenarios, project=root, cache=cache, environ=environ, npm=npm)
     changes = [*_repo_changes(read_repos_lock(root), pins), *_image_changes(root, check=check)]
     if check and changes:
         raise _out_of_date(changes)
@@ -110,6 +111,7 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
 def pins_of(
     scenarios: Iterable[LoadedScenario],
     *,
+    project: Path,
     cache: Path,
     environ: Mapping[str, str] | None = None,
     npm: Npm | None = None,
@@ -119,7 +121,9 @@ def pins_of(
     for loaded in scenarios:
         source = loaded.scenario.repository
         # Compared with no lock: this is what makes it.
-        repository = fetch_source(source, cache=cache, pins=None, environ=environ, npm=npm)
+        repository = open_source(
+            source, project=project, cache=cache, pins=None, environ=environ, npm=npm
+        )
         pins[source.label] = repository.pin
     return pins
 

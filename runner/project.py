@@ -143,3 +143,34 @@ def _digests(text: str, *, where: str) -> dict[str, str]:
     if not isinstance(data, dict) or not all(isinstance(it, str) for it in data.values()):
         raise LockError("is no object of paths and digests", where=where, hint="take it from git")
     return data
+
+
+# --- a new one ------------------------------------------------------------------------------------
+
+
+def init(folder: Path) -> Iterator[str]:
+    """Make a folder a project; a line for each file, written or left alone.
+
+    Raises FairtrialError if it is a checkout or a project already.
+    """
+    if is_checkout(folder):
+        hint = "name another folder; a project is laid over what ships"
+        raise FairtrialError("is a checkout of fairtrial", where=str(folder), hint=hint)
+    if (folder / PROJECT_LOCK).exists():
+        hint = "`fairtrial lock` writes its locks anew"
+        raise FairtrialError("is a project already", where=str(folder), hint=hint)
+    template = Path(str(resources.files("runner"))) / "template"
+    for source in sorted(path for path in template.rglob("*") if path.is_file()):
+        name = source.relative_to(template).as_posix().replace("gitignore", ".gitignore")
+        yield _copied(source, folder / name, name)
+    write_project_lock(folder)
+    yield f"wrote {PROJECT_LOCK}"
+
+
+def _copied(source: Path, target: Path, name: str) -> str:
+    # A user's own justfile or .gitignore says more than ours.
+    if target.exists():
+        return f"left {name} as it is"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(source.read_bytes())
+    return f"wrote {name}"

@@ -8,16 +8,18 @@ import pytest
 import yaml
 
 from runner.catalog import load_catalog
-from runner.errors import AnchorsDrifted, LockError
+from runner.checkout import Checkout as Opened
+from runner.errors import AnchorsDrifted, FairtrialError, LockError
 from runner.project import (
     PROJECT_LOCK,
     find_places,
+    init,
     lock_changes,
     require_as_built,
     require_locked,
     write_project_lock,
 )
-from tests.checkout import REFERENCE, ROOT, RUBRIC, repository, scenario
+from tests.checkout import REFERENCE, ROOT, RUBRIC, Checkout, repository, scenario
 
 
 def own_scenario(project: Path, *, name: str = "small", suite: str = "own") -> Path:
@@ -146,3 +148,75 @@ def test_installed_files_are_held_against_the_manifest(tmp_path: Path) -> None:
     (tmp_path / "locks/repos.lock").unlink()
     with pytest.raises(LockError, match=r"locks/repos\.lock: is missing"):
         require_as_built(tmp_path)
+
+
+# --- a new one ------------------------------------------------------------------------------------
+
+
+def test_a_new_project_is_whole_and_needs_no_network(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    list(init(folder))
+    written = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
+    example = "scenarios/own/example-handler-lookup"
+    assert written == [
+        ".gitignore",
+        "ci-example.yml",
+        "images/servers/README.md",
+        "justfile",
+        "locks/project.lock",
+        f"{example}/reference/1.md",
+        f"{example}/rubric.yaml",
+        f"{example}/scenario.yaml",
+    ]
+    load_catalog(ROOT, folder).check()
+    assert lock_changes(folder) == []
+
+
+def test_the_example_of_a_new_project_proves_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    list(init(folder))
+    project, caches = Checkout(folder, ""), str(tmp_path / "cache")
+    done = project.fairtrial("check", XDG_CACHE_HOME=caches)
+    assert done.stdout.splitlines()[-2:] == [
+        "ok   own/example-handler-lookup",
+        "1 of 1 scenarios prove themselves",
+    ]
+    assert done.returncode == 0
+    again = Checkout(folder, "").fairtrial(
+        "lock", "--check", XDG_CACHE_HOME=str(tmp_path / "cache")
+    )
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_users_own_files_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "justfile").write_text("mine:\n", encoding="utf-8")
+    told = list(init(tmp_path))
+    assert "left justfile as it is" in told
+    assert (tmp_path / "justfile").read_text(encoding="utf-8") == "mine:\n"
+
+
+def test_a_checkout_and_a_project_are_no_place_for_a_new_one(project: Path) -> None:
+    with pytest.raises(FairtrialError, match="is a project already"):
+        list(init(project))
+    with pytest.raises(FairtrialError, match="is a checkout of fairtrial"):
+        list(init(ROOT))
+
+
+# --- what is run unasked --------------------------------------------------------------------------
+
+
+def test_a_project_with_its_own_runs_those_and_one_without_runs_what_ships(
+    project: Path, tmp_path: Path
+) -> None:
+    def opened(folder: Path) -> Opened:
+        return Opened(root=ROOT, project=folder, state=tmp_path, environ={}, log=print)
+
+    assert opened(project).choose_scenarios([]) == ["small"]
+    assert opened(project).choose_scenarios(["flask-error-handling"]) == ["flask-error-handling"]
+    # It has no server of its own.
+    assert "codegraph" in opened(project).choose_servers([])
+    everything = opened(tmp_path / "bare").choose_scenarios([])
+    assert "flask-error-handling" in everything
+    assert "click-option-values" not in everything

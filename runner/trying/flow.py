@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from runner.checkout import Checkout
 from runner.errors import FairtrialError, NotReadyError, ServerError
 from runner.project import write_project_lock
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
-from runner.trying.asked import Asked, Npm, Pypi, slug_of
+from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, Workbench, draft, install
 from runner.trying.launches import Launch, launches, secrets_in
@@ -66,20 +65,14 @@ class Steps:
     asked: Asked
     given: Given
     loaded: LoadedScenario
+    """The scenario whose questions are asked."""
     ask: Ask
+    name: str
+    """The server's, in files and reports."""
+    project: Path
+    """A folder of this try's own."""
     guesses: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
-
-    @property
-    def name(self) -> str:
-        slug = slug_of(self.asked)
-        # A name that ships stays what ships.
-        known = {*self.checkout.catalog.servers.folders, *self.checkout.catalog.testbed.folders}
-        return f"try-{slug}" if slug in known else slug
-
-    @property
-    def project(self) -> Path:
-        return self.checkout.state / "tries" / self.name
 
     @property
     def folder(self) -> Path:
@@ -98,7 +91,6 @@ def find_out(steps: Steps) -> Tried:
 
     Raises FairtrialError with what is missing and the option that gives it.
     """
-    begin(steps.project)
     candidate = _installed(steps, before=steps.given.before)
     spec, attempt = _way(steps, candidate)
     if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
@@ -120,14 +112,6 @@ def find_out(steps: Steps) -> Tried:
         writing_tools=tools,
         wall_sec=time.monotonic() - steps.started,
     )
-
-
-def begin(project: Path) -> None:
-    """A fresh project: of an earlier try, only its runs stay."""
-    for name in ("images", "scenarios", "locks"):
-        shutil.rmtree(project / name, ignore_errors=True)
-    for name in ("images/servers", "scenarios", "locks"):
-        (project / name).mkdir(parents=True, exist_ok=True)
 
 
 # --- installed ----------------------------------------------------------------------------------
@@ -340,6 +324,7 @@ def _proven(steps: Steps) -> ServerCard:
     """The definition as it was written, in a cell of its own. Raises NotReadyError."""
     steps.say("3/6 proving the definition in a fresh cell")
     write_project_lock(steps.project)
+    # Opened anew: a catalog keeps what it found when it was opened.
     own = steps.checkout.over(steps.project)
     own.lock(check=False)
     card = own.check_server(steps.name, steps.loaded.scenario.id)

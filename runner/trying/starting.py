@@ -4,37 +4,118 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.errors import FairtrialError
+from runner.filelock import lock_or_refuse
+from runner.locks import REPOS_LOCK
+from runner.project import write_project_lock
+from runner.proposing.command import new_scenarios
+from runner.proposing.own import LOCAL
 from runner.records import McpCall, WarmUp, digest_of
-from runner.trying.asked import read_asked
+from runner.requests import NewScenarioRequest
+from runner.trying.asked import Asked, read_asked, slug_of
 from runner.trying.flow import DEFAULT_SCENARIO, Ask, Given, Steps
 from runner.trying.searching import SETUP_SEC
+
+QUESTIONS = 4
+"""Of a repository of the person's own."""
 
 if TYPE_CHECKING:
     from runner.checkout import Checkout
     from runner.requests import RunRequest, TryRequest
 
 
-def steps_for(request: TryRequest, checkout: Checkout, ask: Ask) -> Steps:
-    """Raises FairtrialError for what cannot be read."""
-    if len(request.scenarios) > 1:
-        hint = (
-            "one is enough to begin with; --save it, then `fairtrial run --scenario A --scenario B`"
-        )
-        raise FairtrialError("a try has one scenario", where="--scenario", hint=hint)
+@contextmanager
+def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]:
+    """The first step, in a project of the try's own that no other try may write meanwhile.
+
+    Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
+    """
+    asked, given = read_asked(request.asked, request.command), _given(request)
+    name = name_for(asked, checkout)
+    project = checkout.state / "tries" / name
+    with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
+        begin(project)
+        scenario = _scenario(request, checkout, project)
+        own = checkout.over(project)
+        try:
+            steps = Steps(
+                checkout=own,
+                asked=asked,
+                given=given,
+                loaded=own.scenario(scenario),
+                ask=ask,
+                name=name,
+                project=project,
+            )
+            if not request.scenarios and not request.repo:
+                steps.guess(f"the questions of {scenario}", "--scenario ID or --repo PATH")
+            yield steps
+        finally:
+            own.close_files()
+
+
+def name_for(asked: Asked, checkout: Checkout) -> str:
+    """A name that ships stays what ships."""
+    slug = slug_of(asked)
+    known = {*checkout.catalog.servers.folders, *checkout.catalog.testbed.folders}
+    return f"try-{slug}" if slug in known else slug
+
+
+def begin(project: Path) -> None:
+    """A fresh project: of an earlier try, only its runs stay."""
+    for name in ("images", "scenarios", "locks"):
+        shutil.rmtree(project / name, ignore_errors=True)
+    for name in ("images/servers", "scenarios", "locks"):
+        (project / name).mkdir(parents=True)
+    write_project_lock(project)
+
+
+def _scenario(request: TryRequest, checkout: Checkout, project: Path) -> str:
+    """The scenario's id; one of the person's own is copied or made in the try's project."""
+    if len(request.scenarios) + bool(request.repo) > 1:
+        hint = "one is enough to begin with; --save it, then `fairtrial run` with many"
+        raise FairtrialError("a try has one scenario", where="--scenario, --repo", hint=hint)
+    if request.repo:
+        return _proposed(request, checkout, project)
     name = request.scenarios[0] if request.scenarios else DEFAULT_SCENARIO
-    steps = Steps(
-        checkout=checkout,
-        asked=read_asked(request.asked, request.command),
-        given=_given(request),
-        loaded=checkout.scenario(name),
-        ask=ask,
+    loaded = checkout.scenario(name)
+    if checkout.project is not None and checkout.is_own(loaded.folder):
+        _copied(loaded.folder, checkout.project, project)
+    return name
+
+
+def _copied(folder: Path, source: Path, project: Path) -> None:
+    """A scenario, and what says where its repository is."""
+    shutil.copytree(folder, project / folder.relative_to(source))
+    for name in (REPOS_LOCK, LOCAL):
+        if (source / name).is_file():
+            shutil.copy(source / name, project / name)
+
+
+def _proposed(request: TryRequest, checkout: Checkout, project: Path) -> str:
+    """Questions about a repository whose answers can be proven, and that nobody has read."""
+    wanted = NewScenarioRequest(
+        root=request.root,
+        repo=request.repo,
+        commit=request.commit,
+        dirty=request.dirty,
+        id="",
+        label="",
+        questions=QUESTIONS,
+        symbol="",
+        from_history=0,
+        into=project,
+        json=False,
     )
-    if not request.scenarios:
-        steps.guess(f"the questions of {name}", "--scenario ID")
-    return steps
+    checkout.log("proposing questions whose answers can be proven")
+    (made,) = new_scenarios(wanted, project, checkout.state, checkout.environ, checkout.log)
+    return made.id
 
 
 def _given(request: TryRequest) -> Given:

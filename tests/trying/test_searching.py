@@ -69,7 +69,9 @@ class Bench:
         update = {"command": ("python3", "{install}/server.py", mode), **changes}
         return self.spec.model_copy(update={"initialize_timeout_sec": PATIENCE_SEC, **update})
 
-    def way(self, mode: str, *ways: Launch, canary: Canary | None = None, **changes: Any) -> Attempt:
+    def way(
+        self, mode: str, *ways: Launch, canary: Canary | None = None, **changes: Any
+    ) -> Attempt:
         """What is found; the ways are the only ones if some are given."""
         chosen = list(ways) or launches("", ["wanting"])
         search = find_way(
