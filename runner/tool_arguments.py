@@ -33,6 +33,8 @@ class Target:
     """Of a file, from the repository's top; empty if none is known."""
     line: int = 0
     """1-based, in that file; 0 if unknown."""
+    language: str = ""
+    """Of the code, such as `python`; empty to go by the file."""
     root: str = SANDBOX_ROOT
     """Where the repository is."""
     label: str = "workspace"
@@ -146,7 +148,8 @@ class _Filler:
         words = set(key_words(key))
         if "default" in _mapping(self.properties[key]) and not words & (_ROOTS | {"path"}):
             return False
-        return bool(words & (_ROOTS | _FILES | _NAMES | {"path"})) and not words & (
+        places = _ROOTS | _FILES | _NAMES | {"path", "language", "lang"}
+        return bool(words & places) and not words & (
             _GLOBS | {"type", "kind", "exclude", "output", "max"}
         )
 
@@ -191,8 +194,7 @@ class _Filler:
     def _choices(self, schema: Schema) -> list[Any]:
         choices = list(schema["enum"])
         first = [schema["default"]] if schema.get("default") in choices else []
-        language = _language(self.target.path)
-        first += [one for one in choices if str(one).lower() == language]
+        first += [one for one in choices if str(one).lower() == self._language()]
         return list(dict.fromkeys([*first, *choices]))[:MOST]
 
     def _numbers(self, key: str, schema: Schema) -> list[Any]:
@@ -245,7 +247,7 @@ class _Filler:
         if known & _GLOBS:
             return ["**/*"]
         if known & {"language", "lang"}:
-            return list(filter(None, [_language(self.target.path)]))
+            return list(filter(None, [self._language()]))
         if known & _LINES:
             return [str(self.target.line or 1)]
         if words[-1] in _HANDLES and not known & (_ROOTS | _NAMES):
@@ -259,6 +261,9 @@ class _Filler:
         if known & {"path", "paths"}:
             return self._paths(about)
         return self._words_looked_for(known, about)
+
+    def _language(self) -> str:
+        return self.target.language or language_of_path(self.target.path)
 
     def _words_looked_for(self, known: set[str], about: str) -> list[Any]:
         if known & _NAMES:
@@ -312,7 +317,8 @@ def _within(value: Any, schema: Schema) -> Any:
     return value
 
 
-def _language(path: str) -> str:
+def language_of_path(path: str) -> str:
+    """As tools spell it; empty if none is known by that extension."""
     return _LANGUAGES.get(PurePosixPath(path).suffix.removeprefix("."), "")
 
 

@@ -28,6 +28,7 @@ from runner.models.tool_use import (
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 from runner.tokens import estimated_tokens
+from runner.tool_arguments import language_of_path
 
 VERSION = 5
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
@@ -197,8 +198,15 @@ class Search:
 
     def _server_lookups(self, name: str) -> list[Lookup]:
         place = self.place_of(name)
-        lookups = [server_lookup(self.tools, role, name, place, self.ways) for role in ROLES]
+        known = (name, place, self.ways, self._language())
+        lookups = [server_lookup(self.tools, role, *known) for role in ROLES]
         return list(filter(None, lookups))
+
+    def _language(self) -> str:
+        """Of most lines seen; empty if none was code."""
+        seen = Counter(language_of_path(finding.path) for finding in self.found)
+        del seen[""]
+        return max(seen, key=lambda one: seen[one], default="")
 
     def _places_of_server(self, lookup: Lookup, result: Result) -> list[Finding]:
         """What a server found. Where it found nothing the shell is asked, as an agent would."""
@@ -231,7 +239,8 @@ class Search:
         if place is not None and place.defines(name):
             self._push(read_body(place.path, place.line))
         elif name in self.names:
-            references = server_lookup(self.tools, "references", name, place, self.ways)
+            known = (name, place, self.ways, self._language())
+            references = server_lookup(self.tools, "references", *known)
             self._push(references, grep_definition(name))
 
     def _push(self, *lookups: Lookup | None) -> None:

@@ -110,13 +110,15 @@ def server_lookup(
     name: str,
     place: Finding | None,
     ways: Mapping[str, int] = MappingProxyType({}),
+    language: str = "",
 ) -> Lookup | None:
     """A call of the best tool for a role whose arguments are known.
 
     `ways`: tool -> the set of arguments to take, where those before it were answered with errors.
+    `language`: of the code seen so far.
     """
     for tool in choose(tools, role):
-        known = fills(tool, name, place)
+        known = fills(tool, name, place, language)
         way = ways.get(tool.name, 0)
         if way < len(known):
             return Lookup(tool=tool.name, arguments=known[way], name=name, way=way)
@@ -178,11 +180,13 @@ _UNKNOWN_WORDS = ("kind", "language", "glob")
 _MAX_RESULTS = 20
 
 
-def fills(tool: ToolSpec, name: str, place: Finding | None) -> list[dict[str, Any]]:
+def fills(
+    tool: ToolSpec, name: str, place: Finding | None, language: str = ""
+) -> list[dict[str, Any]]:
     """Sets of arguments that ask for the name, the likeliest first."""
     first = fill(tool, name, place)
     known = [] if first is None else [first]
-    target = Target(name=name)
+    target = Target(name=name, language=language)
     if place is not None:
         target = Target(name=name, path=place.path, line=place.line)
     if not takes_name(tool.input_schema):

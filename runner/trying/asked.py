@@ -102,7 +102,8 @@ def slug_of(asked: Asked) -> str:
     elif isinstance(asked, Local):
         words = asked.path.stem
     else:
-        words = Path(asked.words[-1]).stem
+        files = [word for word in asked.words if Path(word).is_file()]
+        words = Path((files or asked.words)[0]).stem
     plain = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
     # `shell` is the baseline's name.
     return {"": "server", "shell": "shell-server"}.get(plain, plain)[:40].rstrip("-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from runner.trying.writing import write_definition
 
 DEFAULT_SCENARIO = "flask-error-handling"
 """Its repository is small: a cell takes seconds."""
+_README_CHARS = 4000
 Ask = Callable[[str, Sequence[str]], str]
 """Puts a question to the person: (question, choices) -> the choice. Empty if nobody is there."""
 
@@ -250,6 +252,8 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
+    if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
+        hint += "; if it drives a language server, that has to be chosen and brought: README, files"
     if attempt.network_attempts:
         hint += f"; {attempt.network_attempts} network attempts were refused: a cell has no network"
     return hint

@@ -144,13 +144,19 @@ class Locker:
         with engine_faults(failure, kind=SourceError), open_builder(self.engine, spec) as builder:
             builder.put(tar_of({"given.json": given.encode()}))
             if builder.run() != 0:
-                said = builder.output(last_lines=_LAST_LINES).strip()
-                message = f"its packages could not be locked: {said}"
+                message = f"its packages could not be locked: {_complaint(builder.output())}"
                 raise SourceError(message, hint="check its name and version, and the network")
             files = builder.files(f"{_FOLDER}/package-lock.json")
         if len(files) != 1:
             raise SourceError("npm left no lock", hint="try again")
         return files[0]
+
+
+def _complaint(output: str) -> str:
+    """npm's first words; its last ones say where its log is, in a container that is gone."""
+    lines = [line.removeprefix("npm error").strip() for line in output.splitlines()]
+    said = [line for line in lines if " " in line and "complete log" not in line]
+    return " | ".join(list(dict.fromkeys(said))[:2])
 
 
 def _pin_exactly(folder: Path, name: str) -> None:

@@ -10,16 +10,18 @@ from runner.report.records import Arm, Report
 from runner.trying.flow import Tried
 
 WIDTH = 80
+NOTICES = 2
 _LABEL = 30
 
 
-def screen(report: Report, tried: Tried, command: str) -> str:
-    """No line wider than 80 columns. `command`: shows the whole report."""
-    lines = [f"{report.mark}{tried.server} on {', '.join(report.scenarios)}"]
+def screen(report: Report, tried: Tried, page: str) -> str:
+    """No line wider than 80 columns but the last: where the whole report is."""
+    lines = [line for notice in report.notices[:NOTICES] for line in _wrapped(notice)]
+    lines.append(f"{report.mark}{tried.server} on {', '.join(report.scenarios)}")
     lines += _wrapped(tables.answer(report))
     lines += ["", *_rows(report), ""]
     lines += _wrapped(_card_line(tried))
-    lines += ["", *_wrapped(sentence(report, tried.server)), "", f"The whole report: {command}"]
+    lines += ["", *_wrapped(sentence(report, tried.server)), "", "The whole report:", page]
     return "\n".join(lines)
 
 
@@ -88,6 +90,16 @@ def sentence(report: Report, server: str) -> str:
         return f"{server} has no score: {'; '.join(why) or 'no cell of it was measured'}."
     calls = arm.adoption.server_calls if arm.adoption else 0
     errors = arm.adoption.server_errors if arm.adoption else 0
+    if calls and calls == errors:
+        return (
+            f"Every one of {calls} calls of {server}'s tools was answered with an error, so these "
+            "figures say nothing of it: `fairtrial server tools` and `server call` show why."
+        )
+    if not calls:
+        return (
+            f"The tools of {server} were never called, so these figures say nothing of it"
+            f"{'' if report.language_model else ': --model NAME asks one that may call them'}."
+        )
     told = f"With {server} the answers score {arm.fairness.score.value:.3f}, with the shell alone "
     told += _number(shell.fairness.score.value, 3)
     if arm.costs.tokens_vs_shell is not None:

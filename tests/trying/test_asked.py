@@ -125,12 +125,12 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
 # --- tools --------------------------------------------------------------------------------------
 
 
-def tool(name: str, description: str = "", required: str = "", **annotations: bool) -> mcp_types.Tool:
+def tool(
+    name: str, description: str = "", required: str = "", **annotations: bool
+) -> mcp_types.Tool:
     said = mcp_types.ToolAnnotations.model_validate(annotations) if annotations else None
     schema = {"type": "object", "required": required.split()}
-    return mcp_types.Tool(
-        name=name, description=description, input_schema=schema, annotations=said
-    )
+    return mcp_types.Tool(name=name, description=description, input_schema=schema, annotations=said)
 
 
 def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
