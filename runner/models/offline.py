@@ -18,6 +18,7 @@ from runner.models.findings import Finding, findings_in
 from runner.models.tool_use import (
     BODY_LINES,
     ROLES,
+    Learned,
     Lookup,
     grep,
     grep_definition,
@@ -198,15 +199,16 @@ class Search:
 
     def _server_lookups(self, name: str) -> list[Lookup]:
         place = self.place_of(name)
-        known = (name, place, self.ways, self._language())
-        lookups = [server_lookup(self.tools, role, *known) for role in ROLES]
+        learned = self._learned()
+        lookups = [server_lookup(self.tools, role, name, place, learned) for role in ROLES]
         return list(filter(None, lookups))
 
-    def _language(self) -> str:
-        """Of most lines seen; empty if none was code."""
+    def _learned(self) -> Learned:
+        """Its language is that of most lines seen; empty if none was code."""
         seen = Counter(language_of_path(finding.path) for finding in self.found)
         del seen[""]
-        return max(seen, key=lambda one: seen[one], default="")
+        language = max(seen, key=lambda one: seen[one], default="")
+        return Learned(ways=self.ways, language=language)
 
     def _places_of_server(self, lookup: Lookup, result: Result) -> list[Finding]:
         """What a server found. Where it found nothing the shell is asked, as an agent would."""
@@ -239,8 +241,8 @@ class Search:
         if place is not None and place.defines(name):
             self._push(read_body(place.path, place.line))
         elif name in self.names:
-            known = (name, place, self.ways, self._language())
-            references = server_lookup(self.tools, "references", *known)
+            learned = self._learned()
+            references = server_lookup(self.tools, "references", name, place, learned)
             self._push(references, grep_definition(name))
 
     def _push(self, *lookups: Lookup | None) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
 from runner.grounding.files import SANDBOX_ROOT
@@ -104,22 +103,28 @@ _MIN_SCORE = 2
 """A word of a tool's name is enough, one of its description alone is not."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """What earlier calls have shown."""
+
+    ways: Mapping[str, int] = field(default_factory=dict)
+    """Tool -> the set of arguments to take: those before it were answered with errors."""
+    language: str = ""
+    """Of the code seen so far."""
+
+
 def server_lookup(
     tools: Sequence[ToolSpec],
     role: str,
     name: str,
     place: Finding | None,
-    ways: Mapping[str, int] = MappingProxyType({}),
-    language: str = "",
+    learned: Learned | None = None,
 ) -> Lookup | None:
-    """A call of the best tool for a role whose arguments are known.
-
-    `ways`: tool -> the set of arguments to take, where those before it were answered with errors.
-    `language`: of the code seen so far.
-    """
+    """A call of the best tool for a role whose arguments are known."""
+    learned = learned or Learned()
     for tool in choose(tools, role):
-        known = fills(tool, name, place, language)
-        way = ways.get(tool.name, 0)
+        known = fills(tool, name, place, learned.language)
+        way = learned.ways.get(tool.name, 0)
         if way < len(known):
             return Lookup(tool=tool.name, arguments=known[way], name=name, way=way)
     return None

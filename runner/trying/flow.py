@@ -249,6 +249,8 @@ def _no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReady
 
 
 def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
+    if attempt.needs_network:
+        return "a cell has no network: does an option or a variable keep it offline? --args, --env"
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"

@@ -48,6 +48,10 @@ _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
+_OFFLINE = re.compile(
+    r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
+    r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
+)
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
 
@@ -90,6 +94,11 @@ class Attempt:
         return not self.started and bool(_BROKEN.search(self.problem))
 
     @property
+    def needs_network(self) -> bool:
+        """It fetches something before it answers, which no argument changes."""
+        return not self.started and bool(_OFFLINE.search(self.problem))
+
+    @property
     def started(self) -> bool:
         return bool(self.tools)
 
@@ -124,7 +133,7 @@ async def find_way(
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
-        if attempt.is_broken:
+        if attempt.is_broken or attempt.needs_network:
             return best
         if attempt.warm_up:
             # It was waited for once; started in another way, it would index the same again.

@@ -144,6 +144,15 @@ def test_no_argument_is_tried_on_a_program_whose_modules_do_not_load(bench: Benc
     assert len(bench.said) == 1
 
 
+def test_one_that_fetches_something_first_is_known_by_it_and_given_up_at_once(
+    bench: Bench,
+) -> None:
+    bench.said.clear()
+    found = bench.way("fetches")
+    assert found.needs_network
+    assert len(bench.said) == 1
+
+
 @pytest.mark.parametrize("mode", ["writes", "facade", "echo"])
 def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
     bench: Bench, mode: str
