@@ -261,6 +261,7 @@ def try_server(request: TryRequest) -> int:
     from dataclasses import replace
     from functools import partial
 
+    from runner.report.card import card_text
     from runner.trying.flow import find_out
     from runner.trying.saving import save
     from runner.trying.starting import opened, run_name
@@ -272,6 +273,9 @@ def try_server(request: TryRequest) -> int:
         tried = find_out(steps)
     if request.save is not None:
         tell(f"saved: {save(tried, request.save)}")
+    if request.dry_run:
+        show(card_text(tried.card))
+        return OK
     own, runs = checkout.over(tried.folder), tried.folder / "runs"
     asked = replace(request, scenarios=(tried.scenario,), servers=(tried.server,))
     for remark in _preflight(asked, own, runs, tried):

@@ -195,7 +195,8 @@ async def find_canary(
                 best = found
             if found.evidence.kind == "line":
                 return found
-            break
+            if found.evidence.kind == "code":
+                break
     return best
 
 

@@ -205,7 +205,10 @@ def _ground(steps: Steps, volume: str) -> Ground:
         image=it.workspace_image(repository),
         limits=it.limits,
         volume=volume,
-        symbols=tuple(symbols_of(files)),
+        # With the person's own canary none is looked for, in whichever language.
+        symbols=()
+        if steps.given.canary
+        else tuple(symbols_of(files, steps.loaded.scenario.language)),
         paths=frozenset(files.paths()),
         log=it.log,
     )
@@ -275,8 +278,8 @@ def _why_not(attempt: Attempt) -> str:
 
 def _hint_to_see(name: str, candidate: Candidate) -> str:
     hint = (
-        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show what "
-        "it answers. Then say again, with a call that must work and a text of its answer: "
+        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show "
+        "what it answers. Then say again, with a call that must work and a text of its answer: "
         '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
         '--warm-up TOOL \'{"path": "{workspace}"}\''
     )

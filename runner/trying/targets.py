@@ -12,6 +12,7 @@ from runner.grounding.files import GitFiles
 from runner.grounding.grammars import language_of
 from runner.grounding.outlines import Definition, TextOnly, outline_of
 from runner.models.findings import Finding
+from runner.proposing.tree import is_compound
 
 WANTED = 3
 MOST_FILES = 400
@@ -19,7 +20,12 @@ MOST_FILES = 400
 LARGEST_BYTES = 200_000
 SHORT_BYTES = 12_000
 """A server that cuts its answers still shows all of such a file."""
-_ASIDE = re.compile(r"(^|/)(tests?|docs?|examples?|vendor|node_modules|third_party|\.[^/]+)(/|$)")
+FEWEST_FILES, MOST_USED_IN = 2, 8
+"""Files of code that a telling name stands in: a tool that looks for its uses finds some."""
+_ASIDE = re.compile(
+    r"(^|/)(tests?|docs?|examples?|bench(?:mark)?s?|vendor|node_modules|third_party|\.[^/]+)(/|$)"
+)
+_CONSTANT = re.compile(r"(?:export\s+)?(?:const|let|var|static)\b(?!.*=>)|#")
 _PLAIN = re.compile(r"[A-Za-z_]\w{5,40}")
 _WORD = re.compile(r"[A-Za-z_]\w{5,40}")
 
@@ -38,9 +44,12 @@ class Symbol:
     """Telling lines of its body."""
 
 
-def symbols_of(files: GitFiles) -> list[Symbol]:
-    """A few, each of another file, the most used first. Raises FairtrialError if there is none."""
-    sources = dict(_sources(files))
+def symbols_of(files: GitFiles, language: str) -> list[Symbol]:
+    """A few, each of another file, the most telling first. Raises FairtrialError for none.
+
+    `language`: what most of it is written in: built copies and set-up scripts are in others.
+    """
+    sources = dict(_sources(files, language))
     outlines = {path: _definitions(files, path, source) for path, source in sources.items()}
     defined = Counter(item.name for found in outlines.values() for item in found)
     used: Counter[str] = Counter()
@@ -49,10 +58,15 @@ def symbols_of(files: GitFiles) -> list[Symbol]:
     once = {name for name, count in defined.items() if count == 1 and _PLAIN.fullmatch(name)}
     best: list[Symbol] = []
     for path, found in outlines.items():
-        if len(sources[path]) <= SHORT_BYTES or len(outlines) < WANTED:
-            fit = [item for item in found if item.name in once and item.line > 1]
-            best += _best_of(path, sources[path], fit, used)
-    ranked = sorted(best, key=lambda symbol: (-min(used[symbol.name], 6), symbol.path))
+        fit = [item for item in found if item.name in once and item.line > 1]
+        best += _best_of(path, sources[path], fit, used)
+
+    def rank(symbol: Symbol) -> tuple[bool, bool, tuple[bool, bool], str]:
+        is_other = language_of(symbol.path, b"") != language
+        is_long = len(sources[symbol.path]) > SHORT_BYTES
+        return (is_other, is_long, _plainness(symbol.name, used), symbol.path)
+
+    ranked = sorted(best, key=rank)
     if not ranked:
         raise FairtrialError(
             "no symbol is defined once in a file of a language that is read here",
@@ -61,9 +75,9 @@ def symbols_of(files: GitFiles) -> list[Symbol]:
     return ranked[:WANTED]
 
 
-def _sources(files: GitFiles) -> Iterator[tuple[str, bytes]]:
+def _sources(files: GitFiles, language: str) -> Iterator[tuple[str, bytes]]:
     paths = [path for path in files.paths() if language_of(path, b"") and not _ASIDE.search(path)]
-    paths.sort(key=lambda path: (path.count("/"), path))
+    paths.sort(key=lambda path: (language_of(path, b"") != language, path.count("/"), path))
     kept = paths[:MOST_FILES]
     for path, source in zip(kept, files.read_many(kept), strict=True):
         if len(source) <= LARGEST_BYTES:
@@ -75,18 +89,23 @@ def _definitions(files: GitFiles, path: str, source: bytes) -> list[Definition]:
     return [] if isinstance(outline, TextOnly) else list(outline.definitions)
 
 
+def _plainness(name: str, used: Counter[str]) -> tuple[bool, bool]:
+    """A plain word is in prose too, and a name in every file drowns in its uses."""
+    return (not is_compound(name), not FEWEST_FILES <= used[name] <= MOST_USED_IN)
+
+
 def _best_of(
     path: str, source: bytes, fit: list[Definition], used: Counter[str]
 ) -> Iterator[Symbol]:
-    """The file's most used one whose body has a few lines."""
+    """The file's most telling one."""
     lines = source.decode("utf-8", "replace").splitlines()
-    for item in sorted(fit, key=lambda item: (-min(used[item.name], 6), item.line)):
+    for item in sorted(fit, key=lambda item: (_plainness(item.name, used), item.line)):
         below = [line.strip() for line in lines[item.line : min(item.end, item.line + 12)]]
         telling = [text for text in below if len(text) >= 12 and item.name not in text]
         text = lines[item.line - 1].strip()
         # A constant is in no server's list of functions and classes.
         defines = Finding(path=path, line=item.line, text=lines[item.line - 1]).defines(item.name)
-        if defines:
+        if defines and not _CONSTANT.match(text):
             yield Symbol(
                 name=item.name, path=path, line=item.line, text=text, below=tuple(telling[:4])
             )

@@ -59,7 +59,7 @@ class Bench:
             image=self.checkout.workspace_image(self.checkout.repository(self.loaded)),
             limits=self.checkout.limits,
             volume=self.volume,
-            symbols=tuple(symbols_of(files)),
+            symbols=tuple(symbols_of(files, "python")),
             paths=frozenset(files.paths()),
             log=self.said.append,
             polls=(0,),
