@@ -25,6 +25,7 @@ from runner.models.tool_use import (
     grep_tests,
     read_body,
     server_lookup,
+    server_read,
 )
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
@@ -215,13 +216,13 @@ class Search:
         places: list[Finding] = []
         # An error that quotes a line has found nothing: a server that fails every call would do as
         # well as one that works.
-        if result.is_error:
+        if result.is_error and not lookup.reads:
             self._ask_otherwise(lookup)
         else:
             self.worked.add(lookup.tool)
             places = findings_in(result.text)
         self.server_calls.add(is_error=result.is_error, places=len(places))
-        if not places:
+        if not places and not lookup.reads:
             self._ask_shell(lookup.name)
         return places
 
@@ -239,7 +240,7 @@ class Search:
     def _read_or_search(self, name: str) -> None:
         place = self.place_of(name)
         if place is not None and place.defines(name):
-            self._push(read_body(place.path, place.line))
+            self._push(server_read(self.tools, name, place), read_body(place.path, place.line))
         elif name in self.names:
             learned = self._learned()
             references = server_lookup(self.tools, "references", name, place, learned)

@@ -27,6 +27,8 @@ class Lookup:
     """What a server is asked to find; empty if the shell is asked."""
     way: int = 0
     """Which of the tool's sets of arguments these are."""
+    reads: bool = False
+    """A file is read, of which the shell reads what is needed as well."""
 
     @property
     def on_server(self) -> bool:
@@ -89,6 +91,7 @@ ROLES = {
     ),
 }
 """Words by which a tool's name or description says what it is for."""
+_READERS = frozenset("read view open show cat get contents content".split())
 _AVOID = frozenset(
     (
         "delete rename replace insert write edit memory clear configure create refresh set "
@@ -127,6 +130,20 @@ def server_lookup(
         way = learned.ways.get(tool.name, 0)
         if way < len(known):
             return Lookup(tool=tool.name, arguments=known[way], name=name, way=way)
+    return None
+
+
+def server_read(tools: Sequence[ToolSpec], name: str, place: Finding) -> Lookup | None:
+    """A call that reads a file, of a server none of whose tools finds names."""
+    if any(choose(tools, role) for role in ROLES):
+        return None
+    target = Target(name=name, path=place.path, line=place.line)
+    for tool in sorted(tools, key=lambda tool: (len(tool.name), tool.name)):
+        if not _may_be_asked(tool) or not _words_of_name(tool) & _READERS:
+            continue
+        for arguments in arguments_for(tool.input_schema, target, described=tool.description):
+            if place.path in json.dumps(arguments, ensure_ascii=False):
+                return Lookup(tool=tool.name, arguments=arguments, name=name, reads=True)
     return None
 
 
