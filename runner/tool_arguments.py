@@ -76,7 +76,9 @@ def takes_name(schema: Schema) -> bool:
     """Is there a text argument that a symbol's name or a word to look for can go into?"""
     mark = "the-name-itself"
     filler = _Filler(schema, Target(name=mark), "")
-    return any(mark in str(filler.values(key)[:1]) for key in filler.properties)
+    # A key that nothing is known of gets the name too, and may be a commit's.
+    keys = [key for key in filler.properties if set(key_words(key)) & (_NAMES | _ASKS)]
+    return any(mark in str(filler.values(key)[:1]) for key in keys)
 
 
 def _taking_turns(
@@ -266,7 +268,7 @@ class _Filler:
         return self.target.language or language_of_path(self.target.path)
 
     def _words_looked_for(self, known: set[str], about: str) -> list[Any]:
-        if known & _NAMES:
+        if known & _NAMES and not known & _REFS:
             return [self.target.name]
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]

@@ -89,3 +89,4 @@ def test_a_tool_takes_a_name_if_it_has_a_text_for_it() -> None:
     assert takes_name(schema("query", query=TEXT))
     assert not takes_name(schema("depth", depth={"type": "integer"}))
     assert not takes_name(schema("path", path=TEXT))
+    assert not takes_name(schema("target", target=TEXT, branch_name=TEXT))
