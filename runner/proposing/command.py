@@ -142,7 +142,7 @@ def _from_history(asked: _Asked, own: OwnRepository) -> list[NewScenario]:
             source=before.source,
             language=mended.language,
             proposals=[proposal],
-            origin=f"commit {commit} of its history",
+            origin=f"the history, commit {commit}",
             notes=("Say the symptom in the prompt as its reporter would, if that is another.",),
         )
         made.append(_write(draft, before, asked.project))

@@ -84,7 +84,7 @@ def _bases(tree: Tree) -> dict[str, set[str]]:
     for parsed in tree.code.values():
         if parsed.language in _INHERITING:
             for it in parsed.outline.definitions:
-                if it.end > it.start and parsed.kind(it) == "class":
+                if parsed.kind(it) == "class":
                     classes[it.name].append((parsed, it))
     once = {name: some[0] for name, some in classes.items() if len(some) == 1}
     return {name: set(_heads(*place)) & once.keys() - {name} for name, place in once.items()}

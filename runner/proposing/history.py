@@ -34,7 +34,7 @@ _LOCKS = re.compile(
     r"lock|(?:^|/)\.|(?:^|/)(?:Makefile|Dockerfile)|^go\.sum$|(?:^|/)(?:package\.json|go\.mod|Gemfile|Cargo\.toml)$"
 )
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+")
-_FEWEST_WORDS = 4
+_FEWEST_WORDS = 3
 _IMPORT = re.compile(
     rb"\s*(?:import\b|from\b|use\b|using\b|require|#\s*include|\"[\w./-]+\"\s*$|$)"
 )
@@ -196,5 +196,6 @@ def _proposal(fix: Fix, facts: tuple[Fact, ...], names: Iterable[str]) -> Propos
         rubric=RubricStep(name=name, criteria=criteria),
         reference=f"{bullets}\n{TO_WRITE}: {asked}\n",
         to_write={"cause": asked},
-        about=f"commit {fix.commit[:12]} at its parent: {len(fix.lines)} files, “{fix.subject}”",
+        about=f"what has to change for “{fix.subject}” ({fix.commit[:12]} did): "
+        f"{len(fix.lines)} files",
     )

@@ -110,8 +110,10 @@ def propose_about(tree: Tree, name: str, count: int) -> list[Proposal]:
     made = []
     if symbol.own_calls:
         made.append(callers(symbol, "as asked"))
-    if symbol.test_calls and not symbol.doubtful_tests:
-        made += [tests(symbol, "as asked"), parameter(symbol, "as asked")]
+    if symbol.test_calls and _are_tests(symbol):
+        made.append(tests(symbol, "as asked"))
+    if symbol.calls and not symbol.doubtful_tests:
+        made.append(parameter(symbol, "as asked"))
     return _all_proven(tree, made)[:count]
 
 
@@ -149,18 +151,15 @@ def _callers_of_best(
 def _tests_of_best(
     tree: Tree, known: Sequence[Symbol], _: Sequence[Family], asked: Asked
 ) -> Proposal | None:
-    fitting = [
-        it
-        for it in known
-        if not it.doubtful_tests and _fits(it.test_calls, files=1) and _all_inside(it.test_calls)
-    ]
+    fitting = [it for it in known if _fits(it.test_calls, files=1) and _are_tests(it)]
     # Of what was asked about before, if it has such tests: the steps are one conversation.
     fitting.sort(key=lambda it: it.name not in asked)
     return _first(tree, ((it, tests(it, _why(it, fitting))) for it in fitting), asked)
 
 
-def _all_inside(spots: Iterable[Spot]) -> bool:
-    return all(spot.inside for spot in spots)
+def _are_tests(symbol: Symbol) -> bool:
+    """What tests share would be no right answer to which of them call it."""
+    return not symbol.doubtful_tests and all(it.is_case for it in symbol.test_calls)
 
 
 def _overrides_of_best(

@@ -45,6 +45,10 @@ _EXPORTS = re.compile(rb"\s*(?:module\.)?exports\b")
 _BINDS = re.compile(r"parameter|assignment|pair|alias|undef|exception_variable|^for$|pattern|hash")
 """Where a bare Ruby name is no call."""
 _CLIMB = 6
+_TEST_NAME = re.compile(r"(?:test|Test|Benchmark|Example|Fuzz)(?:_|[A-Z]|$)")
+_TEST_MARK = re.compile(
+    rb"@\w*Test\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b|#\[(?:\w+::)*test\b"
+)
 
 
 class Use(NamedTuple):
@@ -132,8 +136,14 @@ class Parsed:
         return Use(at, line, "call", receiver, self.function_at(line))
 
     def function_at(self, line: int) -> Definition | None:
-        around = [it for it in self.functions if it.start <= line <= it.end]
+        """The innermost around a line; a decorator stands before its function, not in it."""
+        around = [it for it in self.functions if it.line <= line <= it.end]
         return max(around, key=lambda it: (it.start, -it.end), default=None)
+
+    def is_test(self, function: Definition) -> bool:
+        """By its name, or by what is written above it."""
+        head = b"\n".join(self.source.split(b"\n")[function.header - 1 : function.line])
+        return bool(_TEST_NAME.match(function.name) or _TEST_MARK.search(head))
 
     def _node(self, at: int, name: str) -> tree_sitter.Node | None:
         if self.root is None:

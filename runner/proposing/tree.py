@@ -58,6 +58,9 @@ class Spot:
     owner: str = ""
     """The class that the function is in."""
     is_test: bool = False
+    """In a file of tests."""
+    is_case: bool = False
+    """That function is a test itself, not what tests share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +199,7 @@ class Tree:
             if doubt:
                 return f"{where}:{use.line} {doubt}"
             if use.kind == "call":
-                spots.append(_spot(where, use))
+                spots.append(_spot(parsed, use))
         return spots
 
 
@@ -204,8 +207,8 @@ def _kin(parsed: Parsed) -> str:
     return _KIN.get(parsed.language, parsed.language)
 
 
-def _spot(path: str, use: Use) -> Spot:
-    is_test = bool(TEST_PATH.search(path))
+def _spot(parsed: Parsed, use: Use) -> Spot:
+    path, is_test = parsed.path, bool(TEST_PATH.search(parsed.path))
     around = use.inside
     if around is None:
         return Spot(path=path, line=use.line, is_test=is_test)
@@ -216,6 +219,7 @@ def _spot(path: str, use: Use) -> Spot:
         start=around.start,
         owner=around.owners[-1] if around.owners else "",
         is_test=is_test,
+        is_case=is_test and parsed.is_test(around),
     )
 
 
@@ -244,7 +248,9 @@ def _doubt_of_bare(
     if parsed is home:
         return ""
     if use.receiver:
-        return "" if definition.owners else "is called on itself"
+        # `self.close()` of a class in another file may be that of a base from elsewhere.
+        sure = definition.owners and is_compound(definition.name)
+        return "" if sure else f"is called on `{use.receiver}` of another file"
     if home.language == "go":
         same = parsed.path.rpartition("/")[0] == home.path.rpartition("/")[0]
         return "" if same and not definition.owners else "is of another package"

@@ -20,10 +20,7 @@ OWN = "own"
 """The suite of a user's scenarios."""
 _BUDGET = {"tokens": 200_000, "wall_sec": 900, "actions": 60}
 _COLUMNS = 110
-_SLANT = (
-    f"{TO_WRITE}: whom does it favour? The places were found by name, so that text search finds "
-    "them too; what it has to tell apart are homonyms."
-)
+_SLANT = f"{TO_WRITE}: whom do they favour, text search for a name, or a server that knows symbols?"
 _TITLES = {"c": "C", "cpp": "C++", "c_sharp": "C#"}
 
 
@@ -130,6 +127,7 @@ def _rubric_text(draft: Draft) -> str:
         "#   - says: main calls it to read the defaults",
         "#     terms: [[main], [default*, fallback]]",
         "#     cites: [{path: src/main.c, line: 12}]",
+        '# Quote what YAML reads as no text: "off", "no", "404".',
         *_folded("audience", "A developer who will open only the places the answer names.", ""),
         "steps:",
     ]
