@@ -152,7 +152,8 @@ def _add_demo(verbs: Verbs) -> None:
     text = "compare the shell with two servers on two scenarios, and write the report"
     parser = _add(verbs, "demo", _demo_request, text, verb="run")
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_jobs(parser)
 
 
@@ -176,6 +177,7 @@ def _demo_request(arguments: argparse.Namespace) -> Request:
         executor="local",
         name=arguments.run,
         gate="prefer",
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -191,7 +193,8 @@ def _add_cell(verbs: Verbs) -> None:
     _add_spending(parser)
     _add_judge(parser)
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_ungated(parser)
 
 
@@ -216,6 +219,7 @@ def _cell_request(arguments: argparse.Namespace) -> Request:
         executor="local",
         name=arguments.run,
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -223,8 +227,14 @@ def _cell_request(arguments: argparse.Namespace) -> Request:
 def _add_run(verbs: Verbs) -> None:
     text = "run scenarios × servers × models × trials, score them, and write the report"
     parser = _add(verbs, "run", _run_request, text)
-    _add_repeatable(parser, "--scenario", "repeatable (default: all of scenarios/core)")
-    _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
+    _add_repeatable(
+        parser, "--scenario", "repeatable (default: the project's, else all of scenarios/core)"
+    )
+    _add_repeatable(
+        parser,
+        "--server",
+        "repeatable; `shell` is always an arm (default: the project's, else all)",
+    )
     _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
     _add_model_limits(parser)
     _add_spending(parser)
@@ -244,7 +254,8 @@ def _add_run(verbs: Verbs) -> None:
         "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
     )
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_jobs(parser)
     _add_ungated(parser)
 
@@ -260,6 +271,7 @@ def _run_request(arguments: argparse.Namespace) -> Request:
         **_judged(arguments),
         executor=arguments.executor,
         gate=arguments.gate,
+        full=arguments.full,
     )
 
 
@@ -290,6 +302,7 @@ def _add_report(verbs: Verbs) -> None:
     _add_judge(parser)
     _add_ungated(parser)
     _add_json(parser)
+    _add_full(parser)
 
 
 def _report_request(arguments: argparse.Namespace) -> Request:
@@ -300,6 +313,7 @@ def _report_request(arguments: argparse.Namespace) -> Request:
         run=arguments.run,
         judging=_judging(arguments),
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -368,7 +382,8 @@ def _add_import_claude_code(kinds: Verbs) -> None:
     )
     _add_run_name(parser)
     _add_ungated(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
 
 
 def _import_cells_request(arguments: argparse.Namespace) -> Request:
@@ -382,6 +397,7 @@ def _import_cells_request(arguments: argparse.Namespace) -> Request:
         mounted=arguments.mounted,
         name=arguments.run,
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -1317,6 +1333,10 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="requests at a time at one provider, over all cells; waiting is no agent's time",
     )
+
+
+def _add_full(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--full", action="store_true", help="every table, not the first screen")
 
 
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:

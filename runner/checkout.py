@@ -147,7 +147,7 @@ class Checkout:
 
     @cached_property
     def base(self) -> BaseImage:
-        return ensure_base(self.engine, self.root, self.log, env=self.builder_env)
+        return ensure_base(self.engine, self.root, self.log, env=self.builder_env, state=self.state)
 
     @property
     def base_image(self) -> str:
@@ -160,21 +160,30 @@ class Checkout:
     # --- what is asked for ----------------------------------------------------------------------
 
     def choose_scenarios(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every scenario outside held-out."""
-        chosen = [self.scenario(name).scenario.id for name in names]
-        if not chosen:
-            folders = self.catalog.scenarios.folders.items()
-            asked = [name for name, folder in folders if folder.parent.name not in APART]
-            chosen = [self.scenario(name).scenario.id for name in asked]
+        """Names as asked, checked; if none is, every scenario outside held-out.
+
+        In a project that has some of its own, those alone.
+        """
+        folders = self.catalog.scenarios.folders
+        asked = [name for name, folder in folders.items() if folder.parent.name not in APART]
+        chosen = [self.scenario(name).scenario.id for name in names or self._own(folders, asked)]
         return list(dict.fromkeys(chosen))
 
     def choose_servers(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every server. `shell` always comes first."""
+        """Names as asked, checked; if none is, every server, or the project's own.
+
+        `shell` always comes first.
+        """
+        folders = self.catalog.servers.folders
         chosen = [SHELL]
-        for name in names or self.catalog.servers:
+        for name in names or self._own(folders, list(folders)):
             if name != SHELL:
                 chosen.append(self.server(name).spec.name)
         return list(dict.fromkeys(chosen))
+
+    def _own(self, folders: Mapping[str, Path], names: Sequence[str]) -> Sequence[str]:
+        """The project's among them; all, if it has none."""
+        return [name for name in names if self.is_own(folders[name])] or names
 
     def scenario(self, name: str) -> LoadedScenario:
         return pick(self.catalog.scenarios, name, "scenario")

@@ -210,6 +210,7 @@ def _run_cells(request: RunRequest) -> int:
     from runner.catalog import pick
     from runner.executors import EXECUTORS
     from runner.models import agent_for
+    from runner.models.replay import arms_to_play
     from runner.models.weights import served
     from runner.spending import spent
     from runner.store import RunStore
@@ -218,6 +219,7 @@ def _run_cells(request: RunRequest) -> int:
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
+    servers = arms_to_play(servers, request.servers, models)
     agent = request.agent or agent_for(models)
     pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
@@ -238,7 +240,7 @@ def _run_cells(request: RunRequest) -> int:
         _judge_in(checkout, request, store, spent(store, spending.priced)[1])
         loaded = _score(store, checkout)
         _tell_remarks(store)
-        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
@@ -269,14 +271,17 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
+    from runner.models.replay import require_recordings
     from runner.sandbox.engine import sweep
 
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}")
+    cells = benchmark.cells(prepared, models, request.trials)
+    require_recordings(cells)
     sweep(checkout.engine, run=store.label)
     wanted = plan.Wanted(
-        cells=benchmark.cells(prepared, models, request.trials),
+        cells=cells,
         ungated=gate is None,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -388,7 +393,7 @@ def report(request: ReportRequest) -> int:
     _judge_as(checkout, request, store)
     gate = _pass_gate_of(request.gate, checkout, store)
     loaded = checkout.audit(store).whole()
-    return _show_report(store, checkout, loaded, gate, as_json=request.json)
+    return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def attest(request: AttestRequest) -> int:
@@ -453,10 +458,15 @@ def _show_verified(found: Seq[object], versions: Seq[object], *, figures: int) -
     tell("hint: verify in a checkout of the commit that holds the attested locks")
 
 
-def _show_report(
-    store: RunStore, checkout: Checkout, loaded: LoadedRun, gate: Gate | None, *, as_json: bool
+def _show_report(  # noqa: PLR0913 - a run, what it was scored by, and how it is shown
+    store: RunStore,
+    checkout: Checkout,
+    loaded: LoadedRun,
+    gate: Gate | None,
+    *,
+    as_json: bool,
+    full: bool = False,
 ) -> int:
-    from runner.report import terminal
     from runner.report.files import write_report
 
     built = checkout.report(loaded, gate=gate)
@@ -464,11 +474,29 @@ def _show_report(
     if as_json:
         show(built.model_dump_json(indent=2))
     else:
-        width = min(_terminal_columns(), WIDEST_COLUMNS)
-        show(terminal.render(built, width=width, colour=sys.stdout.isatty()))
-        for path in paths:
-            tell(f"wrote {path}")
+        show(_screen(built, _from_here(store.folder / "report.html"), full=full))
+    # One line: three of them would push the first screen's head out of the terminal.
+    names = ", ".join(path.name for path in paths)
+    tell(f"wrote {names} in {_from_here(store.folder)}")
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _screen(built: Report, page: str, *, full: bool) -> str:
+    from runner.report import terminal, terminal_first
+
+    width = min(_terminal_columns(), WIDEST_COLUMNS)
+    colour = sys.stdout.isatty()
+    if full:
+        return terminal.render(built, width=width, colour=colour)
+    return terminal_first.render(built, page, width=width, colour=colour).rstrip()
+
+
+def _from_here(path: Path) -> str:
+    """As it can be opened from the folder that the command was given in."""
+    from pathlib import Path
+
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 # --- what was run elsewhere ---------------------------------------------------------------------
@@ -496,7 +524,7 @@ def import_cells(request: ImportRequest) -> int:
         )
         tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
         loaded = _score(store, checkout)
-        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def import_scenario(request: ImportScenarioRequest) -> int:

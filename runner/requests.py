@@ -73,6 +73,8 @@ class RunRequest(JudgedRequest):
     name: str
     """The run's folder under runs/; empty for one made from what is asked."""
     gate: GatePolicy
+    full: bool = False
+    """Every table, not the first screen."""
     json: bool
 
 
@@ -94,6 +96,8 @@ class ImportRequest(Request):
     name: str
     """The run's folder under runs/; empty for the scenario's name."""
     gate: GatePolicy
+    full: bool = False
+    """Every table, not the first screen."""
     json: bool
 
 
@@ -140,6 +144,8 @@ class NewScenarioRequest(Request):
 class ReportRequest(JudgedRequest):
     run: str
     gate: GatePolicy
+    full: bool = False
+    """Every table, not the first screen."""
     json: bool
 
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from runner.catalog import load_catalog
+from runner.checkout import Checkout as Opened
 from runner.errors import AnchorsDrifted, FairtrialError, LockError
 from runner.project import (
     PROJECT_LOCK,
@@ -201,3 +202,21 @@ def test_a_checkout_and_a_project_are_no_place_for_a_new_one(project: Path) -> N
         list(init(project))
     with pytest.raises(FairtrialError, match="is a checkout of fairtrial"):
         list(init(ROOT))
+
+
+# --- what is run unasked --------------------------------------------------------------------------
+
+
+def test_a_project_with_its_own_runs_those_and_one_without_runs_what_ships(
+    project: Path, tmp_path: Path
+) -> None:
+    def opened(folder: Path) -> Opened:
+        return Opened(root=ROOT, project=folder, state=tmp_path, environ={}, log=print)
+
+    assert opened(project).choose_scenarios([]) == ["small"]
+    assert opened(project).choose_scenarios(["flask-error-handling"]) == ["flask-error-handling"]
+    # It has no server of its own.
+    assert "codegraph" in opened(project).choose_servers([])
+    everything = opened(tmp_path / "bare").choose_scenarios([])
+    assert "flask-error-handling" in everything
+    assert "click-option-values" not in everything

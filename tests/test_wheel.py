@@ -21,6 +21,7 @@ from tests.helpers import PATIENCE_SEC
 
 TRACKED = ("runner", "scenarios", "images", "locks", "Dockerfile", "pyproject.toml")
 FILES = ("README.md", "LICENSE")
+MAIN = "from runner.cli import main; raise SystemExit(main())"
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,18 @@ class Installed:
     packages: Path
     caches: Path
 
-    def fairtrial(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def fairtrial(
+        self, folder: Path, *arguments: str, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         environ = {
             **os.environ,
             "PYTHONPATH": str(self.packages),
             "PYTHONSAFEPATH": "1",
             "XDG_CACHE_HOME": str(self.caches),
+            **env,
         }
         return subprocess.run(
-            [sys.executable, "-c", "from runner.cli import main; raise SystemExit(main())"]
-            + list(arguments),
+            [sys.executable, "-c", MAIN, *arguments],
             cwd=folder,
             env=environ,
             capture_output=True,
@@ -175,21 +178,16 @@ def test_an_edited_installed_file_is_refused(wheel: Path, tmp_path: Path) -> Non
 def test_a_missing_engine_is_told_without_speaking_of_a_checkout(
     installed: Installed, tmp_path: Path
 ) -> None:
-    environ = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
-    done = subprocess.run(
-        [sys.executable, "-c", "from runner.cli import main; raise SystemExit(main())", "demo"],
-        cwd=tmp_path,
-        env={
-            **environ,
-            "PYTHONPATH": str(installed.packages),
-            "PYTHONSAFEPATH": "1",
-            "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SEC,
-        check=False,
-    )
+    done = installed.fairtrial(tmp_path, "demo", DOCKER_HOST=f"unix://{tmp_path}/none.sock")
     assert done.returncode == 1
-    assert "Docker" in done.stderr
-    assert "hint:" in done.stderr
+    assert "no Docker Engine answers" in done.stderr
+    assert "hint: start Docker" in done.stderr
+
+
+@pytest.mark.docker
+def test_nothing_is_written_beside_the_installed_code(installed: Installed, tmp_path: Path) -> None:
+    done = installed.fairtrial(tmp_path, "server", "check", "mcp-ripgrep")
+    assert done.returncode == 0, done.stderr
+    # Root may write into any folder, whatever its mode says.
+    assert not [*(installed.packages / "runner/shipped").rglob(".fairtrial")]
+    assert (installed.caches / "fairtrial/images.json").is_file()
