@@ -44,6 +44,12 @@ _RECEIVERS = ("receiver", "object", "scope")
 _EXPORTS = re.compile(rb"\s*(?:module\.)?exports\b")
 _BINDS = re.compile(r"parameter|assignment|pair|alias|undef|exception_variable|^for$|pattern|hash")
 """Where a bare Ruby name is no call."""
+_STRINGS = frozenset(
+    """
+    string string_literal encapsed_string template_string interpreted_string_literal
+    raw_string_literal interpolated_string_expression string_value
+    """.split()
+)
 _CLIMB = 6
 _TEST_NAME = re.compile(r"(?:test|Test|Benchmark|Example|Fuzz)(?:_|[A-Z]|$)")
 _TEST_MARK = re.compile(
@@ -118,7 +124,30 @@ class Parsed:
         for at in self.file.occurrences.of(name):
             if not self.outline.is_mute(at):
                 found.append(self._use(at, name, defined.get(at)))
+            elif self._is_meant_in_string(at, name):
+                found.append(Use(at, self.file.occurrences.line(at), "other"))
         return found
+
+    def _is_meant_in_string(self, at: int, name: str) -> bool:
+        """`send("open")`, and PHP's `"{$shop->open()}"`: called, and no call to the parser."""
+        node = self.root and self.root.named_descendant_for_byte_range(at, at + len(name.encode()))
+        for _ in range(_CLIMB):
+            if node is None or "comment" in node.type:
+                return False
+            if node.type in _STRINGS:
+                break
+            node = node.parent
+        if node is None or node.type not in _STRINGS or self._is_exported(node):
+            return False
+        before = self.source[node.start_byte : at].decode("utf-8", "replace")
+        called = self.source.startswith(b"(", at + len(name.encode()))
+        return self._text(node).strip("'\"`") == name or (called and "{" in before)
+
+    def _is_exported(self, node: tree_sitter.Node) -> bool:
+        """`__all__ = ["open"]`"""
+        above = node.parent.parent if node.parent else None
+        left = above.child_by_field_name("left") if above else None
+        return left is not None and self._text(left) == "__all__"
 
     def _use(self, at: int, name: str, definition: Definition | None) -> Use:
         line = self.file.occurrences.line(at)

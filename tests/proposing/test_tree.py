@@ -35,6 +35,7 @@ def test_every_call_is_found_with_its_function_and_no_mention_is(tmp_path: Path)
         ("def spend(bank):\n    return bank.count_money()\n", "`bank`, which may be anything"),
         ("from bank.notes import count_money\n\ncount_money(1)\n", "imported from elsewhere"),
         ("def spend(till):\n    return count_money(till)\n", "is not imported by name"),
+        ("def spend(till):\n    return getattr(till, 'count_money')\n", ":2 is no call"),
         ("from shop.till import count_money\n\nbusy = map(count_money, [])\n", ":3 is no call"),
     ],
     ids=[
@@ -46,6 +47,7 @@ def test_every_call_is_found_with_its_function_and_no_mention_is(tmp_path: Path)
         "an unknown receiver",
         "another package's",
         "a star import",
+        "a string that is its name",
         "handed on as a value",
     ],
 )
@@ -139,6 +141,24 @@ def test_a_bare_ruby_name_is_a_call_unless_it_is_a_variable_somewhere(tmp_path: 
     local = "def add_up\n  count_money = 2\n  count_money\nend\n"
     doubted = tree_of(tmp_path / "b", {**RUBY, "lib/local.rb": local}).symbol("count_money")
     assert doubted == "lib/local.rb:2 is no call"
+
+
+def test_a_call_inside_of_a_php_string_gives_the_name_up(tmp_path: Path) -> None:
+    php = {
+        "a.php": "<?php\nclass Till { protected function countMoney() { return 1; } }\n",
+        "b.php": "<?php\nclass Day extends Till {\n function told() { return $this->countMoney(); } }\n",
+    }
+    assert isinstance(tree_of(tmp_path / "a", php).symbol("countMoney"), Symbol)
+    text = (
+        '<?php\nclass Text extends Till { function told() { return "{$this->countMoney()}"; } }\n'
+    )
+    doubted = tree_of(tmp_path / "b", {**php, "c.php": text}).symbol("countMoney")
+    assert doubted == "c.php:2 is no call"
+
+
+def test_what_a_python_module_exports_by_name_is_not_doubted(tmp_path: Path) -> None:
+    export = {"shop/__init__.py": "from .till import count_money\n\n__all__ = ['count_money']\n"}
+    assert isinstance(tree_of(tmp_path, {**PYTHON, **export}).symbol("count_money"), Symbol)
 
 
 SHAPES = {
