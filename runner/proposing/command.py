@@ -13,17 +13,12 @@ from runner.errors import FairtrialError
 from runner.grounding.files import GitFiles
 from runner.locks import read_repos_lock, write_repos_lock
 from runner.project import PROJECT_LOCK, is_checkout
+from runner.proposing.choosing import propose, propose_about
 from runner.proposing.families import families
 from runner.proposing.history import fixes, question
-from runner.proposing.own import (
-    LOCAL,
-    OwnRepository,
-    history_of,
-    label_of,
-    own_source,
-    remember,
-)
-from runner.proposing.questions import Proposal, propose, propose_about
+from runner.proposing.labels import LOCAL, history_of, label_of, remember
+from runner.proposing.own import OwnRepository, own_source
+from runner.proposing.questions import Proposal
 from runner.proposing.syntax import parse
 from runner.proposing.tree import Tree
 from runner.proposing.writing import OWN, Draft, write_draft

@@ -12,7 +12,8 @@ import pytest
 
 from runner.errors import CatalogError, LockError, SourceError
 from runner.grounding.files import GitFiles
-from runner.proposing.own import LOCAL, open_source, own_source, remember
+from runner.proposing.labels import LOCAL, open_source, remember
+from runner.proposing.own import own_source
 from runner.records import GitSource
 from runner.records.repositories import RepoPin
 from tests.test_workspace import QUIET

@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from runner.errors import FairtrialError
+from runner.proposing.choosing import propose, propose_about, unproven
 from runner.proposing.families import families
-from runner.proposing.questions import (
-    TO_WRITE,
-    Proposal,
-    propose,
-    propose_about,
-    unproven,
-)
+from runner.proposing.questions import TO_WRITE, Proposal
 from runner.records import MustCite
 from tests.proposing.trees import PYTHON, tree_of
 

@@ -144,14 +144,13 @@ def test_a_bare_ruby_name_is_a_call_unless_it_is_a_variable_somewhere(tmp_path: 
 
 
 def test_a_call_inside_of_a_php_string_gives_the_name_up(tmp_path: Path) -> None:
+    head, told = "<?php\nclass ", " extends Till { function told() { return "
     php = {
-        "a.php": "<?php\nclass Till { protected function countMoney() { return 1; } }\n",
-        "b.php": "<?php\nclass Day extends Till {\n function told() { return $this->countMoney(); } }\n",
+        "a.php": f"{head}Till {{ protected function countMoney() {{ return 1; }} }}\n",
+        "b.php": f"{head}Day{told}$this->countMoney(); }} }}\n",
     }
     assert isinstance(tree_of(tmp_path / "a", php).symbol("countMoney"), Symbol)
-    text = (
-        '<?php\nclass Text extends Till { function told() { return "{$this->countMoney()}"; } }\n'
-    )
+    text = f'{head}Text{told}"{{$this->countMoney()}}"; }} }}\n'
     doubted = tree_of(tmp_path / "b", {**php, "c.php": text}).symbol("countMoney")
     assert doubted == "c.php:2 is no call"
 
