@@ -54,7 +54,7 @@ def callers(symbol: Symbol, why: str) -> Proposal:
             "definition": (0.2, "Is the definition found?", _definition(symbol)),
             "call_sites": (0.5, "Is every call there, with its function?", _calls(symbol, spots)),
         },
-        left=("purpose", "Does it say rightly what each caller needs it for?"),
+        left=("purpose", "what each caller needs it for"),
         about=f"who calls {symbol.shown} ({symbol.path}:{symbol.definition.line}): "
         f"{_counted(spots)}, {why}",
         spots=spots,
@@ -73,7 +73,7 @@ def tests(symbol: Symbol, why: str) -> Proposal:
         name=f"tests-of-{_slug(symbol.name)}",
         prompt=prompt,
         proven={"tests": (0.6, question, _calls(symbol, spots))},
-        left=("assertions", "Does it say rightly what they assert, and what no test holds?"),
+        left=("assertions", "what they assert, and what no test holds"),
         about=f"which tests call {symbol.shown}: {_counted(spots)}, {why}",
         spots=spots,
     )
@@ -93,7 +93,7 @@ def parameter(symbol: Symbol, why: str) -> Proposal:
             "definition": (0.2, "Is the definition found?", _definition(symbol)),
             "edits": (0.5, "Is every call that has to be edited there?", _calls(symbol, spots)),
         },
-        left=("value", "Does it say rightly where each caller would get the value?"),
+        left=("value", "where each caller would get the value"),
         about=f"what changes if {symbol.shown} gets a parameter: {_counted(spots)}, {why}",
         spots=spots,
     )
@@ -117,7 +117,7 @@ def overrides(family: Family, why: str) -> Proposal:
         name=f"overrides-of-{_slug(name)}",
         prompt=prompt,
         proven={"overrides": (0.6, "Is every class there that overrides it?", tuple(facts))},
-        left=("differences", "Does it say rightly how each differs?"),
+        left=("differences", "how each differs from what it overrides"),
         about=f"who overrides {base}.{name}: {len(family.members) - 1} classes, {why}",
         spots=[
             Spot(path=it.path, line=it.line, inside=it.owner)
@@ -207,20 +207,28 @@ def _proposal(  # noqa: PLR0913 - the parts of one question
         key: Criterion(weight=weight, question=question, facts=facts)
         for key, (weight, question, facts) in proven.items()
     }
-    criterion, question = left
+    criterion, rest_of_it = left
     rest = round(1 - sum(weight for weight, _, _ in proven.values()), 2)
-    criteria[criterion] = Criterion(weight=rest, question=question, facts=())
+    criteria[criterion] = Criterion(
+        weight=rest, question=f"Does it say rightly {rest_of_it}?", facts=()
+    )
     facts = [fact for _, _, some in proven.values() for fact in some]
     places = places_of(facts)
     step = Step(name=name, prompt=prompt, checks=tuple(_checks(prompt, spots)), must_cite=places)
-    bullets = "".join(f"- {fact.says}\n" for fact in facts)
+    bullets = "".join(f"- {quoted(fact)}\n" for fact in facts)
     return Proposal(
         step=step,
         rubric=RubricStep(name=name, criteria=criteria),
-        reference=f"{bullets}\n{TO_WRITE}: {question}\n",
-        to_write={criterion: question},
+        reference=f"{bullets}\n{TO_WRITE}: {rest_of_it}\n",
+        to_write={criterion: rest_of_it},
         about=about,
     )
+
+
+def quoted(fact: Fact) -> str:
+    """What it says, its first word as code: `open` is else no name to who verifies citations."""
+    name, blank, rest = fact.says.partition(" ")
+    return f"`{name}`{blank}{rest}"
 
 
 def places_of(facts: Iterable[Fact]) -> tuple[MustCite, ...]:

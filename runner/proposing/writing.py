@@ -75,7 +75,9 @@ def _plain(line: str) -> str:
 
 
 def _scenario_text(draft: Draft) -> str:
-    unreviewed = f"proposed from {draft.origin} by `fairtrial scenario new`; nobody has read it yet"
+    unreviewed = (
+        f"proposed from {draft.origin} by `fairtrial scenario new`, and read by nobody since"
+    )
     about = "; ".join(it.about.partition(",")[0] for it in draft.proposals)
     lines = [
         "# Proposed, to be finished by hand: `fairtrial check` says what is left, line by line.",
@@ -87,7 +89,7 @@ def _scenario_text(draft: Draft) -> str:
         f"language: {_TITLES.get(draft.language, draft.language)}",
         "# Which kind of server these questions favour, for the reader of a report.",
         *_folded("slant", _SLANT, ""),
-        "# Read all of it, the prompts first; then take this line out.",
+        "# Read all of it, the prompts first; then take the next line out.",
         f"unreviewed: {_scalar(unreviewed)}",
         f"budget: {_flow(_BUDGET)}",
         "steps:",
@@ -144,7 +146,7 @@ def _criteria_lines(proposal: Proposal) -> Iterator[str]:
         yield f"        weight: {criterion.weight:g}"
         yield f"        question: {_scalar(criterion.question)}"
         if not criterion.facts:
-            yield f"        # {TO_WRITE}: facts for: {proposal.to_write[name]}"
+            yield f"        # {TO_WRITE}: facts that say {proposal.to_write[name]}"
             yield "        facts: []"
             continue
         yield "        facts:"
