@@ -175,10 +175,12 @@ def _around(parsed: Parsed | None, change: Change) -> str:
     """The function, or else the class, that all of the lines are in."""
     if parsed is None:
         return ""
+    # What is put behind a function's last line is in it no more.
+    last = change.end + change.only_adds
     around = [
         it
         for it in parsed.outline.definitions
-        if it.start < it.end and it.start <= change.start and change.end <= it.end
+        if it.start < it.end and it.start <= change.start and last <= it.end
     ]
     inner = max(around, key=lambda it: (it.start, -it.end), default=None)
     return inner.name if inner else ""
@@ -189,7 +191,7 @@ def _fact(path: str, around: str, change: Change) -> Fact:
     where = f"{path}:{start}" if end <= start else f"{path}:{start}-{end}"
     place = MustCite(path=path, line=start, end=end if end > start else None)
     file = path.rpartition("/")[2]
-    says = f"{around or file} has to change ({where})"
+    says = f"what has to change is {around or file} ({where})"
     return Fact(says=says, terms=((around or file,),), cites=(place,))
 
 
@@ -205,15 +207,15 @@ def _proposal(fix: Fix, facts: tuple[Fact, ...], names: Iterable[str]) -> Propos
     }
     checks = [Check(kind="word", value=it) for it in dict.fromkeys(names) if it not in prompt]
     checks = [it for it in checks if len(str(it.value)) > 3][:6]
-    files = [path.rpartition("/")[2] for path, _ in fix.changes]
-    checks += [Check(kind="contains", value=it, required=False) for it in dict.fromkeys(files)]
-    checks.append(Check(kind="min_files", value=min(len(fix.changes), 4)))
+    paths = dict.fromkeys(place.path for place in places_of(facts))
+    files = dict.fromkeys(path.rpartition("/")[2] for path in paths)
+    checks += [Check(kind="contains", value=it, required=False) for it in files]
+    checks.append(Check(kind="min_files", value=min(len(paths), 4)))
     bullets = "".join(f"- {quoted(fact)}\n" for fact in facts)
     return Proposal(
         step=Step(name=name, prompt=prompt, checks=tuple(checks), must_cite=places_of(facts)),
         rubric=RubricStep(name=name, criteria=criteria),
         reference=f"{bullets}\n{TO_WRITE}: {asked}\n",
         to_write={"cause": asked},
-        about=f"what has to change for “{fix.subject}” ({fix.commit[:12]} did): "
-        f"{len(fix.changes)} files",
+        about=f"what has to change for “{fix.subject}” ({fix.commit[:12]} did): {len(paths)} files",
     )

@@ -6,6 +6,7 @@ a criterion without facts, and a line that begins with TO_WRITE.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -226,9 +227,8 @@ def _proposal(  # noqa: PLR0913 - the parts of one question
 
 
 def quoted(fact: Fact) -> str:
-    """What it says, its first word as code: `open` is else no name to who verifies citations."""
-    name, blank, rest = fact.says.partition(" ")
-    return f"`{name}`{blank}{rest}"
+    """What it says, the name before its places as code: else nothing ties it to the lines."""
+    return re.sub(r"(\S+) \(", r"`\1` (", fact.says, count=1)
 
 
 def places_of(facts: Iterable[Fact]) -> tuple[MustCite, ...]:

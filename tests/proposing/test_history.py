@@ -43,6 +43,27 @@ def test_a_fix_is_asked_about_with_the_places_before_it(tmp_path: Path) -> None:
     assert "add_tax" not in asked.step.prompt
 
 
+def test_a_new_function_is_asked_for_nowhere_and_new_lines_of_one_are(tmp_path: Path) -> None:
+    parent = commit(tmp_path, BEFORE)
+    added = {
+        "shop/day.py": BEFORE["shop/day.py"] + "\n\ndef open_the_day():\n    pass\n",
+        "shop/audit.py": BEFORE["shop/audit.py"].replace(
+            "        first =", "        self.seen = True\n        first ="
+        ),
+    }
+    head = commit(tmp_path, {**AFTER, **added}, "fix: a missing till breaks the sum")
+    (fix,) = fixes(tmp_path / ".git", head)
+    with GitFiles(tmp_path, parent) as files:
+        asked = question(fix, files)
+    assert asked is not None
+    assert [(it.path, it.line) for it in asked.step.must_cite] == [
+        ("shop/audit.py", 7),
+        ("shop/tax.py", 5),
+        ("shop/till.py", 3),
+    ]
+    assert "- what has to change is `add_tax` (shop/tax.py:5)\n" in asked.reference
+
+
 @pytest.mark.parametrize(
     "message", ["feat: count the till twice", "fix the docs of the till", "Fix `add_tax`"]
 )
