@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from runner.errors import FairtrialError
+from runner.judges import open_judge
+from runner.judges.settings import JudgeSettings
 from runner.proposing.choosing import propose, propose_about, unproven
 from runner.proposing.families import families
 from runner.proposing.questions import TO_WRITE, Proposal
-from runner.records import MustCite
+from runner.records import AnswerStep, MustCite, Rubric, RubricStep
 from tests.proposing.trees import PYTHON, tree_of
 
 
@@ -50,6 +52,26 @@ def test_weights_add_up_and_what_a_person_writes_is_left_open(tmp_path: Path) ->
 
 def test_equal_trees_are_asked_equal_questions(tmp_path: Path) -> None:
     assert proposals(tmp_path / "a") == proposals(tmp_path / "b")
+
+
+def test_the_half_reference_earns_every_fact_that_is_proven(tmp_path: Path) -> None:
+    # Rows like `Day3.close calls count_money (…)` would differ by their paths alone: one spray.
+    days = {
+        f"shop/{name}.py": "from shop.till import count_money\n\n\n"
+        f"class {name}Day:\n    def close(self, till):\n        return count_money(till)\n"
+        for name in ("Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur", "Sun")
+    }
+    tree = tree_of(tmp_path, {"shop/till.py": PYTHON["shop/till.py"], **days})
+    (asked,) = propose(tree, [], 1)
+    criteria = asked.rubric.criteria.items()
+    proven = {name: it.model_copy(update={"weight": 0.5}) for name, it in criteria if it.facts}
+    rubric = Rubric(audience="me", steps=(RubricStep(name=asked.step.name, criteria=proven),))
+    answer = AnswerStep(
+        name=asked.step.name, prompt=asked.step.prompt, text=asked.reference, completed=True
+    )
+    verdict = open_judge(JudgeSettings()).judge(rubric, (answer,), (asked.step.must_cite,))
+    scores = {name: it.score for name, it in verdict.steps[0].criteria.items()}
+    assert scores == {"definition": 1, "call_sites": 1}
 
 
 def test_a_place_that_does_not_hold_is_found_out(tmp_path: Path) -> None:
