@@ -59,7 +59,7 @@ def test_the_half_reference_earns_every_fact_that_is_proven(tmp_path: Path) -> N
     days = {
         f"shop/{name}.py": "from shop.till import count_money\n\n\n"
         f"class {name}Day:\n    def close(self, till):\n        return count_money(till)\n"
-        for name in ("Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur", "Sun")
+        for name in ("Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur", "Sun", "New", "Pay", "Holi")
     }
     tree = tree_of(tmp_path, {"shop/till.py": PYTHON["shop/till.py"], **days})
     (asked,) = propose(tree, [], 1)
