@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.prepared import PreparedRun
     from runner.project import Places
     from runner.protocols import Executor
-    from runner.records import Gate, Judging, Record, Scorecard
+    from runner.records import Gate, Judging, Record, Scorecard, ServerCard
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
@@ -689,7 +689,7 @@ def _check_servers(request: ServerRequest) -> int:
 
     checkout = _checkout(request)
     names = request.names or tuple(_servers_of(checkout, request))
-    cards = [checkout.check_server(name, request.scenario) for name in names]
+    cards = [_card_of(checkout, name, request.scenario) for name in names]
     if request.json:
         show_json([card.model_dump(mode="json") for card in cards])
     else:
@@ -698,6 +698,18 @@ def _check_servers(request: ServerRequest) -> int:
     if all(card.canary_passed for card in cards):
         return OK
     return FAILED
+
+
+def _card_of(checkout: Checkout, name: str, scenario: str) -> ServerCard:
+    from runner.server_locks import lock_remarks, require_own_locks
+
+    server = checkout.server(name)
+    # Before the minutes that an install takes: a wrong lock installs another server's packages.
+    require_own_locks(server)
+    catalog = checkout.catalog
+    beside = catalog.testbed if name in catalog.testbed else catalog.servers
+    card = checkout.check_server(name, scenario)
+    return card.model_copy(update={"locks": lock_remarks(server, beside.sound().values())})
 
 
 def ground(request: GroundRequest) -> int:

@@ -228,7 +228,8 @@ def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: 
         "UNGATED · SCREENING · r",
         "Made with the offline model: it checks plumbing and servers, and ranks nobody.",
     ]
-    assert max(map(len, lines)) <= 80 and len(lines) <= 20
+    # But for the path of the page, which is the test's own.
+    assert max(map(len, lines[:-1])) <= 80 and len(lines) <= 20
     assert lines[-2:] == [
         "all   fairtrial report r --full",
         f"page  {checkout.run_folder('r') / 'report.html'}",

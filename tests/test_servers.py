@@ -313,6 +313,8 @@ def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
         ("/tmp/left-behind",),
         3,  # one for each call of the canary
     )
+    shown = card_text(card)
+    assert shown.count("\n    hint ") == 2, shown
     assert card.canary_text == "app.py:3: def wsgi_app(environ):\n"
     assert card.schema_chars == len(
         '{"description":"finds","inputSchema":{"type":"object"},"name":"find"}'

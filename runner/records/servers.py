@@ -111,6 +111,8 @@ class ServerCard(Record):
     """The server's own directory and private mounts, after the canary."""
     install_mb: float
     install_digest: Sha256
+    locks: tuple[str, ...] = ()
+    """What each of its locks installs, and whose lock it looks like; empty if nobody looked."""
     files_written: Count
     paths_written: tuple[str, ...]
     """The first of them, sorted."""

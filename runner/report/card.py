@@ -32,6 +32,8 @@ def card_text(card: ServerCard) -> str:
 
 def _rows(card: ServerCard) -> Iterator[tuple[str, str]]:
     yield "version", _version(card)
+    for line in card.locks:
+        yield "lock", line
     yield "tools", f"{len(card.tools)}: {', '.join(card.tools)}"
     yield "schema", f"{card.schema_chars:,} characters, about {card.schema_tokens:,} tokens"
     yield "instructions", f"{card.instructions_chars:,} characters"
@@ -39,9 +41,34 @@ def _rows(card: ServerCard) -> Iterator[tuple[str, str]]:
     yield "memory, disk", _memory_and_disk(card)
     yield "files written", _files_written(card)
     yield "network", f"{card.network_attempts} attempts"
+    if card.network_attempts:
+        yield "  hint", _network_hint(card)
     yield "stray stdout", _stray(card)
+    if card.stray_lines:
+        yield "  hint", STRAY_HINT
     yield "line base", f"declared {card.line_base}, {_measured_line_base(card)}"
     yield "canary", _canary(card)
+
+
+STRAY_HINT = (
+    "lines that are not JSON-RPC, such as a banner or a log. They are skipped here and in no "
+    "figure; a strict client drops the connection at the first. Send them to stderr: most servers "
+    "have a flag or a variable for it (`command`, `env` in server.yaml)"
+)
+
+
+def _network_hint(card: ServerCard) -> str:
+    what = (
+        "refused, as a cell has no network: telemetry, an update check, a download or a name "
+        "looked up (two attempts or more each). "
+    )
+    off = (
+        "Switch it off in server.yaml (`env`: often DO_NOT_TRACK=1), or bring what it wants "
+        "with the install (a package, `files`)"
+    )
+    if card.canary_passed:
+        return f"{what}Harmless to the canary, which passed; a call may still wait for it. {off}"
+    return f"{what}The canary fails, perhaps for want of it. {off}"
 
 
 def _version(card: ServerCard) -> str:

@@ -48,7 +48,8 @@ def captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> st
         legacy_windows=False,
     )
     with console.capture() as capture:
-        console.print(Group(*parts))
+        # Cropped, a path that is longer than the line would lead nowhere.
+        console.print(Group(*parts), crop=False)
     # Rich pads lines with blanks, which show when a report is pasted or compared.
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -31,6 +32,7 @@ COMMAND_LINES = 3
 """A command beyond this is in report.md, and is pointed to there."""
 NAMES_SHOWN = 3
 INDENT = " " * 6
+UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
 TRIALS_NEXT = 3
 
 
@@ -101,16 +103,11 @@ class _Screen:
 
     def _foot(self) -> Iterator[Text]:
         for name, text in _next(self.report, self.page, self.width - len(INDENT)):
-            lines = wrap(
-                text,
-                self.width,
-                initial_indent=f"{name:{len(INDENT)}}",
-                subsequent_indent=INDENT,
-                break_on_hyphens=False,
-                # A path that is broken could not be copied.
-                break_long_words=False,
-            )
-            yield from map(Text, lines)
+            lines = wrap(text, self.width - len(INDENT), **UNBROKEN)
+            for number, line in enumerate(lines):
+                first = INDENT if number else f"{name:{len(INDENT)}}"
+                # A path that is folded could not be opened; the terminal folds it for the eye.
+                yield Text(f"{first}{line}", no_wrap=True, overflow="ignore")
 
 
 def _kept(troubles: Sequence[str], room: int) -> list[str]:
@@ -175,7 +172,9 @@ def _cells(report: Report) -> str:
     }
     always = ("measured", "broken")
     said = [f"{count} {name}" for name, count in counts.items() if count or name in always]
-    return f"{_total(report, 'planned')} cells planned, {', '.join(said)}"
+    planned = _total(report, "planned")
+    cells = "cell" if planned == 1 else "cells"
+    return f"{planned} {cells} planned, {', '.join(said)}"
 
 
 def _total(report: Report, name: str) -> int:
@@ -253,7 +252,7 @@ def _first_way(report: Report, width: int) -> tuple[str, str]:
 
 
 def _if_short(command: str, otherwise: str, width: int) -> str:
-    return command if len(wrap(command, width)) <= COMMAND_LINES else otherwise
+    return command if len(wrap(command, width, **UNBROKEN)) <= COMMAND_LINES else otherwise
 
 
 def _more(report: Report, trials: int) -> str:

@@ -78,6 +78,8 @@ def test_a_rubric_fitted_to_an_answer_after_the_run_lifts_no_figure_without_a_wo
     assert fairtrial(with_shop, "report", "done") == 0
     assert fairness(store) > before + 0.2
     flag = "RESCORED UNDER GENERATION 2"
+    assert capsys.readouterr().out.startswith(flag)
+    assert fairtrial(with_shop, "report", "done", "--full") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.count(flag) > 3 and "generation 2 (accept): a clearer rubric" in shown
     for page in pages(store).values():

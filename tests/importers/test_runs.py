@@ -17,7 +17,9 @@ from runner.audit import Audit
 from runner.checkout import Checkout
 from runner.locks import write_repos_lock
 from runner.records import CellResult, Imported, RecordedResult, Scored
+from runner.report import terminal
 from runner.report.data import build_report
+from runner.report.records import Report
 from runner.repository import fetch_source
 from runner.store import LoadedRun, RunStore
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
@@ -141,8 +143,10 @@ def test_every_form_of_the_report_is_marked_in_every_heading(
 ) -> None:
     assert here.bring(f"shell={shell(here)}", f"good={good(here)}") == 0
     printed = capsys.readouterr().out
+    assert printed.startswith("UNGATED · IMPORTED · SCREENING · ")
     assert "IMPORTED: another harness ran these cells." in printed
-    assert "nobody is ranked: these cells were imported" in printed
+    assert "Nobody is ranked: these cells were imported." in printed
+    printed = terminal.render(Report.model_validate_json(json.dumps(here.reported())), width=120)
     titles = ("Fairness of the answers", "What may not be concluded", "Costs of the agent")
     for title in titles:
         assert f"IMPORTED · SCREENING · {title}" in printed

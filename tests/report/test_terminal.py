@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -55,6 +56,12 @@ def named(length: int) -> list[str]:
     return [f"{plain[:at]}{mark}{plain[at + 1 :]}" for at, mark in zip(places, "xyz", strict=True)]
 
 
+@cache
+def report_with_names_of(length: int) -> Report:
+    names = named(length)
+    return report_of(loaded([*arms_of(names), broken(cell("golf", names[0]))]))
+
+
 # --- no column is hidden --------------------------------------------------------------------
 
 
@@ -84,8 +91,7 @@ def missing(text: str, shown: Table) -> Counter[str]:
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("length", range(1, 41))
 def test_no_length_of_a_name_hides_a_column_or_a_figure(length: int, width: int) -> None:
-    names = named(length)
-    report = report_of(loaded([*arms_of(names), broken(cell("golf", names[0]))]))
+    names, report = named(length), report_with_names_of(length)
     text = terminal.render(report, width=width)
     assert max(map(cell_len, text.splitlines())) <= width
     # A long title folds, and could not be found again.
@@ -184,9 +190,7 @@ def crowded() -> Report:
     cells = [*arms_of(servers), *(broken(cell("golf", name)) for name in servers)]
     report = report_of(loaded(cells), SCREENING)
     since = Since(planned=None, accepted=("x",), changed=("y",), rescored_under=8)
-    sentence = (
-        "a sentence of more than eighty letters, which says at length what is wrong and why"
-    )
+    sentence = "a sentence of more than eighty letters, which says at length what is wrong and why"
     marks = ("RESCORED UNDER GENERATION 8", "THE LOCK'S PAST", "CONTRADICTED", "SCREENING")
     notices = [f"{mark}: {sentence}. Another." for mark in marks]
     unreviewed = [one.model_copy(update={"unreviewed": "new"}) for one in report.sections]
@@ -252,6 +256,7 @@ def test_a_screen_without_an_answer_says_why_there_is_none() -> None:
     assert "again fairtrial run --run flask-run --scenario alpha" in none
     alone = first(report_of(loaded([measured(cell("alpha"), 0.5)])))
     assert "No answer: nothing was run beside the shell." in alone
+    assert "\n1 cell planned, 1 measured, 0 broken: alpha, by claude-sonnet-4\n" in alone
     few = first(report_of(loaded(arms_of(["codegraph"], 2))))
     assert "codegraph: too few to tell (n=2)." in few
     offline = first(report_of(two_cells()))
@@ -283,6 +288,12 @@ def test_the_next_command_is_whole_and_asks_a_language_model_for_more_trials() -
     assert "--server codegraph --model claude-ID --trials 3 --ungated\n" in program
     screened = first(report_of(loaded(arms_of(["codegraph"], 1)), SCREENING))
     assert "judge fairtrial verify-anchors --judge model:ID" in screened
+
+
+def test_a_path_longer_than_the_line_stays_whole() -> None:
+    page = f"/home/somebody/{'folder/' * 12}report.html"
+    text = terminal_first.render(report_of(small_run()), page, width=80)
+    assert text.endswith(f"\npage  {page}\n")
 
 
 def test_figures_of_the_first_screen_are_those_of_the_tables() -> None:
