@@ -20,6 +20,7 @@ from runner.records import CommitSha, GitSource, RepoPin
 from runner.records.repositories import LOCAL_SCHEME
 from runner.repository import (
     EPOCH,
+    SUBMODULE,
     Remote,
     Repository,
     fetch_source,
@@ -27,6 +28,7 @@ from runner.repository import (
     object_folder,
     open_repository,
     run_git,
+    tree_entries,
 )
 
 if TYPE_CHECKING:  # slow to import; see runner/repository.py
@@ -48,6 +50,7 @@ _ASKING = {
     "GIT_TERMINAL_PROMPT": "0",  # A prompt would wait for ever.
     "GIT_ASKPASS": "true",
 }
+_URL = re.compile(r"[a-z+]+://|[\w.-]+@[\w.-]+:|[\w.-]{2,}:")
 _FULL_SHA = re.compile(r"[0-9a-f]{40}")
 
 
@@ -112,7 +115,7 @@ def _from_url(
     if dirty:
         hint = "--dirty is for a folder of this machine"
         raise SourceError("a URL has no uncommitted files", where=url, hint=hint)
-    if not re.search(r"[:/]", url):
+    if not _URL.match(url):
         hint = "give the top folder of a clone, or a URL that git can clone"
         raise SourceError("no such folder, and no URL", where=url, hint=hint)
     full = _of_remote(url, commit or "HEAD", environ)
@@ -191,10 +194,26 @@ def as_it_is(folder: Path, cache: Path) -> Taken:
         commit = look.commit()
         taken = taken_folder(cache, commit)
         if not taken.exists():
-            taken.parent.mkdir(parents=True, exist_ok=True)
-            Remote(url=str(look.git_folder)).fetch_commit(commit, taken)
+            _keep(look.git_folder, commit, taken)
     what = f"{count} uncommitted files of it" if look.head else "no git repository: its files"
-    return Taken(place=taken, commit=commit, notes=(f"{what} are taken as commit {commit}",))
+    notes = [f"{what} are taken as commit {commit}"]
+    inside = sum(it.mode == SUBMODULE for it in tree_entries(taken, commit))
+    if inside:
+        folders = (
+            "folder in it is a repository" if inside == 1 else "folders in it are repositories"
+        )
+        notes.append(f"{inside} {folders} of its own, and left out")
+    return Taken(place=taken, commit=commit, notes=tuple(notes))
+
+
+def _keep(git_folder: Path, commit: CommitSha, taken: Path) -> None:
+    """Under another name until it is whole: a killed command leaves no half that looks so."""
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".taken-", dir=taken.parent) as scratch:
+        fresh = Path(scratch) / "taken.git"
+        Remote(url=str(git_folder)).fetch_commit(commit, fresh)
+        with contextlib.suppress(OSError):  # another process was quicker: its copy is as good
+            fresh.rename(taken)
 
 
 def _repository_of(folder: Path) -> Path | None:

@@ -18,7 +18,8 @@ from runner.store import write_whole
 
 OWN = "own"
 """The suite of a user's scenarios."""
-_BUDGET = {"tokens": 200_000, "wall_sec": 900, "actions": 60}
+_STEP_BUDGET = {"tokens": 100_000, "wall_sec": 400, "actions": 30}
+"""As the shipped scenarios allow; for two steps at least."""
 _COLUMNS = 110
 _SLANT = f"{TO_WRITE}: whom do they favour, text search for a name, or a server that knows symbols?"
 _TITLES = {"c": "C", "cpp": "C++", "c_sharp": "C#"}
@@ -91,12 +92,16 @@ def _scenario_text(draft: Draft) -> str:
         *_folded("slant", _SLANT, ""),
         "# Read all of it, the prompts first; then take the next line out.",
         f"unreviewed: {_scalar(unreviewed)}",
-        f"budget: {_flow(_BUDGET)}",
+        f"budget: {_flow(_budget(len(draft.proposals)))}",
         "steps:",
     ]
     for proposal in draft.proposals:
         lines += _step_lines(proposal)
     return "\n".join(lines) + "\n"
+
+
+def _budget(steps: int) -> dict[str, int]:
+    return {name: most * max(steps, 2) for name, most in _STEP_BUDGET.items()}
 
 
 def _title(draft: Draft) -> str:
