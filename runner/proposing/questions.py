@@ -104,9 +104,9 @@ def overrides(family: Family, why: str) -> Proposal:
     """Where is it defined, and who overrides it?"""
     base, name = family.base, family.name
     prompt = (
-        f"Where is `{base}.{name}` defined, and which classes of this repository override or"
-        " implement it, directly or through another class? Give path:line for each, and say how"
-        " each differs from what it overrides."
+        f"Where is `{base}.{name}` defined, and which classes outside of the tests and examples"
+        " override or implement it, directly or through another class? Give path:line for each, and"
+        " say how each differs from what it overrides."
     )
     facts = []
     for member in family.members:
