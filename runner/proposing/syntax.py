@@ -27,6 +27,7 @@ _FUNCTIONS = frozenset(
 )
 _PROTOTYPES = frozenset("declaration function_signature function_signature_item".split())
 _CLASSES = re.compile(r"class|interface|trait|struct|object_declaration|protocol|module|impl_item")
+_PARTS = re.compile(r"declarator|parameter|body")
 _IMPORTS = re.compile(r"import|^use_|using_|export_(?:clause|specifier)")
 _MEMBERS = re.compile(
     r"attribute|member_(?:expression|access)|field_expression|selector_expression|navigation|"
@@ -101,7 +102,7 @@ class Parsed:
                 return "prototype"
             if _IMPORTS.search(above.type) or self._is_required(above):
                 return "import"
-            if _CLASSES.search(above.type) and "declarator" not in above.type:
+            if _CLASSES.search(above.type) and not _PARTS.search(above.type):
                 return "class"
             if not re.search(r"declarator|decorated|scope_resolution|pattern", above.type):
                 break

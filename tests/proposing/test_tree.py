@@ -189,9 +189,34 @@ def test_a_class_named_only_in_type_arguments_or_a_constructor_is_no_base(tmp_pa
     kotlin = {
         "a.kt": "open class Shape { open fun drawOutline() {} }\n",
         "b.kt": "class Circle : Shape() { override fun drawOutline() {} }\n",
-        "c.kt": "class Ring : Shape() { override fun drawOutline() {} }\n",
+        "c.kt": """\
+class Ring
+    @JvmOverloads
+    constructor(
+        val inner: Circle = Circle(),
+    ) : Shape() {
+    override fun drawOutline() {}
+}
+""",
         "d.kt": "class Frame(val inner: Shape) : Pane() { fun drawOutline() {} }\n",
         "e.kt": "class Boxes : Pile<Shape>() { fun drawOutline() {} }\n",
+        "f.kt": "class Bodiless\nclass Square : Shape() { fun drawOther() {} }\n",
     }
     (family,) = families(tree_of(tmp_path, kotlin))
     assert [it.owner for it in family.members] == ["Shape", "Circle", "Ring"]
+
+
+def test_a_family_that_may_lack_a_member_is_not_asked_about(tmp_path: Path) -> None:
+    kotlin = {
+        "a.kt": "open class Shape { open fun drawOutline() {} }\n",
+        "b.kt": "class Circle : Shape() { override fun drawOutline() {} }\n",
+        "c.kt": "class Ring : Shape() { override fun drawOutline() {} }\n",
+    }
+    assert len(families(tree_of(tmp_path / "a", kotlin))) == 1
+    nameless = "val any = object : Shape() { override fun drawOutline() {} }\n"
+    assert not families(tree_of(tmp_path / "b", {**kotlin, "d.kt": nameless}))
+    twice = {
+        "e.kt": "class Box : Shape() { override fun drawOutline() {} }\n",
+        "f.kt": "class Box\n",
+    }
+    assert not families(tree_of(tmp_path / "c", {**kotlin, **twice}))
