@@ -13,7 +13,17 @@ from runner.grounding.links import MaskedText
 from runner.grounding.mentions import MOST_MENTIONS, Cite, Mention, mentions_of
 from runner.grounding.naming import span_before
 from runner.grounding.owners import Above, Seen
-from runner.grounding.patterns import ALIAS, ESCAPED, EVENT, NAMED, SAME_FILE, SURE_EVENT, Interval
+from runner.grounding.patterns import (
+    ALIAS,
+    ESCAPED,
+    EVENT,
+    MAY_CITE,
+    NAMED,
+    SAME_FILE,
+    SURE_EVENT,
+    Interval,
+)
+from runner.grounding.plain import read_plain
 
 _begin_of = attrgetter("begin")
 
@@ -55,7 +65,27 @@ def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = Fals
         return Reading([], [])
     if "\\" in text:  # \_\_init\_\_.py
         text = ESCAPED.sub(_unescaped, text)
-    return _Reader(text, index, above, strict=strict).read()
+    reading = reads_at_once(text, index, above.seen, strict=strict)
+    return reading or _Reader(text, index, above, strict=strict).read()
+
+
+def reads_at_once(text: str, index: PathIndex, seen: Seen, *, strict: bool) -> Reading | None:
+    """The reading of a chunk that cites nothing, or is one citation; None for any other.
+
+    Most are, and the search for all that a chunk may hold would take ten times as long.
+    """
+    if seen.aliases:  # any word may be one
+        return None
+    if not MAY_CITE.search(text):
+        return Reading([], [])
+    plain = None if strict else read_plain(text, index)
+    if plain is None:
+        return None
+    mention = plain.mention
+    seen.name(mention.path)
+    if mention.lines:
+        seen.note(mention.path, [mention.lines])
+    return Reading([mention], [mention.path], mention.path if plain.leads else None)
 
 
 def _unescaped(token: re.Match[str]) -> str:
