@@ -70,7 +70,8 @@ def _read(text: str, index: PathIndex) -> tuple[Reading, dict[str, object]]:
     """The reading, and all that the document remembers of it."""
     above = _below(index)
     reading = read_below(text, index, above)
-    return reading, vars(above.seen)
+    state = vars(above.seen)
+    return reading, {**state, "_answered": [answer for _, answer in state["_answered"]]}
 
 
 def _searched(text: str, index: PathIndex) -> tuple[Reading, dict[str, object]]:
