@@ -90,12 +90,13 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
     parser.add_argument(
         "--root",
         default=".",
-        help="the folder that holds scenarios/, images/ and locks/ (default: this one)",
+        help="a project (`fairtrial init`), a checkout, or any folder to work in (default: this)",
     )
     parser.set_defaults(verb="", request_of=_first_screen_request)
     verbs = Verbs(parser, columns, "verbs", required=False)
     for add_verb in (
         _add_demo,
+        _add_init,
         _add_cell,
         _add_run,
         _add_score,
@@ -103,6 +104,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         _add_attest,
         _add_verify_report,
         _add_import,
+        _add_scenario,
         _add_check,
         _add_lock,
         _add_server,
@@ -150,7 +152,8 @@ def _add_demo(verbs: Verbs) -> None:
     text = "compare the shell with two servers on two scenarios, and write the report"
     parser = _add(verbs, "demo", _demo_request, text, verb="run")
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_jobs(parser)
 
 
@@ -174,6 +177,7 @@ def _demo_request(arguments: argparse.Namespace) -> Request:
         executor="local",
         name=arguments.run,
         gate="prefer",
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -189,7 +193,8 @@ def _add_cell(verbs: Verbs) -> None:
     _add_spending(parser)
     _add_judge(parser)
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_ungated(parser)
 
 
@@ -214,6 +219,7 @@ def _cell_request(arguments: argparse.Namespace) -> Request:
         executor="local",
         name=arguments.run,
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -221,8 +227,14 @@ def _cell_request(arguments: argparse.Namespace) -> Request:
 def _add_run(verbs: Verbs) -> None:
     text = "run scenarios × servers × models × trials, score them, and write the report"
     parser = _add(verbs, "run", _run_request, text)
-    _add_repeatable(parser, "--scenario", "repeatable (default: all of scenarios/core)")
-    _add_repeatable(parser, "--server", "repeatable; `shell` is always an arm (default: all)")
+    _add_repeatable(
+        parser, "--scenario", "repeatable (default: the project's, else all of scenarios/core)"
+    )
+    _add_repeatable(
+        parser,
+        "--server",
+        "repeatable; `shell` is always an arm (default: the project's, else all)",
+    )
     _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
     _add_model_limits(parser)
     _add_spending(parser)
@@ -242,7 +254,8 @@ def _add_run(verbs: Verbs) -> None:
         "--executor", default="local", metavar="NAME", help="where cells run (default: local)"
     )
     _add_run_name(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
     _add_jobs(parser)
     _add_ungated(parser)
 
@@ -258,6 +271,7 @@ def _run_request(arguments: argparse.Namespace) -> Request:
         **_judged(arguments),
         executor=arguments.executor,
         gate=arguments.gate,
+        full=arguments.full,
     )
 
 
@@ -288,6 +302,7 @@ def _add_report(verbs: Verbs) -> None:
     _add_judge(parser)
     _add_ungated(parser)
     _add_json(parser)
+    _add_full(parser)
 
 
 def _report_request(arguments: argparse.Namespace) -> Request:
@@ -298,6 +313,7 @@ def _report_request(arguments: argparse.Namespace) -> Request:
         run=arguments.run,
         judging=_judging(arguments),
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -366,7 +382,8 @@ def _add_import_claude_code(kinds: Verbs) -> None:
     )
     _add_run_name(parser)
     _add_ungated(parser)
-    _add_json(parser, "print report.json instead of the table")
+    _add_json(parser, "print report.json instead of the first screen")
+    _add_full(parser)
 
 
 def _import_cells_request(arguments: argparse.Namespace) -> Request:
@@ -380,6 +397,7 @@ def _import_cells_request(arguments: argparse.Namespace) -> Request:
         mounted=arguments.mounted,
         name=arguments.run,
         gate=arguments.gate,
+        full=arguments.full,
         json=arguments.json,
     )
 
@@ -420,6 +438,57 @@ def _import_scenario_request(arguments: argparse.Namespace) -> Request:
     )
 
 
+def _add_scenario(verbs: Verbs) -> None:
+    actions = verbs.add_group("scenario", "write a scenario about a repository of your own")
+    text = (
+        "propose questions whose answers the tree, or a commit that mended something, proves; "
+        "written to scenarios/own/, to be finished by hand"
+    )
+    parser = _add(actions, "new", _new_scenario_request, text, verb="scenario_new")
+    _add_own_repository(parser, required=True)
+    parser.add_argument("--id", default="", metavar="NAME", help="default: made from the question")
+    label_help = "what tracked files call a folder, whose path they never hold (default: own)"
+    parser.add_argument("--label", default="", metavar="NAME", help=label_help)
+    parser.add_argument(
+        "--questions", type=_at_least_one, default=3, metavar="K", help="at most (default: 3)"
+    )
+    parser.add_argument("--symbol", default="", metavar="NAME", help="ask about this function")
+    history_help = "instead of the tree: of N commits that mended something (default: 1)"
+    parser.add_argument(
+        "--from-history", type=_at_least_one, nargs="?", const=1, metavar="N", help=history_help
+    )
+    parser.add_argument("--into", metavar="DIR", help="a project (default: this folder)")
+    _add_json(parser)
+
+
+def _add_own_repository(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--repo", required=required, metavar="PATH_OR_URL", help="a folder, or what git can clone"
+    )
+    commit_help = "any revision of a folder; a URL's branch, tag or full SHA (default: HEAD)"
+    parser.add_argument("--commit", metavar="REVISION", help=commit_help)
+    dirty_help = "a folder's files as they are, as a commit of their own"
+    parser.add_argument("--dirty", action="store_true", help=dirty_help)
+
+
+def _new_scenario_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import NewScenarioRequest
+
+    return NewScenarioRequest(
+        root=_root(arguments),
+        repo=arguments.repo,
+        commit=arguments.commit,
+        dirty=arguments.dirty,
+        id=arguments.id,
+        label=arguments.label,
+        questions=arguments.questions,
+        symbol=arguments.symbol,
+        from_history=arguments.from_history or 0,
+        into=_optional_path(arguments.into),
+        json=arguments.json,
+    )
+
+
 def _add_check(verbs: Verbs) -> None:
     text = "prove the scenarios: gold passes, silence and cheats fail"
     parser = _add(verbs, "check", _check_request, text)
@@ -432,6 +501,20 @@ def _check_request(arguments: argparse.Namespace) -> Request:
 
     scenarios = tuple(arguments.scenario)
     return CheckRequest(root=_root(arguments), scenarios=scenarios, json=arguments.json)
+
+
+def _add_init(verbs: Verbs) -> None:
+    text = "make a folder a project: your own scenarios and servers, laid over what ships"
+    parser = _add(verbs, "init", _init_request, text)
+    parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="default: this one")
+
+
+def _init_request(arguments: argparse.Namespace) -> Request:
+    from pathlib import Path
+
+    from runner.requests import InitRequest
+
+    return InitRequest(root=_root(arguments), folder=Path(arguments.folder).resolve())
 
 
 def _add_lock(verbs: Verbs) -> None:
@@ -1250,6 +1333,10 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="requests at a time at one provider, over all cells; waiting is no agent's time",
     )
+
+
+def _add_full(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--full", action="store_true", help="every table, not the first screen")
 
 
 def _add_json(parser: argparse.ArgumentParser, text: str = "for scripts") -> None:

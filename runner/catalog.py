@@ -155,10 +155,12 @@ class Catalog:
         _raise([problem for part in everything for problem in part.problems()])
 
 
-def load_catalog(root: Path) -> Catalog:
+def load_catalog(root: Path, project: Path | None = None) -> Catalog:
     """The catalog of a checkout, sorted by name; nothing is read before it is asked for.
 
-    Raises FairtrialError if there is no catalog under `root`.
+    `project`: a user's own folder, laid over it. A name that ships stays what ships: the folder of
+    the project that has it too is a problem. Raises FairtrialError if there is no catalog under
+    `root`.
     """
     missing = [name for name in ("scenarios", "images/servers") if not (root / name).is_dir()]
     if missing:
@@ -167,6 +169,13 @@ def load_catalog(root: Path) -> Catalog:
             where=str(root),
             hint="run fairtrial in its checkout, or name it with --root",
         )
+    shipped = _catalog_under(root)
+    if project is None:
+        return shipped
+    return _laid_over(shipped, _catalog_under(project))
+
+
+def _catalog_under(root: Path) -> Catalog:
     by_id, stray = _scenario_folders(root / "scenarios")
     servers = {folder.name: folder for folder in _folders(root / "images/servers")}
     testbed, strangers = _testbed_folders(servers.pop(TESTBED, None), servers)
@@ -175,6 +184,48 @@ def load_catalog(root: Path) -> Catalog:
         servers=LazyMapping(servers, _read_server),
         testbed=LazyMapping(testbed, _read_server, tuple(strangers)),
     )
+
+
+# --- a project's, laid over what ships -----------------------------------------------------------
+
+
+SHIPS = "ships with fairtrial under the same name; choose another"
+ANCHORS_STAY = f"the suite {HELD_OUT} is the gate's; put it into another"
+
+
+def _laid_over(shipped: Catalog, own: Catalog) -> Catalog:
+    folders = own.scenarios.folders.items()
+    # Anchors of somebody's own would let a judge be judged by its own grades.
+    anchors = [name for name, folder in folders if folder.parent.name == HELD_OUT]
+    scenarios = _less(own.scenarios, anchors, ANCHORS_STAY)
+    servers = _less(own.servers, shipped.testbed, SHIPS)
+    return Catalog(
+        scenarios=_both(shipped.scenarios, scenarios),
+        servers=_both(shipped.servers, servers),
+        testbed=_both(shipped.testbed, own.testbed),
+    )
+
+
+def _both(shipped: LazyMapping[T], own: LazyMapping[T]) -> LazyMapping[T]:
+    own = _less(own, shipped, SHIPS)
+    sources = dict.fromkeys(shipped.folders.values(), shipped)
+    sources |= dict.fromkeys(own.folders.values(), own)
+    return LazyMapping(
+        dict(sorted({**shipped.folders, **own.folders}.items())),
+        lambda folder: sources[folder][folder.name],
+        (*shipped.stray, *own.stray),
+    )
+
+
+def _less(own: LazyMapping[T], names: Collection[str], message: str) -> LazyMapping[T]:
+    """Without those names; each that it has is a problem."""
+    kept = {name: folder for name, folder in own.folders.items() if name not in names}
+    refused = [folder for name, folder in own.folders.items() if name in names]
+    problems = [Problem(where=_where(folder), message=message) for folder in refused]
+    return LazyMapping(kept, own.read, (*own.stray, *problems))
+
+
+# --- folders -------------------------------------------------------------------------------------
 
 
 def _testbed_folders(
@@ -204,6 +255,8 @@ def _scenario_folders(scenarios: Path) -> tuple[dict[str, Path], list[Problem]]:
 
 def _folders(parent: Path) -> list[Path]:
     # `.git`, `__pycache__` and the like are nobody's scenario.
+    if not parent.is_dir():
+        return []
     return sorted(
         path for path in parent.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))
     )

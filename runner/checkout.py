@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,14 +28,23 @@ from runner.judges import open_judge
 from runner.judges.settings import JudgeSettings
 from runner.judges.sources import CommitLines
 from runner.kept import KeptScores, kept_scores
-from runner.locks import harness_digest, read_repos_lock, write_locks
+from runner.locks import (
+    harness_digest,
+    pins_of,
+    read_repos_lock,
+    write_locks,
+    write_project_locks,
+)
 from runner.prepared import Arm, PreparedRun, PreparedScenario
+from runner.project import require_locked
 from runner.proofs import prove
+from runner.proposing.own import open_source
+from runner.proposing.writing import left_to_write
 from runner.protocols import Judge, Log, Source
-from runner.records import DEFAULT_AGENT, Gate, Limits, ServerCard, Since, digest_of
+from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
 from runner.report.data import build_report
 from runner.report.records import Report
-from runner.repository import Repository, fetch_source
+from runner.repository import Repository
 from runner.sandbox.base import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import (
@@ -81,15 +90,41 @@ class Checkout:
     """One checkout, opened for one verb. What it needs is made when it is first asked for."""
 
     root: Path
+    """What ships: a checkout's top, or its like in an installed package."""
+    project: Path | None = None
+    """A user's own folder, laid over what ships."""
     state: Path
-    """Its `.fairtrial`: caches, locks of this machine, logs."""
+    """Caches, locks of this machine, logs; of a checkout its `.fairtrial`."""
     environ: Mapping[str, str]
     log: Log
     judge_settings: JudgeSettings = field(default_factory=JudgeSettings)
 
     @cached_property
     def catalog(self) -> Catalog:
-        return load_catalog(self.root)
+        return load_catalog(self.root, self.project)
+
+    def is_own(self, folder: Path) -> bool:
+        """True for a folder of the project, which no generation of the gate knows."""
+        return self.project is not None and folder.is_relative_to(self.project)
+
+    def own_scenarios(self) -> list[LoadedScenario]:
+        """Raises CatalogError with every problem of the project's scenarios."""
+        folders = self.catalog.scenarios.folders.items()
+        return [self.catalog.scenarios[name] for name, it in folders if self.is_own(it)]
+
+    def require_own_locked(self, scenarios: Collection[str], servers: Collection[str]) -> None:
+        """Raises AnchorsDrifted if something of the project's is not what its lock says."""
+        if self.project is None:
+            return
+        known, arms = self.catalog.scenarios.folders, self.catalog.servers.folders
+        folders = [known[name] for name in scenarios if name in known]
+        folders += [arms[name] for name in servers if name in arms]
+        require_locked(self.project, [folder for folder in folders if self.is_own(folder)])
+
+    def shipped_among(self, scenarios: Collection[str]) -> list[str]:
+        """Those that the gate's lock holds, or ought to."""
+        folders = self.catalog.scenarios.folders
+        return [name for name in scenarios if name not in folders or not self.is_own(folders[name])]
 
     @property
     def engine_url(self) -> str | None:
@@ -112,7 +147,7 @@ class Checkout:
 
     @cached_property
     def base(self) -> BaseImage:
-        return ensure_base(self.engine, self.root, self.log, env=self.builder_env)
+        return ensure_base(self.engine, self.root, self.log, env=self.builder_env, state=self.state)
 
     @property
     def base_image(self) -> str:
@@ -125,21 +160,30 @@ class Checkout:
     # --- what is asked for ----------------------------------------------------------------------
 
     def choose_scenarios(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every scenario outside held-out."""
-        chosen = [self.scenario(name).scenario.id for name in names]
-        if not chosen:
-            folders = self.catalog.scenarios.folders.items()
-            asked = [name for name, folder in folders if folder.parent.name not in APART]
-            chosen = [self.scenario(name).scenario.id for name in asked]
+        """Names as asked, checked; if none is, every scenario outside held-out.
+
+        In a project that has some of its own, those alone.
+        """
+        folders = self.catalog.scenarios.folders
+        asked = [name for name, folder in folders.items() if folder.parent.name not in APART]
+        chosen = [self.scenario(name).scenario.id for name in names or self._own(folders, asked)]
         return list(dict.fromkeys(chosen))
 
     def choose_servers(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every server. `shell` always comes first."""
+        """Names as asked, checked; if none is, every server, or the project's own.
+
+        `shell` always comes first.
+        """
+        folders = self.catalog.servers.folders
         chosen = [SHELL]
-        for name in names or self.catalog.servers:
+        for name in names or self._own(folders, list(folders)):
             if name != SHELL:
                 chosen.append(self.server(name).spec.name)
         return list(dict.fromkeys(chosen))
+
+    def _own(self, folders: Mapping[str, Path], names: Sequence[str]) -> Sequence[str]:
+        """The project's among them; all, if it has none."""
+        return [name for name in names if self.is_own(folders[name])] or names
 
     def scenario(self, name: str) -> LoadedScenario:
         return pick(self.catalog.scenarios, name, "scenario")
@@ -153,14 +197,21 @@ class Checkout:
         source = loaded.scenario.repository
         # Asked of git for each cell of a run again, it would cost more than scoring does.
         if source.label not in self._repositories:
-            self._repositories[source.label] = fetch_source(
+            self._repositories[source.label] = open_source(
                 source,
+                project=self.project or self.root,
                 cache=self.state / "repositories",
-                pins=read_repos_lock(self.root),
+                pins=self._pins,
                 environ=self.environ,
                 npm=self._npm,
             )
         return self._repositories[source.label]
+
+    @cached_property
+    def _pins(self) -> dict[str, RepoPin]:
+        own = read_repos_lock(self.project) if self.project else {}
+        # What ships is what its own lock says, whatever a project's says of it.
+        return own | read_repos_lock(self.root)
 
     @cached_property
     def _repositories(self) -> dict[str, Repository]:
@@ -247,13 +298,18 @@ class Checkout:
     # --- verbs ----------------------------------------------------------------------------------
 
     def prove(self, names: Sequence[str]) -> Iterator[Proof]:
-        """Each scenario's proof, as it is found; of every scenario if none is named."""
+        """Each scenario's proof, as it is found; if none is named, of all, or of the project's."""
         if not names:
             yield from self._broken()
         chosen = [self.scenario(name) for name in names]
-        for loaded in chosen or self.catalog.scenarios.sound().values():
-            problems = prove(loaded, self.files(loaded), self.judge)
+        for loaded in chosen or self._to_prove():
+            problems = [*left_to_write(loaded.folder)]
+            problems += prove(loaded, self.files(loaded), self.judge)
             yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
+
+    def _to_prove(self) -> list[LoadedScenario]:
+        sound = self.catalog.scenarios.sound().values()
+        return [it for it in sound if self.project is None or self.is_own(it.folder)]
 
     def audit(self, store: RunStore) -> Audit:
         """The run's files, to be held against each other and scored.
@@ -343,14 +399,22 @@ class Checkout:
         )
 
     def lock(self, *, check: bool) -> list[str]:
-        """Write every lock, or with `check` only say what would change.
+        """Write every lock, or with `check` only say what would change; a project's, in a project.
 
         Raises LockError if `check` finds drift.
         """
+        cache = self.state / "repositories"
+        if self.project is not None:
+            shipped = read_repos_lock(self.root)
+            own = [it for it in self.own_scenarios() if it.scenario.repository.label not in shipped]
+            pins = pins_of(
+                own, project=self.project, cache=cache, environ=self.environ, npm=self._npm
+            )
+            return write_project_locks(self.project, pins, check=check)
         return write_locks(
             self.root,
             self.catalog,
-            cache=self.state / "repositories",
+            cache=cache,
             environ=self.environ,
             check=check,
             npm=self._npm,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runner.errors import GateError, Problem
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
+    from runner.project import Places
     from runner.protocols import Executor
     from runner.records import Gate, Judging, Record, Scorecard
     from runner.report.grid import Table
@@ -53,10 +54,12 @@ if TYPE_CHECKING:
         GroundRequest,
         ImportRequest,
         ImportScenarioRequest,
+        InitRequest,
         JudgedRequest,
         JudgeNoiseRequest,
         JudgeRequest,
         LockRequest,
+        NewScenarioRequest,
         QueriesRequest,
         RecordRequest,
         ReportRequest,
@@ -143,8 +146,10 @@ def _report_our_bug(root: str) -> int:
     import traceback
     from pathlib import Path
 
+    from runner.project import state_of
+
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-    log = Path(root) / ".fairtrial" / "logs" / name
+    log = state_of(Path(root), _caches()) / "logs" / name
     text = f"fairtrial {__version__}, Python {sys.version}\n{traceback.format_exc()}"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -205,6 +210,7 @@ def _run_cells(request: RunRequest) -> int:
     from runner.catalog import pick
     from runner.executors import EXECUTORS
     from runner.models import agent_for
+    from runner.models.replay import arms_to_play
     from runner.models.weights import served
     from runner.spending import spent
     from runner.store import RunStore
@@ -213,6 +219,7 @@ def _run_cells(request: RunRequest) -> int:
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
+    servers = arms_to_play(servers, request.servers, models)
     agent = request.agent or agent_for(models)
     pick(AGENTS, agent, "agent")
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
@@ -221,7 +228,7 @@ def _run_cells(request: RunRequest) -> int:
     store = RunStore(_runs(request) / name)
     _judge_as(checkout, request, store)
     _require_judges(checkout)
-    gate = _pass_gate(request.gate, checkout, scenarios)
+    gate = _pass_gate(request.gate, checkout, scenarios, servers)
     made_ready = checkout.prepare(scenarios, servers)
     prepared = replace(made_ready, agent=agent, models=settings, spending=spending)
     with store.lock():
@@ -233,7 +240,7 @@ def _run_cells(request: RunRequest) -> int:
         _judge_in(checkout, request, store, spent(store, spending.priced)[1])
         loaded = _score(store, checkout)
         _tell_remarks(store)
-        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
@@ -264,14 +271,17 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 ) -> LoadedRun:
     from runner import plan
     from runner.benchmarks import BENCHMARKS
+    from runner.models.replay import require_recordings
     from runner.sandbox.engine import sweep
 
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
         tell(f"left out: {line}")
+    cells = benchmark.cells(prepared, models, request.trials)
+    require_recordings(cells)
     sweep(checkout.engine, run=store.label)
     wanted = plan.Wanted(
-        cells=benchmark.cells(prepared, models, request.trials),
+        cells=cells,
         ungated=gate is None,
         prices=prepared.spending.prices,
         seed=request.seed,
@@ -381,10 +391,9 @@ def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
 def report(request: ReportRequest) -> int:
     store, checkout = _store(request, request.run), _judging_checkout(request)
     _judge_as(checkout, request, store)
-    scenarios = {cell.scenario for cell in store.plan().cells}
-    gate = _pass_gate(request.gate, checkout, scenarios)
+    gate = _pass_gate_of(request.gate, checkout, store)
     loaded = checkout.audit(store).whole()
-    return _show_report(store, checkout, loaded, gate, as_json=request.json)
+    return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def attest(request: AttestRequest) -> int:
@@ -405,7 +414,7 @@ def attest(request: AttestRequest) -> int:
 
 def _built(store: RunStore, checkout: Checkout, policy: GatePolicy) -> Report:
     """A run's report as its transcripts give it now; nothing is written."""
-    gate = _pass_gate(policy, checkout, {cell.scenario for cell in store.plan().cells})
+    gate = _pass_gate_of(policy, checkout, store)
     return checkout.report(checkout.audit(store).whole(), gate=gate)
 
 
@@ -449,10 +458,15 @@ def _show_verified(found: Seq[object], versions: Seq[object], *, figures: int) -
     tell("hint: verify in a checkout of the commit that holds the attested locks")
 
 
-def _show_report(
-    store: RunStore, checkout: Checkout, loaded: LoadedRun, gate: Gate | None, *, as_json: bool
+def _show_report(  # noqa: PLR0913 - a run, what it was scored by, and how it is shown
+    store: RunStore,
+    checkout: Checkout,
+    loaded: LoadedRun,
+    gate: Gate | None,
+    *,
+    as_json: bool,
+    full: bool = False,
 ) -> int:
-    from runner.report import terminal
     from runner.report.files import write_report
 
     built = checkout.report(loaded, gate=gate)
@@ -460,11 +474,29 @@ def _show_report(
     if as_json:
         show(built.model_dump_json(indent=2))
     else:
-        width = min(_terminal_columns(), WIDEST_COLUMNS)
-        show(terminal.render(built, width=width, colour=sys.stdout.isatty()))
-        for path in paths:
-            tell(f"wrote {path}")
+        show(_screen(built, _from_here(store.folder / "report.html"), full=full))
+    # One line: three of them would push the first screen's head out of the terminal.
+    names = ", ".join(path.name for path in paths)
+    tell(f"wrote {names} in {_from_here(store.folder)}")
     return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _screen(built: Report, page: str, *, full: bool) -> str:
+    from runner.report import terminal, terminal_first
+
+    width = min(_terminal_columns(), WIDEST_COLUMNS)
+    colour = sys.stdout.isatty()
+    if full:
+        return terminal.render(built, width=width, colour=colour)
+    return terminal_first.render(built, page, width=width, colour=colour).rstrip()
+
+
+def _from_here(path: Path) -> str:
+    """As it can be opened from the folder that the command was given in."""
+    from pathlib import Path
+
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 # --- what was run elsewhere ---------------------------------------------------------------------
@@ -492,7 +524,7 @@ def import_cells(request: ImportRequest) -> int:
         )
         tell(f"{len(made.cells)} imported cells are in {store.folder.name}")
         loaded = _score(store, checkout)
-        return _show_report(store, checkout, loaded, gate, as_json=request.json)
+        return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
 
 
 def import_scenario(request: ImportScenarioRequest) -> int:
@@ -503,6 +535,21 @@ def import_scenario(request: ImportScenarioRequest) -> int:
         show_json(imported.as_json())
     else:
         show(imported.as_text())
+    return OK
+
+
+def scenario_new(request: NewScenarioRequest) -> int:
+    from runner.proposing.command import new_scenarios
+
+    into = (request.into or _places(request).top).resolve()
+    made = new_scenarios(request, into, _state(request), dict(os.environ), tell)
+    if request.json:
+        show_json([it.as_json() for it in made])
+        return OK
+    for it in made:
+        show(it.as_text())
+    # Every verb looks for a project in the folder it is run in.
+    show(f"next: `fairtrial check {made[0].id}` says what is left to write")
     return OK
 
 
@@ -576,7 +623,7 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
     from runner.errors import EngineError
     from runner.requests import QueriesRequest
 
-    if not any((request.root / FOLDER).glob("*.yaml")):
+    if checkout.project or not any((checkout.root / FOLDER).glob("*.yaml")):
         return []
     try:
         _ = checkout.engine
@@ -594,6 +641,16 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
         json=request.json,
     )
     return _prove_queries(checkout, everything)
+
+
+def init(request: InitRequest) -> int:
+    from runner import project
+
+    for line in project.init(request.folder):
+        tell(line)
+    # Every verb looks for a project in the folder it is run in.
+    show(f"{request.folder} is a project: `cd` there, then `fairtrial check`")
+    return OK
 
 
 def lock(request: LockRequest) -> int:
@@ -651,7 +708,7 @@ def ground(request: GroundRequest) -> int:
     from runner.report.citations import citations_text
     from runner.repository import open_repository
 
-    cache = _cache(request)
+    cache = _state(request)
     repository, commit = open_repository(
         request.repo, request.commit, cache / "repositories", environ=dict(os.environ)
     )
@@ -997,7 +1054,7 @@ def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
     """Those that are chosen. Raises CatalogError with every problem of the suite."""
     from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
 
-    source = request.suite or request.root / FOLDER
+    source = request.suite or checkout.root / FOLDER
     known = {*checkout.catalog.testbed, *checkout.catalog.servers}
     suite = load_suite(source, testbed=known)
     suite.sound()
@@ -1106,7 +1163,7 @@ def _prove_queries(checkout: Checkout, request: QueriesRequest) -> Seq[QueryProo
     from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
 
     started = time.monotonic()
-    source = request.source or request.root / FOLDER
+    source = request.source or checkout.root / FOLDER
     known = {*checkout.catalog.testbed, *checkout.catalog.servers}
     suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
     suite.sound()
@@ -1423,7 +1480,7 @@ def verify_anchors(request: VerifyAnchorsRequest) -> int:
     try:
         checkout = _judging_checkout(request)
         verdict = gate.verify(
-            request.root, checkout.judge, sources=checkout.source, pairs="again", log=tell
+            checkout.root, checkout.judge, sources=checkout.source, pairs="again", log=tell
         )
     except GateError as error:
         if request.json:
@@ -1463,7 +1520,7 @@ def _propose_anchors(request: AnchorsRequest) -> int:
     from runner.report.gate import proposal_text
 
     checkout = _judging_checkout(request)
-    proposal = gate.propose(request.root, checkout.judge, sources=checkout.source, log=tell)
+    proposal = gate.propose(checkout.root, checkout.judge, sources=checkout.source, log=tell)
     show(proposal_text(proposal))
     if proposal.refusals:
         return proposal.refusals[0].exit_code
@@ -1480,7 +1537,7 @@ def _write_generation(request: AnchorsRequest) -> int:
     today = datetime.now(UTC).date().isoformat()
     checkout = _judging_checkout(request)
     examined = moves[request.action](
-        request.root,
+        checkout.root,
         checkout.judge,
         reason=request.reason,
         date=today,
@@ -1489,14 +1546,19 @@ def _write_generation(request: AnchorsRequest) -> int:
     )
     show(gate_text(examined.verdict))
     show(standing_text(examined.verdict))
-    generation = chain.read_chain(request.root)[-1]
+    generation = chain.read_chain(checkout.root)[-1]
     number = f"generation {generation.generation} ({generation.kind})"
     tell(f"wrote {chain.LOCK}, {number}; commit locks/")
     gate.require(examined.verdict)
     return OK
 
 
-def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str]) -> Gate | None:
+def _pass_gate(
+    policy: GatePolicy,
+    checkout: Checkout,
+    scenarios: Collection[str],
+    servers: Collection[str] = (),
+) -> Gate | None:
     """What stands in front of the result; None if the policy goes on without it.
 
     Raises GateError if the gate is closed and the policy requires it.
@@ -1507,10 +1569,11 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
     if policy == "skip":
         return None
     try:
+        checkout.require_own_locked(scenarios, servers)
         verdict = gate.verify(
             checkout.root,
             checkout.judge,
-            scenarios=scenarios,
+            scenarios=checkout.shipped_among(scenarios),
             sources=checkout.source,
             catalog=checkout.catalog,
         )
@@ -1523,15 +1586,25 @@ def _pass_gate(policy: GatePolicy, checkout: Checkout, scenarios: Collection[str
         return None
 
 
+def _pass_gate_of(policy: GatePolicy, checkout: Checkout, store: RunStore) -> Gate | None:
+    """For the scenarios a run used. Its servers are behind it: the plan holds their digests."""
+    return _pass_gate(policy, checkout, {cell.scenario for cell in store.plan().cells})
+
+
 # --- what verbs share ---------------------------------------------------------------------------
 
 
 def _checkout(request: Request) -> Checkout:
     from runner.checkout import Checkout
+    from runner.project import require_as_built
 
     # Git and npm get this environment; a hook of theirs has no use for a model's key.
     environ = {name: value for name, value in os.environ.items() if name not in KEYS}
-    return Checkout(root=request.root, state=_state(request), environ=environ, log=tell)
+    places = _places(request)
+    require_as_built(places.shipped)
+    return Checkout(
+        root=places.shipped, project=places.project, state=places.state, environ=environ, log=tell
+    )
 
 
 def _judging_checkout(request: JudgedRequest) -> Checkout:
@@ -1641,25 +1714,25 @@ def _providers() -> ModelSettings:
     )
 
 
-def _state(request: Request) -> Path:
-    return request.root / ".fairtrial"
+def _places(request: Request) -> Places:
+    """Asked by nearly every verb, some of which work in any folder at all."""
+    from runner.project import find_places
+
+    return find_places(request.root, _caches())
 
 
-def _cache(request: Request) -> Path:
-    """For verbs that work anywhere: the checkout's own, else the user's.
-
-    Without it, `fairtrial ground` would leave a `.fairtrial` in whatever folder it is run in.
-    """
+def _caches() -> Path:
     from pathlib import Path
 
-    if (request.root / "scenarios").is_dir():
-        return _state(request)
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "fairtrial"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _state(request: Request) -> Path:
+    return _places(request).state
 
 
 def _runs(request: Request) -> Path:
-    return request.root / "runs"
+    return _places(request).top / "runs"
 
 
 def _store(request: Request, run: str) -> RunStore:
@@ -1683,6 +1756,8 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "verify-report": verify_report,
     "import_cells": import_cells,
     "import_scenario": import_scenario,
+    "scenario_new": scenario_new,
+    "init": init,
     "check": check,
     "lock": lock,
     "server": server,

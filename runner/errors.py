@@ -193,9 +193,11 @@ class AnchorsDrifted(GateError):  # noqa: N818 - the name is the exit code's doc
 
     exit_code = 3
 
-    def __init__(self, drifts: Sequence[Drift], *, hint: str) -> None:
+    def __init__(
+        self, drifts: Sequence[Drift], *, hint: str, lock: str = "locks/anchors.lock"
+    ) -> None:
         count = _count(drifts, "frozen thing is", "frozen things are")
-        super().__init__(_listed(f"{count} not what locks/anchors.lock says", drifts), hint=hint)
+        super().__init__(_listed(f"{count} not what {lock} says", drifts), hint=hint)
         self.drifts = tuple(drifts)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from runner.archives import Npm
-from runner.catalog import Catalog
+from runner.catalog import Catalog, LoadedScenario
 from runner.errors import CatalogError, LockError, Problem
+from runner.project import lock_changes, write_project_lock
+from runner.proposing.own import open_source
 from runner.records import (
     RepoPin,
     canonical_json,
@@ -19,7 +21,6 @@ from runner.records import (
     parse_json,
     read_text,
 )
-from runner.repository import fetch_source
 from runner.store import write_whole
 
 HARNESS = 2
@@ -97,18 +98,52 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     """
     catalog.scenarios.check()
     _refuse_addresses(root)
-    pins: dict[str, RepoPin] = {}
-    for loaded in catalog.scenarios.values():
-        source = loaded.scenario.repository
-        # Compared with no lock: this is what makes it.
-        repository = fetch_source(source, cache=cache, pins=None, environ=environ, npm=npm)
-        pins[source.label] = repository.pin
+    scenarios = catalog.scenarios.values()
+    pins = pins_of(scenarios, project=root, cache=cache, environ=environ, npm=npm)
     changes = [*_repo_changes(read_repos_lock(root), pins), *_image_changes(root, check=check)]
     if check and changes:
         raise _out_of_date(changes)
     if not check:
         write_repos_lock(root, pins)
     return changes or [f"{len(pins)} repositories and the base image are as locked"]
+
+
+def pins_of(
+    scenarios: Iterable[LoadedScenario],
+    *,
+    project: Path,
+    cache: Path,
+    environ: Mapping[str, str] | None = None,
+    npm: Npm | None = None,
+) -> dict[str, RepoPin]:
+    """Source label -> what its repository is now, fetched where it is not in the cache."""
+    pins: dict[str, RepoPin] = {}
+    for loaded in scenarios:
+        source = loaded.scenario.repository
+        # Compared with no lock: this is what makes it.
+        repository = open_source(
+            source, project=project, cache=cache, pins=None, environ=environ, npm=npm
+        )
+        pins[source.label] = repository.pin
+    return pins
+
+
+def write_project_locks(
+    project: Path, pins: Mapping[str, RepoPin], *, check: bool = False
+) -> list[str]:
+    """Both locks of a project: its repositories, and its own files. Returns what changed.
+
+    Raises as `write_locks` does.
+    """
+    _refuse_addresses(project)
+    changes = list(_repo_changes(read_repos_lock(project), pins))
+    changes += [f"{drift.where}: {drift.what}" for drift in lock_changes(project)]
+    if check and changes:
+        raise _out_of_date(changes)
+    if not check:
+        write_repos_lock(project, pins)
+        write_project_lock(project)
+    return changes or [f"{len(pins)} repositories and the project's files are as locked"]
 
 
 def _out_of_date(changes: Sequence[str]) -> LockError:

@@ -170,6 +170,15 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class OfCells(Protocol):
+    """A model that has an answer of its own for each cell. A language model is told no arm."""
+
+    def take_cell(self, cell: Cell) -> None:
+        """The cell that it is to answer in. Raises ProviderError if it has nothing for it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelKind:
     """What `MODELS` holds: how a model of this kind is asked for, made and told about."""

@@ -73,6 +73,8 @@ class RunRequest(JudgedRequest):
     name: str
     """The run's folder under runs/; empty for one made from what is asked."""
     gate: GatePolicy
+    full: bool = False
+    """Every table, not the first screen."""
     json: bool
 
 
@@ -94,6 +96,8 @@ class ImportRequest(Request):
     name: str
     """The run's folder under runs/; empty for the scenario's name."""
     gate: GatePolicy
+    full: bool = False
+    """Every table, not the first screen."""
     json: bool
 
 
@@ -114,9 +118,34 @@ class ImportScenarioRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewScenarioRequest(Request):
+    repo: str
+    """A path or URL."""
+    commit: str | None
+    """None for HEAD."""
+    dirty: bool
+    """Take a folder's files as they are."""
+    id: str
+    """Empty for one made from what is asked."""
+    label: str
+    """What a folder is called in tracked files; empty for one of our own."""
+    questions: int
+    """Steps, at most."""
+    symbol: str
+    """To ask about; empty for the best."""
+    from_history: int
+    """Scenarios to make of commits; 0 for one of the tree."""
+    into: Path | None
+    """A project; None for the folder that the command works in."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportRequest(JudgedRequest):
     run: str
     gate: GatePolicy
+    full: bool = False
+    """Every table, not the first screen."""
     json: bool
 
 
@@ -141,6 +170,11 @@ class CheckRequest(Request):
     scenarios: tuple[str, ...]
     """Empty for all."""
     json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitRequest(Request):
+    folder: Path
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,7 @@ def builder_env() -> BuilderEnv:
 @pytest.fixture(scope="session")
 def base(engine: docker.DockerClient, builder_env: BuilderEnv) -> BaseImage:
     """The base image, built if it is missing."""
-    return ensure_base(engine, ROOT, print, env=builder_env)
+    return ensure_base(engine, ROOT, print, env=builder_env, state=ROOT / ".fairtrial")
 
 
 @pytest.fixture(scope="session")

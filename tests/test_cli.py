@@ -224,10 +224,15 @@ def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: 
     done = run(checkout)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == (
-        "Made with the offline model: it checks plumbing and servers, and ranks nobody."
-    )
-    assert max(map(len, lines)) <= 80
+    assert lines[:2] == [
+        "UNGATED · SCREENING · r",
+        "Made with the offline model: it checks plumbing and servers, and ranks nobody.",
+    ]
+    assert max(map(len, lines)) <= 80 and len(lines) <= 20
+    assert lines[-2:] == [
+        "all   fairtrial report r --full",
+        f"page  {checkout.run_folder('r') / 'report.html'}",
+    ]
     assert checkout.outcomes("r") == BOTH_ANSWERED
     for page in ("report.json", "report.md", "report.html"):
         assert "UNGATED" in (checkout.run_folder("r") / page).read_text()
@@ -250,6 +255,16 @@ def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
     assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
+def test_full_shows_every_table_of_the_run(checkout: Checkout) -> None:
+    run(checkout)
+    first, full = (checkout.fairtrial("report", "r", "--ungated", *more) for more in ((), FULL))
+    assert (first.returncode, full.returncode) == (0, 0), full.stderr
+    assert "What the tokens were of, per cell" in full.stdout
+    assert "What the tokens were of" not in first.stdout
+    assert "wrote report.json, report.md, report.html in " in first.stderr
+
+
+FULL = ("--full",)
 NO_SUCH_TEXT = {"repository": "*", "call": {"tool": "echo"}, "contains": "def "}
 
 
@@ -287,7 +302,8 @@ def test_a_server_that_is_not_ready_is_no_figure_and_is_tried_again(
     assert done.returncode == 1
     assert "error: 1 of 3 cells are not measured" in done.stderr
     assert "hint: `fairtrial server check late` shows why it was not ready" in done.stderr
-    assert "server_not_ready 1" in done.stdout
+    assert "server_not_ready: small, late, trial 1: " in done.stdout
+    assert "again fairtrial run --run r --scenario small" in done.stdout
     assert checkout.outcomes("r") == BOTH_ANSWERED | {"late": ["server_not_ready"]}
     assert reason in checkout.reason("r", "late")
     run(checkout, servers=("late", "good"))
@@ -343,6 +359,40 @@ def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Che
     assert artifact["differences"] == []
     assert artifact["compared"] > 0
     assert "small × shell: 0 of " in done.stderr
+
+
+def test_a_servers_recording_is_not_played_in_the_shells_arm(checkout: Checkout) -> None:
+    run(checkout)
+    model = f"replay:{checkout.attempt('r', 'good')}"
+    arguments = ("--model", model, "--run", "again", "--ungated")
+    # The shell is in every run, and would have played the server's turns.
+    done = checkout.fairtrial("cell", "small", "good", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("again") == {"good": ["answered"]}
+    asked = ("run", "--scenario", "small", "--server", "shell", "--server", "good")
+    said = refused(checkout.fairtrial(*asked, "--model", model, "--run", "both", "--ungated"))
+    assert "there is no recording of shell on small, trial 1" in said
+    assert "there is one of good on small, trial 1" in said
+    assert checkout.outcomes("both") == {}
+
+
+def test_a_runs_folder_gives_each_arm_its_own_recording(checkout: Checkout) -> None:
+    run(checkout)
+    arguments = ("--scenario", "small", "--server", "good", "--ungated", "--run", "again")
+    model = f"replay:{checkout.run_folder('r')}"
+    done = checkout.fairtrial("run", *arguments, "--model", model)
+    assert done.returncode == 0, done.stderr
+    assert checkout.outcomes("again") == BOTH_ANSWERED
+    for arm in ("shell", "good"):
+        old, new = (_calls(checkout.attempt(name, arm)) for name in ("r", "again"))
+        assert old == new
+    assert "0 of " in done.stderr and "replayed tool results differ" in done.stderr
+
+
+def _calls(attempt: Path) -> list[tuple[str, object]]:
+    """The tools that were called, with their arguments."""
+    lines = map(json.loads, (attempt / "transcript.jsonl").read_text().splitlines())
+    return [(line["tool"], line["arguments"]) for line in lines if line["type"] == "tool_call"]
 
 
 def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
@@ -423,7 +473,7 @@ def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) ->
     done = template.fairtrial("run", "--scenario", "small", "--ungated", **NO_ENGINE)
     refusal = refused(done)
     assert "no Docker Engine answers" in refusal
-    assert "hint: `./justw demo` starts one" in refusal
+    assert "hint: start Docker" in refusal
 
 
 # --- other verbs --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from runner.agents import AGENTS, system_prompt
 from runner.agents.tools import Toolbox
 from runner.errors import SandboxError
 from runner.models import kind_name, open_model
-from runner.protocols import Model
+from runner.protocols import Model, OfCells
 from runner.records import (
     Fingerprint,
     Outcome,
@@ -41,6 +41,8 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
     if attempt.engine is None:
         raise SandboxError("a scenario needs an engine, and there is none")
     model = open_model(attempt.cell.model, attempt.prepared.models)
+    if isinstance(model, OfCells):
+        model.take_cell(attempt.cell)
     spec = _container_spec(attempt)
     started = time.monotonic()
     async with open_container(attempt.engine, spec) as container:

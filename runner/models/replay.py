@@ -1,13 +1,16 @@
 """`replay:<path>`: a recorded transcript's model turns against real tools.
 
 It tells where a tool's answer now differs: a regression test for a server, with no language model.
+A recording is of one arm, and is played in that arm alone: a server's turns, played to the shell,
+call tools that are not there. `<path>` is a transcript, an attempt's folder, or a run's, in which
+each cell has a recording of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile, zip_longest
 from pathlib import Path
@@ -16,11 +19,13 @@ from typing import Any
 from runner.errors import FairtrialError, ProviderError
 from runner.protocols import Call, Message, Result, Stop, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import (
+    Cell,
     Event,
     Malformed,
     Prompt,
     Prose,
     Record,
+    RecordedResult,
     StepEnd,
     SystemPrompt,
     Thinking,
@@ -30,12 +35,14 @@ from runner.records import (
     digest_of,
     parse_json,
 )
-from runner.store import require_as_written, write_record
+from runner.store import RunStore, require_as_written, write_record
 from runner.transcript import read_transcript
 
 ARTIFACT = "differences.json"
 EXCERPT_CHARS = 200
 SHOWN_DIFFERENCES = 5
+SHELL = "shell"
+RECORDINGS_LISTED = 8
 
 
 class Difference(Record):
@@ -144,27 +151,31 @@ class Replay:
     language_model = False
 
     def __init__(self, path: str) -> None:
-        """`path` is a transcript.jsonl, or the folder of an attempt.
+        """`path` is a transcript.jsonl, or the folder of an attempt or of a run.
 
         Raises FairtrialError if there is none.
         """
-        file = Path(path)
-        if file.is_dir():
-            file = file / "transcript.jsonl"
-        if not file.is_file():
-            hint = "give the transcript.jsonl of a finished attempt"
-            raise FairtrialError("there is no recording", where=str(file), hint=hint)
-        require_as_written(file)
-        recording = hashlib.sha256(file.read_bytes()).hexdigest()
         self.name = f"replay:{path}"
+        self._where = path
+        self._tapes = _tapes(Path(path))
+        digests = [tape.digest for tape in self._tapes]
+        recording = digests[0] if len(digests) == 1 else digests
         self.identity = digest_of({"model": "replay", "recording": recording})
-        self._where = str(file)
-        self._recording = _Recording(read_transcript(file))
-        self.recorded_system = self._recording.system
+        first = _recording(self._tapes[0].file)
+        self.recorded_system = first.system
+        # Of a run's many, the cell decides.
+        self._recording = first if len(self._tapes) == 1 else None
         self._step = -1
         self._turn = 0
         self.compared = 0
         self.differences: list[Difference] = []
+
+    def take_cell(self, cell: Cell) -> None:
+        """protocols.OfCells. Raises ProviderError if no recording is of the cell's arm."""
+        tape = _tape_of(cell, self._tapes, self._where)
+        require_as_written(tape.file)
+        self._where = str(tape.file)
+        self._recording = _recording(tape.file)
 
     async def turn(
         self,
@@ -179,28 +190,38 @@ class Replay:
         Raises ProviderError if the recording is of another scenario, or ends before it does.
         """
         self._turn += 1
+        recording = self._chosen()
         for message in _since_last_turn(conversation):
             if isinstance(message, ToolMessage):
                 self._compare(message.results)
             elif isinstance(message, UserMessage) and not message.notice:
                 self._begin_step(message.text)
-        recorded = self._recording.turns.get((self._step, self._turn), _RecordedTurn())
-        stop = self._recording.stop_of(self._step, self._turn)
+        recorded = recording.turns.get((self._step, self._turn), _RecordedTurn())
+        stop = recording.stop_of(self._step, self._turn)
         # A turn cut between its prose and its calls would pass for the model's own end of the step.
         if stop is None and not recorded.calls and recorded.malformed is None:
             what = f"the recording ends at step {self._step + 1}, turn {self._turn}"
             raise ProviderError(what, where=self._where, hint="it was cut off")
         return recorded.play(stop or "end")
 
+    def _chosen(self) -> _Recording:
+        if self._recording is None:
+            raise ProviderError(
+                "a run's folder has a recording for each cell, and nothing says which to play",
+                where=self._where,
+                hint="give the folder of one attempt",
+            )
+        return self._recording
+
     def _begin_step(self, prompt: str) -> None:
         self._step += 1
         self._turn = 0
-        if self._recording.prompts.get(self._step) != prompt:
+        if self._chosen().prompts.get(self._step) != prompt:
             message = f"the recording has another prompt at step {self._step + 1}"
             raise ProviderError(message, where=self._where, hint="replay its own scenario")
 
     def _compare(self, results: Sequence[Result]) -> None:
-        turn = self._recording.turns[self._step, self._turn - 1]
+        turn = self._chosen().turns[self._step, self._turn - 1]
         for call, result in zip(turn.calls, results, strict=True):
             self.compared += 1
             recorded = turn.results.get(call.call_id)
@@ -246,6 +267,7 @@ class _Recording:
         self.stops: dict[int, Stop] = {}
         """How each step ended that its model ended."""
         self.system = ""
+        self.calls_a_server = False
         self.turns: dict[tuple[int, int], _RecordedTurn] = defaultdict(_RecordedTurn)
         for event in events:
             match event:
@@ -257,6 +279,7 @@ class _Recording:
                     self.stops[event.step] = _STOPS[event.stop]
                 case Prose() | Thinking() | ToolCall() | ToolResult() | Usage() | Malformed():
                     self.turns[event.step, event.turn].take(event)
+                    self.calls_a_server |= isinstance(event, ToolCall) and event.origin == "server"
                 case _:
                     pass
 
@@ -277,3 +300,130 @@ def _first_differing_lines(before: str, after: str) -> tuple[str, str]:
         if old != new:
             return old[:EXCERPT_CHARS], new[:EXCERPT_CHARS]
     return "", ""
+
+
+# --- whose recording it is --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tape:
+    """A recording on disk."""
+
+    file: Path
+    cell: Cell | None
+    """Whose it is; None of a transcript that stands alone."""
+    digest: str
+    """SHA256 of the transcript."""
+    calls_a_server: bool = False
+    """Of a transcript that stands alone: it is of no shell's arm."""
+
+
+def require_recordings(cells: Iterable[Cell]) -> None:
+    """Raises FairtrialError if a cell that asks for a recording has none of its own arm."""
+    tapes: dict[str, list[_Tape]] = {}
+    for cell in cells:
+        kind, _, path = cell.model.partition(":")
+        if kind != "replay":
+            continue
+        if path not in tapes:
+            tapes[path] = _tapes(Path(path))
+        _tape_of(cell, tapes[path], path)
+
+
+def arms_to_play(servers: Sequence[str], asked: Sequence[str], models: Iterable[str]) -> list[str]:
+    """`servers`, less a shell that nobody asked for by name and no recording is of."""
+    if SHELL in asked or not all(map(_lacks_the_shell, models)):
+        return list(servers)
+    return [server for server in servers if server != SHELL]
+
+
+def _lacks_the_shell(model: str) -> bool:
+    """True of recordings that are none of the shell's."""
+    kind, _, path = model.partition(":")
+    return kind == "replay" and not any(map(_may_be_the_shells, _tapes(Path(path))))
+
+
+def _may_be_the_shells(tape: _Tape) -> bool:
+    if tape.cell is None:
+        return not tape.calls_a_server
+    return tape.cell.server == SHELL
+
+
+def _tapes(path: Path) -> list[_Tape]:
+    """At least one."""
+    store = RunStore(path)
+    if store.has_plan():
+        return _tapes_of_run(store)
+    file = path / "transcript.jsonl" if path.is_dir() else path
+    if not file.is_file():
+        hint = "give the transcript.jsonl of a finished attempt, or the folder of a run"
+        raise FairtrialError("there is no recording", where=str(file), hint=hint)
+    require_as_written(file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    cell = _cell_beside(file)
+    calls = cell is None and _recording(file).calls_a_server
+    return [_Tape(file=file, cell=cell, digest=digest, calls_a_server=calls)]
+
+
+def _recording(file: Path) -> _Recording:
+    return _Recording(read_transcript(file))
+
+
+def _cell_beside(transcript: Path) -> Cell | None:
+    path = transcript.with_name("result.json")
+    if not path.is_file():
+        return None
+    return parse_json(path.read_bytes(), RecordedResult, where=str(path)).cell
+
+
+def _tapes_of_run(store: RunStore) -> list[_Tape]:
+    tapes = []
+    for cell in store.plan().cells:
+        attempt = store.counted_attempt(cell.id)
+        if attempt is not None and attempt.result.outcome.is_measurement:
+            digest = attempt.result.transcript
+            tapes.append(_Tape(file=attempt.transcript, cell=cell, digest=digest))
+    if not tapes:
+        hint = "give a run with measured cells"
+        raise FairtrialError("there is no recording", where=str(store.folder), hint=hint)
+    return tapes
+
+
+def _tape_of(cell: Cell, tapes: Sequence[_Tape], where: str) -> _Tape:
+    """The cell's own. Raises ProviderError if there is none, or more than one."""
+    found = [tape for tape in tapes if _is_of(tape, cell, alone=len(tapes) == 1)]
+    if len(found) == 1:
+        return found[0]
+    wanted = f"of {_place(cell)}"
+    if found:
+        models = ", ".join(tape.cell.model for tape in found if tape.cell)
+        hint = f"give the folder of one attempt: there are those of {models}"
+        raise ProviderError(f"there are several recordings {wanted}", where=where, hint=hint)
+    raise ProviderError(
+        f"there is no recording {wanted}",
+        where=where,
+        hint=f"there is one of {_listed(tapes)}; a run's folder gives each arm its own",
+    )
+
+
+def _is_of(tape: _Tape, cell: Cell, *, alone: bool) -> bool:
+    """`alone`: given by itself, it may be played in any trial; its prompts tell the scenario."""
+    if tape.cell is None:
+        return cell.server != SHELL or _may_be_the_shells(tape)
+    if alone:
+        return tape.cell.server == cell.server
+    theirs = (tape.cell.scenario, tape.cell.server, tape.cell.trial)
+    return theirs == (cell.scenario, cell.server, cell.trial)
+
+
+def _listed(tapes: Sequence[_Tape]) -> str:
+    places = [_place(tape.cell) for tape in tapes]
+    shown = "; ".join(places[:RECORDINGS_LISTED])
+    more = len(places) - RECORDINGS_LISTED
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
+def _place(cell: Cell | None) -> str:
+    if cell is None:
+        return "a server that nothing names"
+    return f"{cell.server} on {cell.scenario}, trial {cell.trial}"

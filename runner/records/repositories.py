@@ -9,13 +9,17 @@ from pydantic import Field, field_validator
 
 from runner.records.base import CommitSha, Count, Record, Sha256
 
+_LABEL = re.compile(r"[a-z0-9][a-z0-9._-]*")
+LOCAL_SCHEME = "local:"
+"""A folder of the user's, by a label: where it is stands in no tracked file."""
+
 
 class GitSource(Record):
     """A commit of a git repository."""
 
     kind: Literal["git"]
     url: str
-    """Anything `git fetch` takes; a local path is fine."""
+    """Anything `git fetch` takes; a local path is fine, `local:<label>` is private."""
     commit: CommitSha
     """Full SHA: a branch or tag can move."""
 
@@ -32,9 +36,23 @@ class GitSource(Record):
             )
         return url
 
+    @field_validator("url")
+    @classmethod
+    def _plain_label(cls, url: str) -> str:
+        if url.startswith(LOCAL_SCHEME) and not _LABEL.fullmatch(url.removeprefix(LOCAL_SCHEME)):
+            raise ValueError(f"a label is a plain name, not a path: {LOCAL_SCHEME}shop")
+        return url
+
     @property
     def label(self) -> str:
         return f"git:{self.url}@{self.commit}"
+
+    @property
+    def local_label(self) -> str | None:
+        """`shop` of `local:shop`; None for every other URL."""
+        if not self.url.startswith(LOCAL_SCHEME):
+            return None
+        return self.url.removeprefix(LOCAL_SCHEME)
 
 
 class PypiSource(Record):
@@ -69,6 +87,13 @@ class NpmSource(Record):
 
 
 Source = Annotated[GitSource | PypiSource | NpmSource, Field(discriminator="kind")]
+
+
+class LocalRepositories(Record):
+    """`.fairtrial-local.yaml`: where this machine has what is called `local:<label>`."""
+
+    repositories: dict[str, str] = Field(default_factory=dict)
+    """Label -> path of a clone, or of a folder."""
 
 
 class RepoPin(Record):

@@ -863,6 +863,51 @@ def _why_nobody(report: Report) -> str:
     return "nobody is ranked: the figures are for screening"
 
 
+def _fairness_reach(arm: Arm) -> str:
+    return interval(arm.fairness.score.low, arm.fairness.score.high)
+
+
+def _grounded(arm: Arm) -> str:
+    return f"{arm.grounding.grounded}/{arm.grounding.total}"
+
+
+def _worked(used: AdoptionFigures) -> str:
+    return f"{count(used.server_calls - used.server_errors)}/{count(used.server_calls)}"
+
+
+def _adoption(arm: Arm) -> str:
+    if arm.adoption is None or arm.adoption.score.value is None:
+        return DASH
+    return score(arm.adoption.score.value)
+
+
+def _whole_fairness(arm: Arm) -> str:
+    value = arm.fairness.score.value
+    return "unscored" if value is None else score(value)
+
+
+SUMMARY: tuple[Column[Arm], ...] = (
+    ARM,
+    number("fairness", _whole_fairness),
+    number("95 %", _fairness_reach, full="95 % interval"),
+    number("Δ shell", lambda arm: signed(arm.delta.value), full="Δ against shell"),
+    number("adoption", _adoption),
+    number("grounded", _grounded, full="grounded citations"),
+    number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
+    number("tokens", lambda arm: _tokens(arm, _billed(arm)), full="tokens billed per cell"),
+    number("calls ok", _if_adopted(_worked), full="server calls that worked"),
+)
+
+
+def summary(report: Report) -> Table:
+    """A line an arm: what a first screen shows of all the others."""
+    notes = []
+    for arm in report.arms:
+        for reason in arm.fairness.score.reasons:
+            notes.append(f"{_arm(arm)}, fairness: {clean(reason)}")
+    return table("Arms", SUMMARY, report.arms, notes=notes)
+
+
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
     """Name and text of what was run."""
     return (

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from runner.report import tables
-from runner.report.grid import Column, Table, clean
+from runner.report.grid import Table, clean
 from runner.report.records import Report
+from runner.report.terminal_layout import laid_out
 
 WIDTH = 80
-LABEL_WIDTH = 22
-"""Of a row's name and of figures, before they fold: the longest shipped server's name."""
 
 
 def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -24,23 +22,23 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
 
     All of it is literal: no markup in a name or a reason is obeyed.
     """
-    return _captured(_parts(report), width=width, colour=colour)
+    return captured(_parts(report, width), width=width, colour=colour)
 
 
 def render_tables(shown: Iterable[Table], *, width: int = WIDTH, colour: bool = False) -> str:
     """Tables alone, each under its title."""
-    return _captured(_parts_of(shown), width=width, colour=colour)
+    return captured(_parts_of(shown, width), width=width, colour=colour)
 
 
-def _parts_of(shown: Iterable[Table]) -> Iterator[RenderableType]:
+def _parts_of(shown: Iterable[Table], width: int) -> Iterator[RenderableType]:
     for place, table in enumerate(shown):
         if place:
             yield Text("")
         yield _bold(table.title)
-        yield from _table(table)
+        yield from _table(table, width)
 
 
-def _captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str:
+def captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str:
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -55,7 +53,7 @@ def _captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> s
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def _parts(report: Report) -> Iterator[RenderableType]:
+def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     for notice in report.notices:
         yield Text(notice, style="bold yellow")
     models = ", ".join(map(clean, report.models))
@@ -65,7 +63,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     for table in tables.of_run(report):
         yield Text("")
         yield _heading(report, table.title)
-        yield from _table(table)
+        yield from _table(table, width)
     yield Text("")
     yield _heading(report, "What may not be concluded")
     for line in report.not_concluded:
@@ -80,34 +78,10 @@ def _heading(report: Report, title: str) -> Text:
     return _bold(f"{report.mark}{title}")
 
 
-def _table(table: Table) -> Iterator[RenderableType]:
-    if table.rows:
-        yield _grid(table)
+def _table(table: Table, width: int) -> Iterator[RenderableType]:
+    yield from laid_out(table, width)
     for note in table.notes:
         yield Text(note, style="dim")
-
-
-def _grid(table: Table) -> RichTable:
-    grid = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    for place, column in enumerate(table.columns):
-        longest = max(len(row[place]) for row in table.rows)
-        grid.add_column(
-            Text(column.short),
-            justify="left" if column.text else "right",
-            overflow="fold",
-            min_width=_least_width(place, column, longest),
-        )
-    for row in table.rows:
-        # As Text: a plain string with `[red]` in it would be obeyed as markup.
-        grid.add_row(*map(Text, row))
-    return grid
-
-
-def _least_width(place: int, column: Column[Any], longest: int) -> int | None:
-    """Words may fold; a row's name and figures stay whole, or `0.123` would read as `0.1`."""
-    if column.text and place > 0:
-        return None
-    return min(longest, LABEL_WIDTH)
 
 
 def _item(line: str) -> RenderableType:

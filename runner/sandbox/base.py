@@ -94,9 +94,10 @@ def _read_images_lock(root: Path) -> BasePins:
 # --- building -----------------------------------------------------------------------------------
 
 
-def ensure_base(engine: Engine, root: Path, log: Log, *, env: BuilderEnv) -> BaseImage:
+def ensure_base(engine: Engine, root: Path, log: Log, *, env: BuilderEnv, state: Path) -> BaseImage:
     """The base image, built (about a minute and a half) unless one of the same recipe is there.
 
+    `state`: where this machine notes what it built; `root` may be an installed package's.
     Raises LockError if recipe, lock or image do not agree, EngineError if it cannot be built.
     """
     pins = check_images_lock(root)
@@ -104,7 +105,7 @@ def ensure_base(engine: Engine, root: Path, log: Log, *, env: BuilderEnv) -> Bas
     def build() -> str:
         return build_base(engine, root, log, env, pins)
 
-    hint = "is the Docker Engine running? `./justw` starts one where it can"
+    hint = "is the Docker Engine running? in a checkout `./justw` starts one where it can"
     with engine_faults("cannot make the base image ready", kind=EngineError, hint=hint):
-        image = ensure_image(engine, root / ".fairtrial", pins.image, build=build)
+        image = ensure_image(engine, state, pins.image, build=build)
     return BaseImage(id=image, tag=pins.image.tag(image), recipe=pins.recipe)

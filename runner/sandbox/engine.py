@@ -50,7 +50,7 @@ def connect(url: str | None = None) -> Engine:
     except (docker.errors.DockerException, OSError) as error:
         if engine is not None:
             engine.close()
-        hint = "`./justw demo` starts one on Debian and Ubuntu; elsewhere start Docker yourself"
+        hint = "start Docker; in a checkout, on Debian and Ubuntu, `./justw` installs and starts it"
         raise EngineError("no Docker Engine answers", hint=hint) from error
     return engine
 

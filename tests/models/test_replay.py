@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from runner.errors import FairtrialError, ProviderError
 from runner.models.offline import Offline
-from runner.models.replay import Replay
-from runner.protocols import Turn
-from runner.records import Prose
+from runner.models.replay import Replay, arms_to_play, require_recordings
+from runner.protocols import OfCells, Turn, UserMessage
+from runner.records import Cell, OutcomeKind, Prompt, Prose, StepEnd, ToolCall
+from runner.store import RunStore
 from runner.transcript import TranscriptWriter
 from tests.helpers import Ask, Scripted, calls, says, scenario
+from tests.report.loaded import cell, loaded, result, unfinished
 
 pytestmark = pytest.mark.docker
 ASKED = scenario(
@@ -113,3 +116,103 @@ def test_a_turn_that_paused_or_could_not_be_read_does_not_end_its_step(
     assert replayed.compared == 1
     said = [event.text for event in again if isinstance(event, Prose)]
     assert said == ["First,", "then finish_up, app.py:5."]
+
+
+# --- whose recording it is ------------------------------------------------------------------
+
+
+def asked_in(server: str, path: Path, trial: int = 1) -> Cell:
+    model = f"replay:{path}"
+    return Cell(scenario="small", server=server, model=model, trial=trial, inputs={})
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> RunStore:
+    """A run whose shell and codegraph were recorded, and whose cclsp broke."""
+    cells = [cell("small"), cell("small", "codegraph"), cell("small", "cclsp")]
+    store = RunStore(tmp_path / "run")
+    store.write_plan(loaded([unfinished(one) for one in cells]).plan)
+    for one in cells:
+        attempt = store.begin(one)
+        with TranscriptWriter(attempt.path / "transcript.jsonl") as writer:
+            writer.write(Prompt(step=0, text="Who?"))
+            writer.write(Prose(step=0, turn=0, text=one.server))
+            writer.write(StepEnd(step=0, stop="end"))
+        kind: OutcomeKind = "sandbox_failed" if one.server == "cclsp" else "answered"
+        ended = result(one, kind, transcript=writer.digest, events=writer.events)
+        store.finish(attempt, ended)
+    return store
+
+
+def test_an_arm_without_a_recording_of_its_own_is_told_which_there_are(stored: RunStore) -> None:
+    require_recordings([asked_in(name, stored.folder) for name in ("shell", "codegraph")])
+    with pytest.raises(FairtrialError, match="no recording of cclsp on small, trial 1") as caught:
+        require_recordings([asked_in("cclsp", stored.folder)])
+    listed = "there is one of shell on small, trial 1; codegraph on small, trial 1;"
+    assert listed in caught.value.hint
+    with pytest.raises(FairtrialError, match="no recording of shell on small, trial 2"):
+        require_recordings([asked_in("shell", stored.folder, trial=2)])
+
+
+def test_each_arm_of_a_run_plays_its_own_turns(stored: RunStore) -> None:
+    assert _first_words(stored.folder, "shell") == "shell"
+    assert _first_words(stored.folder, "codegraph") == "codegraph"
+    # A run's folder is one model: arms of different identities would be compared with nobody.
+    assert Replay(str(stored.folder)).identity == Replay(str(stored.folder)).identity
+    with pytest.raises(ProviderError, match="nothing says which to play"):
+        asyncio.run(Replay(str(stored.folder)).turn("", [], [], timeout_sec=1))
+
+
+def _first_words(run: Path, server: str) -> str:
+    replay = Replay(str(run))
+    replay.take_cell(asked_in(server, run))
+    turn = asyncio.run(replay.turn("", [UserMessage(text="Who?")], [], timeout_sec=1))
+    return turn.text
+
+
+def test_a_shell_that_nobody_asked_for_is_left_out_of_a_servers_replay(stored: RunStore) -> None:
+    (attempt,) = stored.ended_attempts(cell("small", "codegraph").id)
+    of_server, of_run = f"replay:{attempt.path}", f"replay:{stored.folder}"
+    servers = ["shell", "codegraph"]
+    assert arms_to_play(servers, ["codegraph"], [of_server]) == ["codegraph"]
+    assert arms_to_play(servers, servers, [of_server]) == servers
+    assert arms_to_play(servers, ["codegraph"], [of_run]) == servers
+    assert arms_to_play(servers, ["codegraph"], ["offline"]) == servers
+    assert arms_to_play(servers, ["codegraph"], ["offline", of_server]) == servers
+
+
+def test_one_attempts_recording_plays_in_its_own_arm_alone_in_any_trial(stored: RunStore) -> None:
+    (attempt,) = stored.ended_attempts(cell("small", "codegraph").id)
+    require_recordings([asked_in("codegraph", attempt.path, trial=3)])
+    for server in ("shell", "cclsp"):
+        replay = Replay(str(attempt.path))
+        with pytest.raises(ProviderError, match=f"no recording of {server} on small"):
+            replay.take_cell(asked_in(server, attempt.path))
+
+
+def test_a_transcript_that_stands_alone_and_calls_a_server_is_not_the_shells(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "alone.jsonl"
+    call = ToolCall(step=0, turn=0, call_id="1", origin="server", tool="find", arguments={})
+    with TranscriptWriter(path) as writer:
+        writer.write(call)
+    require_recordings([asked_in("codegraph", path)])
+    with pytest.raises(FairtrialError, match="no recording of shell"):
+        require_recordings([asked_in("shell", path)])
+
+
+def test_a_run_recorded_by_two_models_does_not_say_whose_turns_to_play(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "run")
+    cells = [cell("small", model=model) for model in ("claude-a", "claude-b")]
+    store.write_plan(loaded([unfinished(one) for one in cells]).plan)
+    for one in cells:
+        store.finish(store.begin(one), result(one))
+    with pytest.raises(FairtrialError, match="several recordings") as caught:
+        require_recordings([asked_in("shell", store.folder)])
+    assert "those of claude-a, claude-b" in caught.value.hint
+
+
+def test_a_replay_is_told_its_cell_and_no_other_model_is() -> None:
+    assert not isinstance(Offline(), OfCells)
+    assert issubclass(Replay, OfCells)

@@ -127,7 +127,7 @@ def test_a_proxy_on_this_machine_is_reached_through_its_network(host: str, netwo
 def test_no_engine_is_said_as_such(checkout: Path, tmp_path: Path) -> None:
     client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
     with pytest.raises(EngineError) as raised:
-        ensure_base(client, checkout, print, env=NOWHERE)
+        ensure_base(client, checkout, print, env=NOWHERE, state=checkout / ".fairtrial")
     assert raised.value.hint.startswith("is the Docker Engine running?")
     client.close()
     del raised, client
@@ -140,7 +140,7 @@ def test_a_drifted_recipe_is_refused_before_the_engine_is_asked(
     (checkout / "Dockerfile").write_text((ROOT / "Dockerfile").read_text() + "RUN true\n")
     client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
     with pytest.raises(LockError):
-        ensure_base(client, checkout, print, env=NOWHERE)
+        ensure_base(client, checkout, print, env=NOWHERE, state=checkout / ".fairtrial")
     client.close()
 
 
@@ -176,7 +176,7 @@ def test_a_second_build_is_none(
     pins, state = check_images_lock(ROOT), checkout / ".fairtrial"
     remember_image(state, pins.image.name, base_image)
     said: list[str] = []
-    base_now = ensure_base(engine, checkout, said.append, env=builder_env)
+    base_now = ensure_base(engine, checkout, said.append, env=builder_env, state=state)
     assert (base_now.id, base_now.tag) == (base_image, pins.image.tag(base_image))
     assert said == []
     assert read_images(state) == {pins.image.name: base_image}
@@ -195,7 +195,9 @@ class TwoCheckouts:
     said: list[str] = field(default_factory=list)
 
     def ensure(self, root: Path) -> str:
-        return ensure_base(self.engine, root, self.said.append, env=NOWHERE).id
+        return ensure_base(
+            self.engine, root, self.said.append, env=NOWHERE, state=root / ".fairtrial"
+        ).id
 
     def redefine(self, root: Path, line: str) -> BasePins:
         with (root / "Dockerfile").open("a") as file:

@@ -1,0 +1,128 @@
+"""Methods and who overrides them: what the heads of classes say of each other."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from runner.grounding.outlines import Definition
+from runner.proposing.syntax import Parsed
+from runner.proposing.tree import ASIDE, TEST_PATH, Tree
+
+_FEWEST, _MOST = 3, 12
+"""Classes of a family, its base among them."""
+_INHERITING = frozenset(
+    "python ruby java kotlin c_sharp typescript tsx javascript php scala".split()
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_HEAD_BYTES = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    owner: str
+    path: str
+    line: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A method of a class, and of every class under it that has its own."""
+
+    base: str
+    name: str
+    members: tuple[Member, ...]
+    """The base's first."""
+
+
+def families(tree: Tree) -> list[Family]:
+    """Of middling size, in few words of their own; the ones spread over most files first."""
+    above = _bases(tree)
+    methods = _methods(tree)
+    found = []
+    for name, owners in methods.items():
+        for base in owners:
+            under = [it for it in owners if it != base and base in _all_above(it, above)]
+            whole = _FEWEST <= len(under) + 1 <= _MOST
+            # Of a base's base that has the method too, this one's family is a part.
+            if whole and not _all_above(base, above) & owners.keys():
+                found.append(_family(name, base, under, owners))
+    return sorted(found, key=lambda it: (-_files(it), it.base, it.name))
+
+
+def _files(family: Family) -> int:
+    return len({member.path for member in family.members})
+
+
+def _family(name: str, base: str, under: Sequence[str], owners: Mapping[str, Member]) -> Family:
+    members = (owners[base], *sorted((owners[it] for it in under), key=lambda it: it.path))
+    return Family(base=base, name=name, members=members)
+
+
+def _methods(tree: Tree) -> dict[str, dict[str, Member]]:
+    """Name -> class -> its method; none of a class that has several of that name."""
+    found: dict[str, dict[str, list[Member]]] = defaultdict(lambda: defaultdict(list))
+    for path, parsed in _asked_about(tree):
+        for it in parsed.functions:
+            if it.owners and len(it.name) > 3 and not it.name.startswith("__"):
+                member = Member(owner=it.owners[-1], path=path, line=it.line, end=it.end)
+                found[it.name][it.owners[-1]].append(member)
+    return {
+        name: {owner: some[0] for owner, some in owners.items() if len(some) == 1}
+        for name, owners in found.items()
+        if name not in ("constructor", "initialize")
+        and all(len(some) == 1 for some in owners.values())
+    }
+
+
+def _bases(tree: Tree) -> dict[str, set[str]]:
+    """Class that is defined once -> the classes of the tree that its head names."""
+    classes: dict[str, list[tuple[Parsed, Definition]]] = defaultdict(list)
+    for parsed in tree.code.values():
+        if parsed.language in _INHERITING:
+            for it in parsed.outline.definitions:
+                if it.end > it.start and parsed.kind(it) == "class":
+                    classes[it.name].append((parsed, it))
+    once = {name: some[0] for name, some in classes.items() if len(some) == 1}
+    return {name: set(_heads(*place)) & once.keys() - {name} for name, place in once.items()}
+
+
+def _heads(parsed: Parsed, definition: Definition) -> Iterator[str]:
+    """The names of what a class extends or implements, those in type arguments left out."""
+    at = definition.at + len(definition.name.encode())
+    head = parsed.source[at : at + _HEAD_BYTES].decode("utf-8", "replace")
+    if parsed.language == "python":
+        head = head[1:].partition(")")[0] if head.startswith("(") else ""
+    elif parsed.language == "ruby":
+        head = head.partition("\n")[0].partition("<")[2]
+    else:
+        head = head.partition("{")[0]
+        if parsed.language == "kotlin":
+            head = head.partition("\n\n")[0]
+        head = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", head))
+        if not re.match(r"[^:\n]*(?::|\s(?:extends|implements)\b)", head):
+            head = ""
+        # What a constructor takes is no base: class Shop(val till: Till) : Base(till)
+        head = re.sub(r"\([^()]*\)", "", re.sub(r"\([^()]*\)", "", head))
+    yield from _WORD.findall(head)
+
+
+def _all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(above.get(name, ()))
+    while waiting:
+        base = waiting.pop()
+        if base not in found:
+            found.add(base)
+            waiting += above.get(base, ())
+    return found
+
+
+def _asked_about(tree: Tree) -> Iterator[tuple[str, Parsed]]:
+    for path, parsed in tree.code.items():
+        aside = TEST_PATH.search(path) or ASIDE.search(path)
+        if parsed.language in _INHERITING and not aside:
+            yield path, parsed

@@ -1,0 +1,196 @@
+"""What a name is at one place of a file, by the parse around it: called, defined, imported, other.
+
+Whatever is not surely one of the first three is `other`: a parameter, a variable, a key, a value
+that is handed on. A question about a name with such a place is not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import tree_sitter
+
+from runner.grounding.grammars import grammar, language_of
+from runner.grounding.outlines import Definition, Outline, outline_of
+from runner.grounding.symbols import SourceFile
+
+Kind = Literal["function", "prototype", "class", "import", "other"]
+"""Of a definition."""
+_FUNCTIONS = frozenset(
+    """
+    function_definition function_declaration method_declaration method_definition function_item
+    method singleton_method local_function_statement generator_function_declaration
+    function_statement method_definition_statement local_function_definition_statement
+    """.split()
+)
+_PROTOTYPES = frozenset("declaration function_signature function_signature_item".split())
+_CLASSES = re.compile(r"class|interface|trait|struct|object_declaration|protocol|module|impl_item")
+_IMPORTS = re.compile(r"import|^use_|using_|export_(?:clause|specifier)")
+_MEMBERS = re.compile(
+    r"attribute|member_(?:expression|access)|field_expression|selector_expression|navigation|"
+    r"scoped_identifier|qualified_identifier|scope_resolution"
+)
+_CALLS = frozenset(
+    """
+    call call_expression function_call function_call_expression member_call_expression
+    nullsafe_member_call_expression scoped_call_expression invocation_expression method_invocation
+    decorator
+    """.split()
+)
+_CALLEES = ("function", "method", "name")
+_RECEIVERS = ("receiver", "object", "scope")
+_EXPORTS = re.compile(rb"\s*(?:module\.)?exports\b")
+_BINDS = re.compile(r"parameter|assignment|pair|alias|undef|exception_variable|^for$|pattern|hash")
+"""Where a bare Ruby name is no call."""
+_CLIMB = 6
+
+
+class Use(NamedTuple):
+    """A name at one place."""
+
+    at: int
+    line: int
+    kind: Literal["call", "definition", "import", "other"]
+    receiver: str = ""
+    """What stands before a called name: `self`, `shop`, `Shop`; empty for a bare call."""
+    inside: Definition | None = None
+    """The innermost function around it."""
+
+
+class Parsed:
+    """A code file with its outline and its tree."""
+
+    def __init__(self, path: str, source: bytes, language: str, outline: Outline) -> None:
+        self.path, self.source, self.language = path, source, language
+        self.outline = outline
+        self.file = SourceFile(path, source, lambda: outline)
+
+    @cached_property
+    def root(self) -> tree_sitter.Node | None:
+        loaded = grammar(self.language)
+        if loaded is None or loaded.prelude:  # its bytes would be others
+            return None
+        return tree_sitter.Parser(loaded.language).parse(self.source).root_node
+
+    @cached_property
+    def functions(self) -> tuple[Definition, ...]:
+        return tuple(it for it in self.outline.definitions if self.kind(it) == "function")
+
+    def kind(self, definition: Definition) -> Kind:
+        """What is defined there."""
+        node = self._node(definition.at, definition.name)
+        above = node.parent if node else None
+        for _ in range(_CLIMB):
+            if above is None:
+                break
+            if above.type in _FUNCTIONS:
+                return "function"
+            if above.type in _PROTOTYPES:
+                return "prototype"
+            if _IMPORTS.search(above.type) or self._is_required(above):
+                return "import"
+            if _CLASSES.search(above.type) and "declarator" not in above.type:
+                return "class"
+            if not re.search(r"declarator|decorated|scope_resolution|pattern", above.type):
+                break
+            above = above.parent
+        return "other"
+
+    def _is_required(self, node: tree_sitter.Node) -> bool:
+        """`const { open } = require('./shop')`"""
+        value = node.child_by_field_name("value")
+        return (
+            node.type == "variable_declarator"
+            and value is not None
+            and (self._text(value).startswith("require("))
+        )
+
+    def uses(self, name: str) -> list[Use]:
+        """Every place where the name is code."""
+        defined = {it.at: it for it in self.outline.named(name)}
+        found = []
+        for at in self.file.occurrences.of(name):
+            if not self.outline.is_mute(at):
+                found.append(self._use(at, name, defined.get(at)))
+        return found
+
+    def _use(self, at: int, name: str, definition: Definition | None) -> Use:
+        line = self.file.occurrences.line(at)
+        if definition is not None:
+            kind = self.kind(definition)
+            return Use(at, line, "import" if kind == "import" else "definition")
+        node = self._node(at, name)
+        if node is None or self.outline.is_broken(line, line):
+            return Use(at, line, "other")
+        if self._is_imported(node):
+            return Use(at, line, "import")
+        receiver = self._receiver(node)
+        if receiver is None:
+            return Use(at, line, "other")
+        return Use(at, line, "call", receiver, self.function_at(line))
+
+    def function_at(self, line: int) -> Definition | None:
+        around = [it for it in self.functions if it.start <= line <= it.end]
+        return max(around, key=lambda it: (it.start, -it.end), default=None)
+
+    def _node(self, at: int, name: str) -> tree_sitter.Node | None:
+        if self.root is None:
+            return None
+        node = self.root.named_descendant_for_byte_range(at, at + len(name.encode()))
+        return node if node and self._text(node) == name else None
+
+    def _text(self, node: tree_sitter.Node) -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _is_imported(self, node: tree_sitter.Node) -> bool:
+        above = node.parent
+        for _ in range(_CLIMB):
+            if above is None:
+                return False
+            if _IMPORTS.search(above.type):
+                return True
+            left = above.child_by_field_name("left")
+            if above.type == "assignment_expression" and left is not None:
+                return bool(_EXPORTS.match(self.source[left.start_byte : left.end_byte]))
+            above = above.parent
+        return False
+
+    def _receiver(self, node: tree_sitter.Node) -> str | None:
+        """What the name is called on; None if it is not called here."""
+        name, above = node, node.parent
+        # `shop.till.open`, as far as `open` is its last part
+        while above and _MEMBERS.search(above.type) and above.end_byte == node.end_byte:
+            node, above = above, above.parent
+        if above is None:
+            return None
+        if not _is_called(node, above):
+            bare = self.language == "ruby" and node == name and name.type == "identifier"
+            return "" if bare and not _BINDS.search(above.type) else None
+        before = self.source[node.start_byte : name.start_byte].decode("utf-8", "replace")
+        if node == name:
+            fields = (above.child_by_field_name(field) for field in _RECEIVERS)
+            before = "".join(self._text(it) for it in fields if it)
+        return before.strip().rstrip(".:?!->")
+
+
+def _is_called(node: tree_sitter.Node, above: tree_sitter.Node) -> bool:
+    if above.type not in _CALLS:
+        return False
+    if any(above.child_by_field_name(field) == node for field in _CALLEES):
+        return True
+    return above.type in ("call_expression", "invocation_expression", "decorator") and (
+        above.named_children[:1] == [node]
+    )
+
+
+def parse(path: str, source: bytes, blob_sha: str) -> Parsed | None:
+    """None for what has no grammar, or is too large or too broken to be read."""
+    language = language_of(path, source)
+    if language is None:
+        return None
+    outline = outline_of(path, source, blob_sha, None)
+    if not isinstance(outline, Outline):
+        return None
+    return Parsed(path, source, language, outline)
