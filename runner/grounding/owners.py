@@ -25,7 +25,8 @@ MOST_DOUBTS = 20_000
 take minutes."""
 MOST_CHUNKS = 150_000
 """Of a document: paragraphs, list items, cells, lines of fences. What goes on after that is no
-answer. Half as many are not read a second time for what stands behind them."""
+answer. More than half as many are not read a second time, though what stands behind them tells
+more, and that is said."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 _REMEMBERED = 8
