@@ -375,7 +375,9 @@ class Owners:
     def _near_alone(self, line: int, limit: int) -> Owner | None:
         """The only file cited so far that has lines near this one."""
         seen, paths, limit = self.seen, self.seen.paths, _limit(line, limit)
-        found = seen.ask(lambda distance: seen.nearest(paths, line, limit, distance))
+        found = None
+        if paths:
+            found = seen.ask(lambda distance: seen.nearest(paths, line, limit, distance))
         if found is None:
             seen.unsure = True
             return None
