@@ -38,7 +38,7 @@ from runner.locks import (
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.project import require_locked
 from runner.proofs import prove
-from runner.proposing.own import open_source
+from runner.proposing.labels import open_source
 from runner.proposing.writing import left_to_write
 from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of

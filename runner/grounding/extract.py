@@ -59,7 +59,7 @@ class Extracted(NamedTuple):
 
     mentions: list[Mention]
     is_cut: bool
-    """The text goes on after what is read of it."""
+    """The text goes on after what is read of it, or is too long to be read as often as it asks."""
 
 
 def extract(text: str, index: PathIndex) -> list[Mention]:
@@ -75,8 +75,8 @@ def read_all(text: str, index: PathIndex) -> Extracted:
     """The same, and whether there may be more."""
     seen = Seen(index)
     mentions = _read(text, index, seen)
-    if seen.asks_again():
-        seen = Seen(index, whole=seen)
+    if again := seen.again():
+        seen = again
         mentions = _read(text, index, seen)
     return Extracted(mentions[:MOST_MENTIONS], seen.is_cut or len(mentions) >= MOST_MENTIONS)
 

@@ -13,7 +13,17 @@ from runner.grounding.links import MaskedText
 from runner.grounding.mentions import MOST_MENTIONS, Cite, Mention, mentions_of
 from runner.grounding.naming import span_before
 from runner.grounding.owners import Above, Seen
-from runner.grounding.patterns import ALIAS, ESCAPED, EVENT, NAMED, SAME_FILE, SURE_EVENT, Interval
+from runner.grounding.patterns import (
+    ALIAS,
+    ESCAPED,
+    EVENT,
+    MAY_CITE,
+    NAMED,
+    SAME_FILE,
+    SURE_EVENT,
+    Interval,
+)
+from runner.grounding.plain import read_plain
 
 _begin_of = attrgetter("begin")
 
@@ -53,9 +63,35 @@ def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = Fals
     """The citations of one chunk of a document, below what stands above it."""
     if not above.seen.begin_chunk():
         return Reading([], [])
-    if "\\" in text:  # \_\_init\_\_.py
-        text = ESCAPED.sub(_unescaped, text)
-    return _Reader(text, index, above, strict=strict).read()
+    text = _plainly(text)
+    reading = reads_at_once(text, index, above.seen, strict=strict)
+    return reading or _Reader(text, index, above, strict=strict).read()
+
+
+def reads_at_once(text: str, index: PathIndex, seen: Seen, *, strict: bool) -> Reading | None:
+    """The reading of a chunk that cites nothing, or is one citation; None for any other.
+
+    Most are, and the search for all that a chunk may hold would take ten times as long.
+    """
+    if seen.aliases:  # any word may be one
+        return None
+    if not MAY_CITE.search(text):
+        return Reading([], [])
+    plain = None if strict else read_plain(text, index)
+    if plain is None:
+        return None
+    mention = plain.mention
+    seen.name(mention.path)
+    if mention.lines:
+        seen.note(mention.path, [mention.lines])
+    return Reading([mention], [mention.path], mention.path if plain.leads else None)
+
+
+def _plainly(text: str) -> str:
+    """Without Markdown's escapes."""
+    if "\\" not in text:
+        return text
+    return ESCAPED.sub(_unescaped, text)  # \_\_init\_\_.py
 
 
 def _unescaped(token: re.Match[str]) -> str:
@@ -80,14 +116,18 @@ class _Reader(BareLines):
         """What is found by other means than events, the last one first."""
 
     def read(self) -> Reading:
-        self._find_cites()
-        # Lines that waited for their file come late.
-        in_order = self.cites
-        if len(in_order) > 1:
-            in_order = sorted(in_order, key=_begin_of)
-        mentions = mentions_of(self.original, in_order, strict=self.strict)
+        mentions = mentions_of(self.original, self._cites_in_order(), strict=self.strict)
         lead = self.owners.lead() if self.paths else None
         return Reading(mentions, self.paths, lead)
+
+    def lines(self) -> list[Interval]:
+        """The lines that the chunk cites; who says what of them is not asked."""
+        return [lines for cite in self._cites_in_order() for lines in dict.fromkeys(cite.lines)]
+
+    def _cites_in_order(self) -> list[Cite]:
+        self._find_cites()
+        # Lines that waited for their file come late.
+        return sorted(self.cites, key=_begin_of) if len(self.cites) > 1 else self.cites
 
     def _landmarks(self, linked: list[Cite]) -> list[Cite]:
         """Links, and short names of files."""
@@ -169,10 +209,11 @@ class _Reader(BareLines):
 
 def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool) -> list[Interval]:
     """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
-    if not EVENT.search(words) or not re.search(r"\d", words):
+    if not re.search(r"\d", words) or not EVENT.search(words):
         return []
-    reading = read_below(words, index, above, strict=strict)
-    return [mention.lines for mention in reading.mentions if mention.lines]
+    if not above.seen.begin_chunk():
+        return []
+    return _Reader(_plainly(words), index, above, strict=strict).lines()
 
 
 _TAKERS: dict[str, Callable[[_Reader, re.Match[str]], int | None]] = {

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from runner.grounding.files import PathIndex
 from runner.grounding.patterns import SENTENCE_END, Interval
@@ -25,7 +25,8 @@ MOST_DOUBTS = 20_000
 take minutes."""
 MOST_CHUNKS = 150_000
 """Of a document: paragraphs, list items, cells, lines of fences. What goes on after that is no
-answer. Half as many are not read a second time for what stands behind them."""
+answer. More than half as many are not read a second time, though what stands behind them tells
+more, and that is said."""
 MOST_CANDIDATES = 12
 """Files remembered for lines that are written without a path."""
 _REMEMBERED = 8
@@ -39,6 +40,9 @@ _SOON = 250
 """Characters behind a path that says where we are."""
 _LATEST = 4
 """Files of a document that a line may belong to where nothing says which."""
+MOST_ANSWERS = 100_000
+"""Answers of a document that are kept, to be compared. It bounds the memory: with more, it is read
+again without a look at them."""
 _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
 _LEAD = re.compile(
     r"""
@@ -54,6 +58,12 @@ _LEAD = re.compile(
     re.X,
 )
 _LONGEST_LEAD = 160
+
+
+Distance = Callable[[str, int], int | None]
+"""Lines from a line of a path to the nearest that is cited; None if there is none."""
+Answer = TypeVar("Answer")
+Question = Callable[[Distance], Answer]
 
 
 class Seen:
@@ -77,15 +87,14 @@ class Seen:
         self._paths: dict[str, None] = {}
         if whole:
             self._whole = {path: sorted(lines) for path, lines in whole._lines.items()}
+        self._answered: list[tuple[Question[object], object]] = []
+        """What was asked of the lines cited so far. Once all are known, another answer to any of it
+        is what a second reading is for."""
 
     @property
     def paths(self) -> tuple[str, ...]:
         """As written, the latest first."""
         return tuple(reversed(self._paths))
-
-    def files(self) -> Iterable[str]:
-        """The same, each file as it was written last."""
-        return {self._key(path): path for path in self._paths}.values()
 
     def name(self, path: str) -> None:
         self._paths.pop(path, None)
@@ -109,12 +118,33 @@ class Seen:
         self.is_cut = self._chunks > MOST_CHUNKS
         return not self.is_cut
 
-    def asks_again(self) -> bool:
-        """True if the document is to be read anew: what a number is, or whose line, may be told by
-        lines that are cited behind it.
+    def again(self) -> Seen | None:
+        """What to read the document anew with; None if that would say the same.
+
+        What a number is, or whose line, may be told by lines that are cited behind it.
         """
-        is_short = not self.is_spent and self._chunks <= MOST_CHUNKS // 2
-        return self.unsure and is_short and bool(self._lines or self.aliases)
+        if not self.unsure or self.is_spent or not (self._lines or self.aliases):
+            return None
+        again = Seen(self.index, whole=self)
+        if not self.aliases and not self._changes(again):
+            return None
+        if self._chunks > MOST_CHUNKS // 2:
+            self.is_cut = True
+            return None
+        return again
+
+    def _changes(self, again: Seen) -> bool:
+        """As long as no answer is another, all is read and cited as before."""
+        is_known = len(self._answered) < MOST_ANSWERS
+        answered = self._answered
+        return not is_known or any(ask(again.distance) != answer for ask, answer in answered)
+
+    def ask(self, question: Question[Answer]) -> Answer:
+        """The answer by the lines that are cited so far, here and in a first reading."""
+        answer = question(self.distance)
+        if len(self._answered) < MOST_ANSWERS:
+            self._answered.append((question, answer))
+        return answer
 
     def note(self, path: str, lines: Iterable[Interval]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
@@ -134,8 +164,23 @@ class Seen:
         return min(abs(line - cited) for cited in near)
 
     def is_near(self, path: str, line: int, limit: int) -> bool:
-        distance = self.distance(path, line)
-        return distance is not None and distance <= limit
+        return self.ask(lambda distance: _is_within(distance(path, line), limit))
+
+    def nearest(
+        self, latest: Iterable[str], line: int, limit: int, distance: Distance
+    ) -> str | None:
+        """Of the paths named last, the file with the nearest lines, if no other has some about as
+        near.
+        """
+        # Each file as it was written last.
+        files = {self._key(path): path for path in reversed(tuple(latest))}.values()
+        distances = ((distance(path, line), path) for path in files)
+        near = sorted((lines, path) for lines, path in distances if lines is not None)
+        if not near or near[0][0] > limit:
+            return None
+        if len(near) > 1 and near[1][0] <= 3 * near[0][0] + _VERY_NEAR:
+            return None
+        return near[0][1]
 
     def _key(self, path: str) -> str:
         return self.index.resolve(path).path
@@ -176,6 +221,33 @@ class _Claim(NamedTuple):
     """It has no lines of its own: it says where we are, not what is elsewhere."""
     outside: bool
     """It stands in no bracket."""
+
+
+class _Dispute(NamedTuple):
+    """Whose is a line: a file's, or a rival's?"""
+
+    path: str
+    rivals: tuple[str, ...]
+    line: int
+    sure: bool
+    latest: tuple[str, ...]
+    """Paths named by then."""
+
+    def won_by(self, seen: Seen, distance: Distance) -> str | None:
+        """None if the file's own claim stands."""
+        own = distance(self.path, self.line)
+        if own is not None and own <= _APART:
+            return None
+        seen.unsure = True
+        for rival in self.rivals:
+            lines = distance(rival, self.line)
+            if lines is None:
+                continue
+            if lines <= _NEAR or (own is not None and lines * 3 < own):
+                return rival
+        if own is None or self.sure:
+            return None
+        return seen.nearest(self.latest, self.line, _VERY_NEAR, distance)
 
 
 class Owners:
@@ -276,7 +348,8 @@ class Owners:
             return self._near_alone(line, _NEAR)
         found = self.inherited, self._rivals(self.inherited, begin)
         # The file named last, with no lines of its own so far: these are its first.
-        if self.sure or self.seen.distance(self.inherited, line) is not None:
+        inherited = self.inherited
+        if self.sure or self.seen.ask(lambda distance: distance(inherited, line) is not None):
             found = self._by_distance(*found, line)
         return Owner(*found, in_sentence=False, firm=self.sure and found[0] == self.inherited)
 
@@ -289,33 +362,26 @@ class Owners:
             return owner
         paths = (owner.path, *owner.rivals)
         limit = _limit(line, limit)
-        near = [path for path in paths[:1] if self.seen.is_near(path, line, limit)]
+        limits = [limit] * len(paths)
         if not owner.in_sentence and not self.sure:
-            limit = min(limit, _VERY_NEAR)
-        near += [path for path in paths[1:] if self.seen.is_near(path, line, limit)]
-        if not near:
+            limits[1:] = [min(limit, _VERY_NEAR)] * (len(paths) - 1)
+        near = self.seen.ask(lambda distance: _first_near(paths, limits, line, distance))
+        if near is None:
             self.seen.unsure = True
             return None
-        others = tuple(path for path in paths if path != near[0])
-        return owner._replace(path=near[0], rivals=others)
+        others = tuple(path for path in paths if path != near)
+        return owner._replace(path=near, rivals=others)
 
     def _near_alone(self, line: int, limit: int) -> Owner | None:
         """The only file cited so far that has lines near this one."""
-        found = self._nearest(line, _limit(line, limit))
+        seen, paths, limit = self.seen, self.seen.paths, _limit(line, limit)
+        found = None
+        if paths:
+            found = seen.ask(lambda distance: seen.nearest(paths, line, limit, distance))
         if found is None:
-            self.seen.unsure = True
+            seen.unsure = True
             return None
         return Owner(found, (), in_sentence=False)
-
-    def _nearest(self, line: int, limit: int) -> str | None:
-        """The file with the nearest lines, if no other has some about as near."""
-        distances = ((self.seen.distance(path, line), path) for path in self.seen.files())
-        near = sorted((distance, path) for distance, path in distances if distance is not None)
-        if not near or near[0][0] > limit:
-            return None
-        if len(near) > 1 and near[1][0] <= 3 * near[0][0] + _VERY_NEAR:
-            return None
-        return near[0][1]
 
     def _within(self, around: list[int]) -> _Claim | None:
         """The path named last in the innermost bracket that names one."""
@@ -359,25 +425,27 @@ class Owners:
         self, path: str, rivals: tuple[str, ...], line: int
     ) -> tuple[str, tuple[str, ...]]:
         """The rival goes first whose other lines are near, if the file's own are not."""
-        own = self.seen.distance(path, line)
-        if own is not None and own <= _APART:
-            return path, rivals
-        self.seen.unsure = True
-        for rival in rivals:
-            distance = self.seen.distance(rival, line)
-            if distance is None:
-                continue
-            if distance <= _NEAR or (own is not None and distance * 3 < own):
-                return _first(rival, (path, *rivals))
-        if own is None or self.sure:
-            return path, rivals
-        elsewhere = self._nearest(line, _VERY_NEAR)
-        if elsewhere:
-            return _first(elsewhere, (path, *rivals))
-        return path, rivals
+        seen = self.seen
+        dispute = _Dispute(path, rivals, line, self.sure, seen.paths)
+        first = seen.ask(lambda distance: dispute.won_by(seen, distance))
+        return (path, rivals) if first is None else _first(first, (path, *rivals))
 
     def is_one_sentence(self, begin: int, end: int) -> bool:
         return end - begin < FAR and not SENTENCE_END.search(self.text, begin, end)
+
+
+def _is_within(distance: int | None, limit: int) -> bool:
+    return distance is not None and distance <= limit
+
+
+def _first_near(
+    paths: Sequence[str], limits: Sequence[int], line: int, distance: Distance
+) -> str | None:
+    """The first with lines as near as its limit."""
+    for path, limit in zip(paths, limits, strict=True):
+        if _is_within(distance(path, line), limit):
+            return path
+    return None
 
 
 def _first(path: str, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

@@ -246,6 +246,17 @@ _DOUBTFUL = rf"""
 EVENT = re.compile(_SURE + _DOUBTFUL, re.X)
 SURE_EVENT = re.compile(_SURE, re.X)
 """Without the numbers that may as well count something."""
+_INITIALS = "".join(sorted({name[0] for name in NAMES}))
+MAY_CITE = re.compile(
+    rf"""
+    (?=[\d./\\\]Ss{_INITIALS}])                  # most characters are turned away here
+    (?: \d | [./\\][\w./\\\[(@] | \]\(           # a line, a path, a link
+      | [Ss]ame(?:\sfile|[`*_]{{0,2}}\s) | {_NAMES}
+    )
+    """,
+    re.X,
+)
+"""A chunk without any of this cites nothing."""
 
 # --- what stands between --------------------------------------------------------------------
 

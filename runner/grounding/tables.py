@@ -115,7 +115,7 @@ class _Table:
             cited = read_below(title, self.index, self.above).mentions
             mentions += [mention for mention in cited if mention.start is not None]
         for row in rows[1:]:
-            if len(mentions) >= MOST_MENTIONS:
+            if len(mentions) >= MOST_MENTIONS or self.above.seen.is_cut:
                 break
             mentions += self._read_row(_cells(row, columns))
         return mentions

@@ -1,0 +1,124 @@
+"""A chunk that is one citation, or none, says the same whether it is read at once or searched."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from runner.grounding import inline
+from runner.grounding.extract import extract
+from runner.grounding.files import PathIndex
+from runner.grounding.inline import Reading, read_below
+from runner.grounding.owners import Above, Seen
+from runner.grounding.plain import read_plain
+from tests.grounding import zoo
+from tests.grounding.test_extract import INDEX, TREE
+
+ODD = PathIndex((*TREE, "my a.py", "l1/a.py", "lines/line3.py", "www.x.py", "odd.weird", "x/run"))
+SHORT = PathIndex(TREE)
+"""Of a document that has a short name for a file."""
+BEFORE = ("", "- ", "* ", "  - ", "   ", "+ ", "1. ", "2) ", "  12. ", "> ", "\t- ", "**")
+_PLAIN_BEFORE, _PLAIN_AROUND = 5, 6
+NAMES = tuple(
+    """
+    open f12 L12 line line3 lines ln l at same Same async class True Makefile LICENSE _x __init__
+    _12 RTAF This or é Shop.open open() foo? a-b
+    """.split()
+)
+AROUND = (
+    *(("", ""), ("(", ")"), ("`", "`"), ("(`", "`)"), ("(`", "`)."), ("(", "),")),
+    *(("(", ""), ("", ")"), ("[", "]"), ("((", "))"), ("at ", ""), (": ", ";"), ("(", ") x")),
+    *(("(", ") (x)"), ("(`", ")"), ("", ":"), ("(", ")\n")),
+)
+PATHS = tuple(
+    """
+    src/app.py app.py text.py guide.md a.py tool bin/tool x/run a/b/c.go l1/a.py lines/line3.py
+    line3.py ln.py l.py L3.py www.x.py src/www.x.py db.prod.rs Vue.js example.com/x.py
+    site-packages/x.py a.b.c.d odd.weird _p/a.py 3/a.py a/33/x.py e.g README.md on.py a/../x.py
+    """.split()
+)
+LINES = (
+    "",
+    *(f":{lines}" for lines in "3 42 8080 27017 0 60-42 1476-80 3:4 3,4 3-4-5 3ff".split()),
+)
+CLOSING = ("", ")", "`", "`)", "`).", "),", ".", ";", ") x", " (x)", "):", "\n")
+PIECES = tuple(
+    "the |same |file |`|(|)|[|](|x|.|/ |\\|:|@|L|Make|BUILD|line |- |—|run()|ab".split("|")
+)
+
+
+def _line(seed: random.Random) -> str:
+    """Mostly of the plain form, but for its parts."""
+    odd = seed.random() < 0.3
+    name = seed.choice(("", f"`{seed.choice(NAMES)}` ", f"`{seed.choice(NAMES)}` "))
+    before = seed.choice(BEFORE if odd else BEFORE[:_PLAIN_BEFORE])
+    opening, closing = seed.choice(AROUND if odd else AROUND[:_PLAIN_AROUND])
+    return f"{before}{name}{opening}{seed.choice(PATHS)}{seed.choice(LINES)}{closing}"
+
+
+def _below(index: PathIndex) -> Above:
+    seen = Seen(index)
+    seen.name("old.py")
+    if index is SHORT:
+        seen.aliases["RTAF"] = "src/app.py"
+    return Above("old.py", sure=False, seen=seen)
+
+
+def _read(text: str, index: PathIndex) -> tuple[Reading, dict[str, object]]:
+    """The reading, and all that the document remembers of it."""
+    above = _below(index)
+    reading = read_below(text, index, above)
+    state = vars(above.seen)
+    return reading, {**state, "_answered": [answer for _, answer in state["_answered"]]}
+
+
+def _searched(text: str, index: PathIndex) -> tuple[Reading, dict[str, object]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inline, "reads_at_once", lambda *_, **__: None)
+        return _read(text, index)
+
+
+def test_lines_of_every_form_say_the_same_either_way() -> None:
+    seed = random.Random(0)
+    texts = {_line(seed) for _ in range(6_000)}
+    plain = 0
+    for text, index in itertools.product(sorted(texts), (INDEX, ODD, SHORT)):
+        assert _read(text, index) == _searched(text, index), text
+        plain += read_plain(text, index) is not None
+    assert plain > 300
+
+
+def test_chunks_that_cannot_cite_say_nothing_either_way() -> None:
+    seed = random.Random(1)
+    texts = {"".join(seed.choices(PIECES, k=seed.randint(1, 12))) for _ in range(4_000)}
+    for text in sorted(texts):
+        assert _read(text, INDEX) == _searched(text, INDEX), text
+
+
+@pytest.mark.parametrize("name", zoo.ANSWERS)
+def test_whole_answers_say_the_same_either_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = zoo.ANSWERS[name](4_000)
+    index = PathIndex(zoo.TREE.paths())
+    at_once = extract(text, index)
+    monkeypatch.setattr(inline, "reads_at_once", lambda *_, **__: None)
+    assert at_once == extract(text, index)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- `open` (lines/line3.py:3)",  # begins as "lines 3" does
+        "- `line3` (src/app.py:3)",
+        "(www.x.py:3)",
+        "db.prod.rs:27017",
+        "docs/my guide.md:3",
+        "1. `open` (src/app.py:3)",
+        "- `open` (src/app.py:3) and 9",
+        "- `open` (src/app.py:3",
+        "- `Makefile` (src/app.py:3)",
+    ],
+)
+def test_what_may_say_more_is_searched(text: str) -> None:
+    assert read_plain(text, INDEX) is None
