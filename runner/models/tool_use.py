@@ -135,7 +135,7 @@ def server_lookup(
 
 def server_read(tools: Sequence[ToolSpec], name: str, place: Finding) -> Lookup | None:
     """A call that reads a file, of a server none of whose tools finds names."""
-    if any(choose(tools, role) for role in ROLES):
+    if any(server_lookup(tools, role, name, place) for role in ROLES):
         return None
     target = Target(name=name, path=place.path, line=place.line)
     for tool in sorted(tools, key=lambda tool: (len(tool.name), tool.name)):
@@ -199,6 +199,7 @@ _NAME_KEYS = (
 """Keys that take the name looked for, the most usual first."""
 _PATH_WORDS = ("path", "file", "dir", "uri")
 _UNKNOWN_WORDS = ("kind", "language", "glob")
+_HANDLE = re.compile(r"(^|_)(id|uuid|handle|cursor)$")
 _MAX_RESULTS = 20
 
 
@@ -294,7 +295,7 @@ def _argument(key: str, schema: dict[str, Any], target: _Target) -> Any:
 def _text_argument(key: str, target: _Target) -> str | None:
     if "project" in key:
         return "workspace"
-    if any(word in key for word in _UNKNOWN_WORDS):
+    if any(word in key for word in _UNKNOWN_WORDS) or _HANDLE.search(key):
         return None
     if any(word in key for word in _PATH_WORDS):
         return _path_argument(key, target)

@@ -15,7 +15,7 @@ from runner.filelock import lock_or_refuse
 from runner.locks import REPOS_LOCK
 from runner.project import write_project_lock
 from runner.proposing.command import new_scenarios
-from runner.proposing.own import LOCAL
+from runner.proposing.labels import LOCAL
 from runner.records import McpCall, WarmUp, digest_of
 from runner.requests import NewScenarioRequest
 from runner.trying.asked import Asked, read_asked, slug_of

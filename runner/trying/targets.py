@@ -12,7 +12,7 @@ from runner.grounding.files import GitFiles
 from runner.grounding.grammars import language_of
 from runner.grounding.outlines import Definition, TextOnly, outline_of
 from runner.models.findings import Finding
-from runner.proposing.tree import is_compound
+from runner.proposing.doubts import is_compound
 
 WANTED = 3
 MOST_FILES = 400

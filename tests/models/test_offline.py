@@ -327,9 +327,14 @@ def test_the_language_of_the_code_seen_so_far_fills_an_argument_that_asks_for_it
 
 def test_a_server_that_only_reads_files_is_asked_to_and_one_that_finds_names_is_not() -> None:
     place = Finding(path="src/a.py", line=4, text="def f")
-    reader = tool("get_contents", "", ("file_path",), file_path=TEXT)
+    reader = tool("get_text_contents", "", ("file_path",), file_path=TEXT)
     writer = tool("write_contents", "", ("file_path",), file_path=TEXT)
     lookup = server_read([writer, reader], "f", place)
     assert lookup is not None
-    assert (lookup.tool, lookup.arguments) == ("get_contents", {"file_path": "src/a.py"})
+    assert (lookup.tool, lookup.arguments) == ("get_text_contents", {"file_path": "src/a.py"})
     assert server_read([reader, tool("search", "Search.", (), query=TEXT)], "f", place) is None
+
+
+def test_a_handle_that_an_earlier_call_would_give_is_not_made_up() -> None:
+    handle = tool("grep_output", "", ("outputId", "pattern"), outputId=TEXT, pattern=TEXT)
+    assert server_lookup([handle], "search", "f", None) is None
