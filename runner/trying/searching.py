@@ -43,6 +43,8 @@ MOST_PRIVATE = 4
 DEADLINE_SEC = 3600
 _REFUSED = re.compile(
     r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
+    # What node says of a folder in a folder that cannot be made.
+    r"|ENOENT.*\bmkdir\b"
 )
 _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
