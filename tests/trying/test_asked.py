@@ -117,7 +117,8 @@ def test_help_names_options_that_take_a_project_and_commands_that_serve() -> Non
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
     assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
-    node = "node:internal/x:1\nconst made = binding.mkdir(\n             ^\nError: no index\n    at f (a.js:1:2)\n"
+    head = "node:internal/x:1\nconst made = binding.mkdir(\n             ^\n"
+    node = f"{head}Error: no index\n    at f (a.js:1:2)\n"
     assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
     assert own_words("") == ""
 
