@@ -103,6 +103,17 @@ class Checkout:
     def catalog(self) -> Catalog:
         return load_catalog(self.root, self.project)
 
+    def over(self, project: Path) -> Checkout:
+        """The same with another project, or a first one, laid over what ships."""
+        return Checkout(
+            root=self.root,
+            project=project,
+            state=self.state,
+            environ=self.environ,
+            log=self.log,
+            judge_settings=self.judge_settings,
+        )
+
     def is_own(self, folder: Path) -> bool:
         """True for a folder of the project, which no generation of the gate knows."""
         return self.project is not None and folder.is_relative_to(self.project)
@@ -287,10 +298,17 @@ class Checkout:
         digest = digest_of([server.digest, volume.digest])
         return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest)
 
+    def workspace_image(self, repository: Repository) -> str:
+        """Its id."""
+        return self._workspace(repository).id
+
     def _workspace(self, repository: Repository) -> WorkspaceImage:
         return ensure_workspace(
             self.engine, repository, self.base_image, state_dir=self.state, log=self.log
         )
+
+    def server_volume(self, server: LoadedServer) -> ServerVolume:
+        return self._volume(server)
 
     def _volume(self, server: LoadedServer) -> ServerVolume:
         return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)
