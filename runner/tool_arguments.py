@@ -148,7 +148,9 @@ class _Filler:
     def _helps(self, key: str) -> bool:
         """An optional argument that says where to look, or for what."""
         words = set(key_words(key))
-        if "default" in _mapping(self.properties[key]) and not words & (_ROOTS | {"path"}):
+        # A default of null says that it may be left out, and no more.
+        given = _mapping(self.properties[key]).get("default")
+        if given is not None and not words & (_ROOTS | {"path"}):
             return False
         places = _ROOTS | _FILES | _NAMES | {"path", "language", "lang"}
         return bool(words & places) and not words & (

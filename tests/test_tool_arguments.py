@@ -90,3 +90,8 @@ def test_a_tool_takes_a_name_if_it_has_a_text_for_it() -> None:
     assert not takes_name(schema("depth", depth={"type": "integer"}))
     assert not takes_name(schema("path", path=TEXT))
     assert not takes_name(schema("target", target=TEXT, branch_name=TEXT))
+
+
+def test_an_optional_argument_whose_default_is_null_is_filled_if_it_is_known() -> None:
+    given = schema("symbol", symbol=TEXT, language={**TEXT, "default": None}, depth={"default": 3})
+    assert {"symbol": "dispatch_all", "language": "python"} in list(arguments_for(given, TARGET))

@@ -145,6 +145,13 @@ class Search:
     """Tool -> the set of arguments it is called with: those before it were errors."""
     worked: set[str] = field(default_factory=set)
     """Tools that have answered."""
+    language: str = ""
+    """Of the code that was seen in the step before."""
+
+    def remember(self, earlier: Search) -> None:
+        """How the tools wanted to be asked in the step before."""
+        self.ways, self.worked = earlier.ways, earlier.worked
+        self.language = earlier._learned().language
 
     def begin(self) -> None:
         for name in self.names:
@@ -208,7 +215,7 @@ class Search:
         """Its language is that of most lines seen; empty if none was code."""
         seen = Counter(language_of_path(finding.path) for finding in self.found)
         del seen[""]
-        language = max(seen, key=lambda one: seen[one], default="")
+        language = max(seen, key=lambda one: seen[one], default=self.language)
         return Learned(ways=self.ways, language=language)
 
     def _places_of_server(self, lookup: Lookup, result: Result) -> list[Finding]:
@@ -308,7 +315,10 @@ class Offline:
         shown_chars = _carried(system, tools) + _length(newest)
         if isinstance(newest, UserMessage):
             names = names_in(newest.text)[:NAMES]
+            earlier = self._search
             self._search = Search(prompt=newest.text, names=names, tools=tools)
+            if earlier is not None:
+                self._search.remember(earlier)
             self._search.begin()
         search = self._search
         assert search is not None  # noqa: S101 - a conversation starts with a user's message

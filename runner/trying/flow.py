@@ -17,7 +17,7 @@ from runner.project import write_project_lock
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
-from runner.trying.installing import Candidate, Workbench, draft, install
+from runner.trying.installing import Candidate, Workbench, draft, install, unrun_scripts
 from runner.trying.launches import Launch, launches, secrets_in
 from runner.trying.searching import Attempt, Ground, find_way
 from runner.trying.targets import symbols_of
@@ -257,6 +257,8 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
+    if scripts := unrun_scripts(candidate.folder):
+        hint += f"; install scripts are not run, and these packages have one: {', '.join(scripts)}"
     if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
         hint += "; if it drives a language server, that has to be chosen and brought: README, files"
     if attempt.network_attempts:

@@ -109,6 +109,19 @@ def locked_version(folder: Path, package: str) -> str:
     return found[1] if found else ""
 
 
+def unrun_scripts(folder: Path) -> list[str]:
+    """Packages that fetch or build something when npm installs them, which ours does not let them.
+
+    With network and as root they could do anything; a server may lack what they would have made.
+    """
+    if not (folder / "package-lock.json").exists():
+        return []
+    lock = load_json((folder / "package-lock.json").read_text(encoding="utf-8"))
+    named = lock.get("packages", {}).items()
+    found = [name for name, package in named if package.get("hasInstallScript")]
+    return [name.rpartition("node_modules/")[2] for name in found]
+
+
 def draft(name: str, installed: Installed, files: Mapping[str, str]) -> ServerSpec:
     """A definition with everything but how it is started, and what proves it alive."""
     return ServerSpec(

@@ -43,11 +43,14 @@ MOST_PRIVATE = 4
 DEADLINE_SEC = 3600
 _REFUSED = re.compile(
     r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
+    # What node says of a folder in a folder that cannot be made.
+    r"|ENOENT.*\bmkdir\b"
 )
 _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
+_USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
 _OFFLINE = re.compile(
     r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
     r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
@@ -129,6 +132,8 @@ async def find_way(
         tried.append(way)
         attempt = await _with_private(ground, spec, way)
         _say(ground.log, attempt)
+        # Of its own in every way that it is started.
+        spec = spec.model_copy(update={"private": attempt.private})
         if attempt.canary is not None or (canary is not None and attempt.started):
             return attempt
         if best is None or _distance(attempt) > _distance(best):
@@ -144,10 +149,11 @@ async def find_way(
     return best
 
 
-def _distance(attempt: Attempt) -> tuple[bool, int, int]:
-    """How far it went."""
+def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:
+    """How far it went: past its own arguments, to its tools, to answers."""
     works = attempt.search.calls - attempt.search.errors
-    return (attempt.started, works, len(attempt.tools))
+    takes_arguments = not _USAGE.search(attempt.problem)
+    return (attempt.started, takes_arguments, works, len(attempt.tools))
 
 
 def _say(log: Log, attempt: Attempt) -> None:

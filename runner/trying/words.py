@@ -24,12 +24,17 @@ _RUNTIME = re.compile(
     """,
     re.VERBOSE,
 )
+_MARK = re.compile(r"^\s*[\^~]+\s*$")
 LINES = 3
 CHARS = 400
 
 
 def own_words(stderr: str) -> str:
     """The last lines that say something, joined; empty if there is none."""
-    kept = [line.strip() for line in stderr.splitlines() if not _RUNTIME.match(line)]
+    lines = stderr.splitlines()
+    # A line of source stands above the mark that points into it.
+    sources = {place for place, line in enumerate(lines[1:]) if _MARK.match(line)}
+    said = [line for place, line in enumerate(lines) if place not in sources]
+    kept = [line.strip() for line in said if not _RUNTIME.match(line)]
     kept = list(dict.fromkeys(filter(None, kept)))
     return " | ".join(kept[-LINES:])[-CHARS:]

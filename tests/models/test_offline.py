@@ -338,3 +338,13 @@ def test_a_server_that_only_reads_files_is_asked_to_and_one_that_finds_names_is_
 def test_a_handle_that_an_earlier_call_would_give_is_not_made_up() -> None:
     handle = tool("grep_output", "", ("outputId", "pattern"), outputId=TEXT, pattern=TEXT)
     assert server_lookup([handle], "search", "f", None) is None
+
+
+def test_what_a_step_has_learned_of_a_tool_is_known_in_the_next() -> None:
+    first = offline.Search(prompt="p", names=["f"], tools=[])
+    first.ways["find"] = 2
+    first.worked.add("other")
+    first.found.append(Finding(path="a.go", line=1, text="func f() {}"))
+    second = offline.Search(prompt="q", names=["g"], tools=[])
+    second.remember(first)
+    assert (second.ways, second.worked, second.language) == ({"find": 2}, {"other"}, "go")

@@ -11,6 +11,7 @@ from runner.errors import FairtrialError
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
+from runner.trying.installing import unrun_scripts
 from runner.trying.launches import launches, launches_in_help, secrets_in
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.tools import for_looking, for_setup, writes
@@ -117,7 +118,8 @@ def test_help_names_options_that_take_a_project_and_commands_that_serve() -> Non
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
     assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
-    node = "node:internal/x:1\n  throw new Error()\n  ^\nError: no index\n    at f (a.js:1:2)\n"
+    head = "node:internal/x:1\nconst made = binding.mkdir(\n             ^\n"
+    node = f"{head}Error: no index\n    at f (a.js:1:2)\n"
     assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
     assert own_words("") == ""
 
@@ -208,3 +210,10 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
     text = definition_text(spec, ["canary find shows a.py:1 [--canary TOOL JSON TEXT]"])
     assert parse_yaml(text, ServerSpec, where="server.yaml") == spec
     assert "# - canary find shows a.py:1 [--canary TOOL JSON TEXT]" in text
+
+
+def test_packages_whose_install_scripts_are_not_run_are_named(tmp_path: Path) -> None:
+    packages = '"node_modules/a": {}, "node_modules/a/node_modules/b": {"hasInstallScript": true}'
+    (tmp_path / "package-lock.json").write_text(f'{{"packages": {{{packages}}}}}')
+    assert unrun_scripts(tmp_path) == ["b"]
+    assert unrun_scripts(tmp_path / "none") == []

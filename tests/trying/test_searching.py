@@ -119,6 +119,8 @@ def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm
 def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     found = bench.way("own", BARE)
     assert (found.private, found.canary is not None) == ((".own",), True)
+    found = bench.way("own-node", BARE)
+    assert (found.private, found.canary is not None) == (("logs",), True)
 
 
 def test_stray_lines_and_refused_network_are_counted_and_do_no_harm(bench: Bench) -> None:
