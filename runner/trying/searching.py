@@ -27,7 +27,7 @@ from runner.server_spec import fill, launch
 from runner.servers import network_attempts
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary
-from runner.trying.launches import MOST, Launch, launches_in_help
+from runner.trying.launches import MOST, Launch, launches_if_denied, launches_in_help
 from runner.trying.targets import Symbol
 from runner.trying.tools import for_setup
 from runner.trying.words import own_words
@@ -143,10 +143,19 @@ async def find_way(
         if attempt.warm_up:
             # It was waited for once; started in another way, it would index the same again.
             ground = replace(ground, polls=())
+        if not fixed:
+            left = [*_ways_it_asks_for(attempt), *left]
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
     return best
+
+
+def _ways_it_asks_for(attempt: Attempt) -> list[Launch]:
+    """By its own complaint: that it was not started so, or that our folder is closed to it."""
+    if not attempt.started:
+        return launches_in_help(attempt.problem)
+    return launches_if_denied(attempt.search.errors_of.values())
 
 
 def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:

@@ -12,7 +12,7 @@ from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import unrun_scripts
-from runner.trying.launches import launches, launches_in_help, secrets_in
+from runner.trying.launches import launches, launches_if_denied, launches_in_help, secrets_in
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.tools import for_looking, for_setup, writes
 from runner.trying.words import own_words
@@ -113,6 +113,24 @@ def test_help_names_options_that_take_a_project_and_commands_that_serve() -> Non
         ("serve",),
         ("--project-path", "{workspace}"),
     ]
+
+
+def test_a_usage_that_names_a_list_of_folders_is_followed() -> None:
+    text = "Usage: server --allowed-directories <allowed-directories>\n  --log-paths <paths>"
+    (way,) = launches_in_help(text)
+    assert way.args == ("--allowed-directories", "{workspace}")
+
+
+def test_a_flag_and_its_value_in_one_pair_of_quotes_are_two_words() -> None:
+    readme = '{"command": "npx", "args": ["-y", "tool@latest", "--roots /your/code"]}'
+    ways = [way.args for way in launches(readme, ["tool"])]
+    assert ways[1] == ("--roots", "{workspace}")
+
+
+def test_only_one_that_calls_our_folder_closed_is_asked_to_open_it() -> None:
+    ways = launches_if_denied(["Access denied to path: /workspace"])
+    assert ("--allow", "{workspace}") in [way.args for way in ways]
+    assert launches_if_denied(["no such symbol", "the index is empty"]) == []
 
 
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:

@@ -107,6 +107,11 @@ def test_a_server_that_wants_the_folder_as_its_argument_gets_it(bench: Bench) ->
     assert (found.launch.args, found.canary is not None) == (("{workspace}",), True)
 
 
+def test_a_server_that_calls_our_folder_closed_is_asked_to_open_it(bench: Bench) -> None:
+    found = bench.way("closed")
+    assert (found.launch.args, found.canary is not None) == (("--allow", "{workspace}"), True)
+
+
 def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm_up(
     bench: Bench,
 ) -> None:
