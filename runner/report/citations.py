@@ -67,8 +67,8 @@ def _summary(summary: GroundingSummary) -> Iterator[str]:
         return
     if summary.cut_at is not None:
         yield (
-            f"  a text is too long: only its first {summary.cut_at:,} mentions are read, or not all "
-            "of it twice"
+            f"  a text is too long: only its first {summary.cut_at:,} mentions are read, or not "
+            "all of it twice"
         )
     noun = "citation" if summary.total == 1 else "citations"
     yield (
