@@ -98,6 +98,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
         _add_demo,
         _add_init,
         _add_cell,
+        _add_try,
         _add_run,
         _add_score,
         _add_report,
@@ -272,6 +273,76 @@ def _run_request(arguments: argparse.Namespace) -> Request:
         executor=arguments.executor,
         gate=arguments.gate,
         full=arguments.full,
+    )
+
+
+def _add_try(verbs: Verbs) -> None:
+    text = "a server by its name: install it, find a canary, and compare it with the shell"
+    parser = _add(verbs, "try", _try_request, text)
+    parser.usage = "fairtrial try npm:NAME[@V] | pypi:NAME[==V] | PATH | -- COMMAND … [options]"
+    parser.add_argument("words", nargs="+", metavar="SERVER", help="options come before `--`")
+    parser.add_argument("--args", help="it is started with, as in --args='--root {workspace}'")
+    parser.add_argument("--env", action="append", default=[], metavar="K=V", help="repeatable")
+    parser.add_argument("--entry", default="", metavar="NAME", help="of several entry points")
+    parser.add_argument(
+        "--warm-up",
+        action="append",
+        nargs=2,
+        default=[],
+        metavar=("TOOL", "JSON"),
+        help="repeatable; a call that it must get first",
+    )
+    parser.add_argument(
+        "--canary",
+        nargs=3,
+        metavar=("TOOL", "JSON", "TEXT"),
+        help="a call, and a text of the repository that its answer must contain",
+    )
+    parser.add_argument("--before", default="", metavar="DATE", help="no package younger than that")
+    _add_repeatable(parser, "--scenario", "to measure with (default: one that ships)")
+    parser.add_argument("--repo", default="", metavar="PATH_OR_URL", help="ask about this instead")
+    parser.add_argument("--commit", metavar="COMMIT", help="of --repo (default: HEAD)")
+    parser.add_argument("--dirty", action="store_true", help="take --repo's files as they are")
+    parser.add_argument(
+        "--save", nargs="?", const=".", metavar="DIR", help="keep the server in a project"
+    )
+    _add_repeatable(parser, "--model", f"repeatable; {MODEL_HELP}")
+    _add_model_limits(parser)
+    _add_spending(parser)
+    _add_judge(parser)
+    parser.add_argument("--trials", type=_at_least_one, default=1, metavar="N", help="(default: 1)")
+    _add_study(parser)
+    _add_run_name(parser)
+    _add_json(parser, "print report.json instead of the screen")
+    _add_full(parser)
+    _add_jobs(parser)
+
+
+def _try_request(arguments: argparse.Namespace) -> Request:
+    from runner.requests import TryRequest
+
+    words = tuple(arguments.words)
+    return TryRequest(
+        root=_root(arguments),
+        scenarios=tuple(arguments.scenario),
+        servers=(),
+        **_asked(arguments),
+        **_judged(arguments),
+        executor="local",
+        gate="prefer",
+        asked=words[0] if len(words) == 1 else "",
+        command=words if len(words) > 1 else (),
+        args=arguments.args,
+        env=tuple(arguments.env),
+        entry=arguments.entry,
+        warm_up=tuple(map(tuple, arguments.warm_up)),
+        canary=tuple(arguments.canary) if arguments.canary else None,
+        before=arguments.before,
+        repo=arguments.repo,
+        commit=arguments.commit,
+        dirty=arguments.dirty,
+        full=arguments.full,
+        save=_optional_path(arguments.save),
     )
 
 
@@ -530,10 +601,15 @@ def _lock_request(arguments: argparse.Namespace) -> Request:
 
 
 def _add_server(verbs: Verbs) -> None:
-    text = "list the servers, or examine some in the sandbox"
+    text = "list the servers, examine some in the sandbox, show one's tools, or call one"
     parser = _add(verbs, "server", _server_request, text)
-    parser.add_argument("action", choices=("list", "check"))
-    parser.add_argument("name", nargs="*", metavar="NAME", help="default: every server")
+    parser.add_argument("action", choices=("list", "check", "tools", "call"))
+    parser.add_argument(
+        "name",
+        nargs="*",
+        metavar="NAME",
+        help="default: every server; tools: NAME; call: NAME TOOL '{\"key\": …}'",
+    )
     parser.add_argument(
         "--scenario",
         default="",
@@ -545,8 +621,19 @@ def _add_server(verbs: Verbs) -> None:
 
 
 def _server_request(arguments: argparse.Namespace) -> Request:
-    from runner.requests import ServerRequest
+    from runner.requests import ServerRequest, ServerToolsRequest
 
+    if arguments.action in ("tools", "call"):
+        arguments.verb = "server_tools"
+        words = [*arguments.name, "", "", ""][:3]
+        return ServerToolsRequest(
+            root=_root(arguments),
+            name=words[0],
+            tool=words[1] if arguments.action == "call" else "",
+            arguments=words[2] or "{}",
+            scenario=arguments.scenario,
+            json=arguments.json,
+        )
     return ServerRequest(
         root=_root(arguments),
         action=arguments.action,

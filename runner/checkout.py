@@ -38,7 +38,7 @@ from runner.locks import (
 from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.project import require_locked
 from runner.proofs import prove
-from runner.proposing.own import open_source
+from runner.proposing.labels import open_source
 from runner.proposing.writing import left_to_write
 from runner.protocols import Judge, Log, Source
 from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
@@ -102,6 +102,17 @@ class Checkout:
     @cached_property
     def catalog(self) -> Catalog:
         return load_catalog(self.root, self.project)
+
+    def over(self, project: Path) -> Checkout:
+        """The same with another project, or a first one, laid over what ships."""
+        return Checkout(
+            root=self.root,
+            project=project,
+            state=self.state,
+            environ=self.environ,
+            log=self.log,
+            judge_settings=self.judge_settings,
+        )
 
     def is_own(self, folder: Path) -> bool:
         """True for a folder of the project, which no generation of the gate knows."""
@@ -287,10 +298,17 @@ class Checkout:
         digest = digest_of([server.digest, volume.digest])
         return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest)
 
+    def workspace_image(self, repository: Repository) -> str:
+        """Its id."""
+        return self._workspace(repository).id
+
     def _workspace(self, repository: Repository) -> WorkspaceImage:
         return ensure_workspace(
             self.engine, repository, self.base_image, state_dir=self.state, log=self.log
         )
+
+    def server_volume(self, server: LoadedServer) -> ServerVolume:
+        return self._volume(server)
 
     def _volume(self, server: LoadedServer) -> ServerVolume:
         return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)

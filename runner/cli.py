@@ -68,15 +68,18 @@ if TYPE_CHECKING:
         RunRequest,
         ScoreRequest,
         ServerRequest,
+        ServerToolsRequest,
         TaskChoice,
         ToolbenchReportRequest,
         ToolbenchRequest,
         ToolbenchRunRequest,
+        TryRequest,
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
     from runner.spending import Purse, Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
+    from runner.trying.flow import Tried
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
 WIDEST_COLUMNS = 120
@@ -108,7 +111,8 @@ def _run_verb(arguments: argparse.Namespace) -> int:
 
     try:
         with heeded():
-            return VERBS[arguments.verb](_located(arguments.request_of(arguments)))
+            request = arguments.request_of(arguments)
+            return VERBS[arguments.verb](_located(request))
     except FairtrialError as error:
         tell(f"error: {error}")
         return error.exit_code
@@ -202,7 +206,13 @@ def run(request: RunRequest) -> int:
     return _run_cells(request)
 
 
-def _run_cells(request: RunRequest) -> int:
+def _run_cells(
+    request: RunRequest,
+    checkout: Checkout | None = None,
+    runs: Path | None = None,
+    shown: Callable[..., int] | None = None,
+) -> int:
+    """`checkout`, `runs`, `shown`: of a try, which has a project and a screen of its own."""
     from dataclasses import replace
 
     from runner import plan
@@ -215,7 +225,7 @@ def _run_cells(request: RunRequest) -> int:
     from runner.spending import spent
     from runner.store import RunStore
 
-    checkout = _judging_checkout(request)
+    checkout = checkout or _judging_checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
     servers = checkout.choose_servers(request.servers)
     models, settings, spending = _models(request)
@@ -225,7 +235,7 @@ def _run_cells(request: RunRequest) -> int:
     executor = pick(EXECUTORS, request.executor, "executor")(jobs=request.jobs)
     name = request.name or plan.default_name(scenarios, servers, models, request.trials, agent)
     plan.check_name(name)
-    store = RunStore(_runs(request) / name)
+    store = RunStore((runs or _runs(request)) / name)
     _judge_as(checkout, request, store)
     _require_judges(checkout)
     gate = _pass_gate(request.gate, checkout, scenarios, servers)
@@ -240,7 +250,95 @@ def _run_cells(request: RunRequest) -> int:
         _judge_in(checkout, request, store, spent(store, spending.priced)[1])
         loaded = _score(store, checkout)
         _tell_remarks(store)
-        return _show_report(store, checkout, loaded, gate, as_json=request.json, full=request.full)
+        how = {"as_json": request.json, "full": request.full}
+        return (shown or _show_report)(store, checkout, loaded, gate, **how)
+
+
+# --- trying a server by its name ----------------------------------------------------------------
+
+
+def try_server(request: TryRequest) -> int:
+    from dataclasses import replace
+    from functools import partial
+
+    from runner.report.card import card_text
+    from runner.trying.flow import find_out
+    from runner.trying.saving import save
+    from runner.trying.starting import opened, run_name
+
+    checkout = _judging_checkout(request)
+    # A wrong name or no key must not cost the minutes that come before it is asked.
+    _models(request)
+    with opened(request, checkout, _choose) as steps:
+        tried = find_out(steps)
+    if request.save is not None:
+        tell(f"saved: {save(tried, request.save)}")
+    if request.dry_run:
+        show(card_text(tried.card))
+        return OK
+    own, runs = checkout.over(tried.folder), tried.folder / "runs"
+    asked = replace(request, scenarios=(tried.scenario,), servers=(tried.server,))
+    for remark in _preflight(asked, own, runs, tried):
+        tell(f"  {remark}")
+    tell("5/6 measuring the pairs of cells")
+    named = replace(asked, name=request.name or run_name(own, asked))
+    return _run_cells(named, own, runs, partial(_show_tried, tried))
+
+
+def _preflight(request: RunRequest, checkout: Checkout, runs: Path, tried: Tried) -> Iterator[str]:
+    """One question to both arms, by the navigator that costs nothing."""
+    import shutil
+    from dataclasses import replace
+
+    from runner.executors.local import Local
+    from runner.store import RunStore
+    from runner.trying.preflight import one_question, remarks, server_use
+
+    tell("4/6 one question to the shell and to the server")
+    shutil.rmtree(runs / "preflight", ignore_errors=True)
+    store = RunStore(runs / "preflight")
+    prepared = one_question(checkout.prepare(request.scenarios, ("shell", *request.servers)))
+    first = replace(request, models=("offline",), trials=1, seed=None, pass_at=None)
+    with store.lock():
+        planned = _plan(first, checkout, store, prepared, ("offline",), gate=None)
+        _execute(Local(jobs=1), planned, prepared, store)
+    yield from remarks(server_use(store), tried.card.network_attempts)
+
+
+def _show_tried(  # noqa: PLR0913 - as _show_report, and what was tried
+    tried: Tried,
+    store: RunStore,
+    checkout: Checkout,
+    loaded: LoadedRun,
+    gate: Gate | None,
+    *,
+    as_json: bool,
+    full: bool,
+) -> int:
+    from runner.report.files import write_report
+    from runner.trying.screen import screen
+
+    built = checkout.report(loaded, gate=gate)
+    list(write_report(built, store.folder))
+    tell("6/6 the result")
+    if as_json:
+        show(built.model_dump_json(indent=2))
+    else:
+        page = _from_here(store.folder / "report.html")
+        show(_screen(built, page, full=True) if full else screen(built, tried, page))
+    return max(_code_for_broken_cells(loaded), _code_for_contradictions(store, loaded))
+
+
+def _choose(question: str, choices: Seq[str]) -> str:
+    """What the person chooses; empty if nobody is there to be asked."""
+    if not sys.stdin.isatty():
+        return ""
+    for number, choice in enumerate(choices, 1):
+        tell(f"  {number} {choice}")
+    print(f"{question} [1-{len(choices)}] ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip()
+    is_one = answer.isdigit() and 1 <= int(answer) <= len(choices)
+    return choices[int(answer) - 1] if is_one else ""
 
 
 def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
@@ -698,6 +796,24 @@ def _check_servers(request: ServerRequest) -> int:
     if all(card.canary_passed for card in cards):
         return OK
     return FAILED
+
+
+def server_tools(request: ServerToolsRequest) -> int:
+    from runner.records import load_json
+    from runner.trying.calling import stand, tool_lines
+
+    stood = stand(_checkout(request), request.name, request.scenario)
+    if request.tool:
+        result = stood.call(request.tool, load_json(request.arguments))
+        show(result.text)
+        tell(f"{'an error' if result.is_error else 'answered'} in {result.wall_sec:.2f} s")
+        return FAILED if result.is_error else OK
+    tools = stood.tools()
+    if request.json:
+        show_json([tool.model_dump(mode="json", by_alias=True) for tool in tools])
+    else:
+        show("\n".join(line for tool in tools for line in tool_lines(tool)))
+    return OK
 
 
 def _card_of(checkout: Checkout, name: str, scenario: str) -> ServerCard:
@@ -1762,6 +1878,7 @@ def _store(request: Request, run: str) -> RunStore:
 VERBS: dict[str, Callable[[Any], int]] = {
     "": first_screen,
     "run": run,
+    "try": try_server,
     "score": score,
     "report": report,
     "attest": attest,
@@ -1773,6 +1890,7 @@ VERBS: dict[str, Callable[[Any], int]] = {
     "check": check,
     "lock": lock,
     "server": server,
+    "server_tools": server_tools,
     "verify-anchors": verify_anchors,
     "anchors": anchors,
     "ground": ground,

@@ -12,7 +12,7 @@ from runner.archives import Npm
 from runner.catalog import Catalog, LoadedScenario
 from runner.errors import CatalogError, LockError, Problem
 from runner.project import lock_changes, write_project_lock
-from runner.proposing.own import open_source
+from runner.proposing.labels import open_source
 from runner.records import (
     RepoPin,
     canonical_json,

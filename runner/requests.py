@@ -79,6 +79,48 @@ class RunRequest(JudgedRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TryRequest(RunRequest):
+    """`try`: of RunRequest all but the servers, which it makes."""
+
+    asked: str
+    """`npm:NAME`, `pypi:NAME` or a path; empty for a command."""
+    command: tuple[str, ...]
+    args: str | None
+    """As a shell would read them; None to have them guessed."""
+    env: tuple[str, ...]
+    """NAME=VALUE each."""
+    entry: str
+    warm_up: tuple[tuple[str, str], ...]
+    """A tool, and its arguments as JSON."""
+    canary: tuple[str, str, str] | None
+    """A tool, its arguments as JSON, and a text its answer must contain."""
+    before: str
+    """A date; empty for today's packages."""
+    repo: str
+    """A path or URL to ask about; empty for a scenario's."""
+    commit: str | None
+    """None for HEAD."""
+    dirty: bool
+    """Take the files of a folder as they are."""
+    save: Path | None
+    """A project that takes the server's folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerToolsRequest(Request):
+    """`server tools` and `server call`."""
+
+    name: str
+    tool: str
+    """Empty to list them."""
+    arguments: str
+    """JSON."""
+    scenario: str
+    """Whose repository to mount; empty for one that the server has a canary for."""
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScoreRequest(JudgedRequest):
     run: str
     json: bool

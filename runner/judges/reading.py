@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse
+from pathlib import PurePosixPath
 
 from runner.grounding.pointing import spray_share
 from runner.judges.fluency import fluency_of, order_share
@@ -151,14 +152,19 @@ def _pointed_at(places: frozenset[Place]) -> frozenset[Place]:
     return places
 
 
-_PATH_MARK = re.compile(r"[./\\]")
 _NO_LETTER = re.compile(r"[^\w\s]|\d")
 
 
 def wording(unit: Unit) -> str:
     """The unit without numbers and paths: what a spray repeats."""
-    words = filterfalse(_PATH_MARK.search, unit.text.split())
+    cited = {PurePosixPath(place.path).name.lower() for place in unit.places}
+    # `Path.convert` is no path: without it, ten callers in ten rows would be one row ten times.
+    words = [word for word in unit.text.split() if not _is_path(word, cited)]
     return _NO_LETTER.sub("", " ".join(words))
+
+
+def _is_path(word: str, cited: Collection[str]) -> bool:
+    return "/" in word or "\\" in word or any(name in word for name in cited)
 
 
 def _crowded(units: Sequence[Unit]) -> frozenset[str]:

@@ -18,18 +18,21 @@ from runner.models.findings import Finding, findings_in
 from runner.models.tool_use import (
     BODY_LINES,
     ROLES,
+    Learned,
     Lookup,
     grep,
     grep_definition,
     grep_tests,
     read_body,
     server_lookup,
+    server_read,
 )
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 from runner.tokens import estimated_tokens
+from runner.tool_arguments import language_of_path
 
-VERSION = 4
+VERSION = 5
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 TURNS = 7
 CALLS_PER_TURN = 3
@@ -138,6 +141,10 @@ class Search:
     trail: list[str] = field(default_factory=list)
     """Names followed from one body to the next, in order."""
     server_calls: ServerCalls = field(default_factory=ServerCalls)
+    ways: dict[str, int] = field(default_factory=dict)
+    """Tool -> the set of arguments it is called with: those before it were errors."""
+    worked: set[str] = field(default_factory=set)
+    """Tools that have answered."""
 
     def begin(self) -> None:
         for name in self.names:
@@ -193,20 +200,39 @@ class Search:
 
     def _server_lookups(self, name: str) -> list[Lookup]:
         place = self.place_of(name)
-        lookups = [server_lookup(self.tools, role, name, place) for role in ROLES]
+        learned = self._learned()
+        lookups = [server_lookup(self.tools, role, name, place, learned) for role in ROLES]
         return list(filter(None, lookups))
+
+    def _learned(self) -> Learned:
+        """Its language is that of most lines seen; empty if none was code."""
+        seen = Counter(language_of_path(finding.path) for finding in self.found)
+        del seen[""]
+        language = max(seen, key=lambda one: seen[one], default="")
+        return Learned(ways=self.ways, language=language)
 
     def _places_of_server(self, lookup: Lookup, result: Result) -> list[Finding]:
         """What a server found. Where it found nothing the shell is asked, as an agent would."""
         places: list[Finding] = []
         # An error that quotes a line has found nothing: a server that fails every call would do as
         # well as one that works.
-        if not result.is_error:
+        if result.is_error and not lookup.reads:
+            self._ask_otherwise(lookup)
+        else:
+            self.worked.add(lookup.tool)
             places = findings_in(result.text)
         self.server_calls.add(is_error=result.is_error, places=len(places))
-        if not places:
+        if not places and not lookup.reads:
             self._ask_shell(lookup.name)
         return places
+
+    def _ask_otherwise(self, lookup: Lookup) -> None:
+        """With other arguments, of a tool that has answered to none yet."""
+        # One that has answered means its error: there is no such symbol.
+        if lookup.tool in self.worked or self.ways.get(lookup.tool, 0) != lookup.way:
+            return
+        self.ways[lookup.tool] = lookup.way + 1
+        self._push(*self._server_lookups(lookup.name)[:1])
 
     def _ask_shell(self, name: str) -> None:
         self._push(grep_definition(name), grep(name))
@@ -214,9 +240,10 @@ class Search:
     def _read_or_search(self, name: str) -> None:
         place = self.place_of(name)
         if place is not None and place.defines(name):
-            self._push(read_body(place.path, place.line))
+            self._push(server_read(self.tools, name, place), read_body(place.path, place.line))
         elif name in self.names:
-            references = server_lookup(self.tools, "references", name, place)
+            learned = self._learned()
+            references = server_lookup(self.tools, "references", name, place, learned)
             self._push(references, grep_definition(name))
 
     def _push(self, *lookups: Lookup | None) -> None:

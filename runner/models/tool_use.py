@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from runner.grounding.files import SANDBOX_ROOT
 from runner.models.findings import Finding
 from runner.protocols import ToolSpec
+from runner.tool_arguments import Target, arguments_for, takes_name
 
 BODY_LINES = 45
 """Lines of a definition that are read, from its first."""
@@ -24,6 +25,10 @@ class Lookup:
     arguments: dict[str, Any]
     name: str = ""
     """What a server is asked to find; empty if the shell is asked."""
+    way: int = 0
+    """Which of the tool's sets of arguments these are."""
+    reads: bool = False
+    """A file is read, of which the shell reads what is needed as well."""
 
     @property
     def on_server(self) -> bool:
@@ -86,6 +91,7 @@ ROLES = {
     ),
 }
 """Words by which a tool's name or description says what it is for."""
+_READERS = frozenset("read view open show cat get contents content".split())
 _AVOID = frozenset(
     (
         "delete rename replace insert write edit memory clear configure create refresh set "
@@ -94,29 +100,75 @@ _AVOID = frozenset(
     ).split()
 )
 _DESCRIPTION_CHARS = 300
+_MOST_WAYS = 4
+"""To fill one tool's arguments, of which each costs a call to find out."""
 _MIN_SCORE = 2
 """A word of a tool's name is enough, one of its description alone is not."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """What earlier calls have shown."""
+
+    ways: Mapping[str, int] = field(default_factory=dict)
+    """Tool -> the set of arguments to take: those before it were answered with errors."""
+    language: str = ""
+    """Of the code seen so far."""
+
+
 def server_lookup(
-    tools: Sequence[ToolSpec], role: str, name: str, place: Finding | None
+    tools: Sequence[ToolSpec],
+    role: str,
+    name: str,
+    place: Finding | None,
+    learned: Learned | None = None,
 ) -> Lookup | None:
     """A call of the best tool for a role whose arguments are known."""
+    learned = learned or Learned()
     for tool in choose(tools, role):
-        arguments = fill(tool, name, place)
-        if arguments is not None:
-            return Lookup(tool=tool.name, arguments=arguments, name=name)
+        known = fills(tool, name, place, learned.language)
+        way = learned.ways.get(tool.name, 0)
+        if way < len(known):
+            return Lookup(tool=tool.name, arguments=known[way], name=name, way=way)
+    return None
+
+
+def server_read(tools: Sequence[ToolSpec], name: str, place: Finding) -> Lookup | None:
+    """A call that reads a file, of a server none of whose tools finds names."""
+    if any(server_lookup(tools, role, name, place) for role in ROLES):
+        return None
+    target = Target(name=name, path=place.path, line=place.line)
+    for tool in sorted(tools, key=lambda tool: (len(tool.name), tool.name)):
+        if not _may_be_asked(tool) or not _words_of_name(tool) & _READERS:
+            continue
+        for arguments in arguments_for(tool.input_schema, target, described=tool.description):
+            if place.path in json.dumps(arguments, ensure_ascii=False):
+                return Lookup(tool=tool.name, arguments=arguments, name=name, reads=True)
     return None
 
 
 def choose(tools: Sequence[ToolSpec], role: str) -> list[ToolSpec]:
-    """A server's tools for a role, best first, by name and description; none that would write."""
+    """A server's tools for a role, best first, by name and description; none that would write.
+
+    For a search, where no tool's words say what it is for: those that take a name.
+    """
     fit = [tool for tool in tools if _score(tool, role) >= _MIN_SCORE]
+    if not fit and role == "search" and not any(_has_role(tool) for tool in tools):
+        fit = [tool for tool in tools if _may_be_asked(tool) and takes_name(tool.input_schema)]
     return sorted(fit, key=lambda tool: (-_score(tool, role), len(tool.name), tool.name))
 
 
+def _has_role(tool: ToolSpec) -> bool:
+    return any(_score(tool, role) >= _MIN_SCORE for role in ROLES)
+
+
+def _may_be_asked(tool: ToolSpec) -> bool:
+    # `search_index` says that it only reads: its name alone would keep it out.
+    return tool.origin == "server" and (tool.read_only or not _words_of_name(tool) & _AVOID)
+
+
 def _score(tool: ToolSpec, role: str) -> int:
-    if tool.origin != "server" or _words_of_name(tool) & _AVOID:
+    if not _may_be_asked(tool):
         return 0
     described = set(re.findall(r"[a-z]+", tool.description.lower()[:_DESCRIPTION_CHARS]))
     in_name = len(_words_of_name(tool) & ROLES[role])
@@ -147,7 +199,25 @@ _NAME_KEYS = (
 """Keys that take the name looked for, the most usual first."""
 _PATH_WORDS = ("path", "file", "dir", "uri")
 _UNKNOWN_WORDS = ("kind", "language", "glob")
+_HANDLE = re.compile(r"(^|_)(id|uuid|handle|cursor)$")
 _MAX_RESULTS = 20
+
+
+def fills(
+    tool: ToolSpec, name: str, place: Finding | None, language: str = ""
+) -> list[dict[str, Any]]:
+    """Sets of arguments that ask for the name, the likeliest first."""
+    first = fill(tool, name, place)
+    known = [] if first is None else [first]
+    target = Target(name=name, language=language)
+    if place is not None:
+        target = Target(name=name, path=place.path, line=place.line)
+    if not takes_name(tool.input_schema):
+        return known
+    for other in arguments_for(tool.input_schema, target, described=tool.description):
+        if other not in known and name in json.dumps(other, ensure_ascii=False):
+            known.append(other)
+    return known[:_MOST_WAYS]
 
 
 def fill(tool: ToolSpec, name: str, place: Finding | None) -> dict[str, Any] | None:
@@ -225,7 +295,7 @@ def _argument(key: str, schema: dict[str, Any], target: _Target) -> Any:
 def _text_argument(key: str, target: _Target) -> str | None:
     if "project" in key:
         return "workspace"
-    if any(word in key for word in _UNKNOWN_WORDS):
+    if any(word in key for word in _UNKNOWN_WORDS) or _HANDLE.search(key):
         return None
     if any(word in key for word in _PATH_WORDS):
         return _path_argument(key, target)

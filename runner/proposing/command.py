@@ -13,17 +13,12 @@ from runner.errors import FairtrialError
 from runner.grounding.files import GitFiles
 from runner.locks import read_repos_lock, write_repos_lock
 from runner.project import PROJECT_LOCK, is_checkout
+from runner.proposing.choosing import propose, propose_about
 from runner.proposing.families import families
 from runner.proposing.history import fixes, question
-from runner.proposing.own import (
-    LOCAL,
-    OwnRepository,
-    history_of,
-    label_of,
-    own_source,
-    remember,
-)
-from runner.proposing.questions import Proposal, propose, propose_about
+from runner.proposing.labels import LOCAL, history_of, label_of, remember
+from runner.proposing.own import OwnRepository, own_source
+from runner.proposing.questions import Proposal
 from runner.proposing.syntax import parse
 from runner.proposing.tree import Tree
 from runner.proposing.writing import OWN, Draft, write_draft
@@ -31,7 +26,7 @@ from runner.protocols import Log
 from runner.records import CommitSha
 from runner.requests import NewScenarioRequest
 
-_OFFERED = 200
+_OFFERED = 60
 """Commits that mend something, looked at for those whose places are worth a question."""
 
 
@@ -142,7 +137,7 @@ def _from_history(asked: _Asked, own: OwnRepository) -> list[NewScenario]:
             source=before.source,
             language=mended.language,
             proposals=[proposal],
-            origin=f"commit {commit} of its history",
+            origin=f"the history, commit {commit}",
             notes=("Say the symptom in the prompt as its reporter would, if that is another.",),
         )
         made.append(_write(draft, before, asked.project))
@@ -160,13 +155,24 @@ class _Mended(NamedTuple):
     language: str
 
 
-def _mended(place: Path, head: CommitSha) -> Iterator[_Mended]:
+def _mended(place: Path, head: CommitSha) -> list[_Mended]:
+    """Those whose places lie in functions first, then the newest."""
+    found = []
     for fix in islice(fixes(place, head), _OFFERED):
         with GitFiles(place, fix.parent) as files:
             if proposal := question(fix, files):
-                path = fix.lines[0][0]
+                path = fix.changes[0][0]
                 parsed = parse(path, files.read(path), files.blob_sha(path))
-                yield _Mended(fix.parent, proposal, parsed.language if parsed else "text")
+                language = parsed.language if parsed else "text"
+                found.append(_Mended(fix.parent, proposal, language))
+    return sorted(found, key=lambda it: -_named(it.proposal))
+
+
+def _named(proposal: Proposal) -> int:
+    """Of ten places, how many lie in something that has a name."""
+    facts = proposal.rubric.facts
+    named = [fact for fact in facts if "." not in fact.terms[0][0]]
+    return 10 * len(named) // len(facts)
 
 
 def _write(draft: Draft, own: OwnRepository, project: Path) -> NewScenario:

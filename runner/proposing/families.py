@@ -17,7 +17,12 @@ _INHERITING = frozenset(
     "python ruby java kotlin c_sharp typescript tsx javascript php scala".split()
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_HEAD_BYTES = 600
+_HEAD_BYTES = 2_000
+_DEEPEST = 4
+_IN_PARENS = re.compile(r"\([^()]*\)")
+_IN_ANGLES = re.compile(r"<[^<>]*>")
+_NEXT = re.compile(r"\n\s*(?:\w+\s+)*(?:class|interface|object|fun|val|var|typealias|enum)\b")
+"""A Kotlin class may have no body."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +53,29 @@ def families(tree: Tree) -> list[Family]:
             under = [it for it in owners if it != base and base in _all_above(it, above)]
             whole = _FEWEST <= len(under) + 1 <= _MOST
             # Of a base's base that has the method too, this one's family is a part.
-            if whole and not _all_above(base, above) & owners.keys():
+            if not whole or _all_above(base, above) & owners.keys():
+                continue
+            if not _may_lack(tree, {base, *under}, owners, name):
                 found.append(_family(name, base, under, owners))
     return sorted(found, key=lambda it: (-_files(it), it.base, it.name))
+
+
+def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, Member], name: str) -> bool:
+    """Is there one that inherits without a name, or under a name that several classes have?
+
+    The list would lack it.
+    """
+    for owner, member in owners.items():
+        parsed = tree.code[member.path]
+        same = [] if owner in known else parsed.outline.named(owner)
+        if any(known & set(_heads(parsed, it)) for it in same):
+            return True
+    names = "|".join(map(re.escape, sorted(known)))
+    nameless = re.compile(rf"(?:\bobject\s*:\s*|\bnew\s+)(?:{names})\b[^;{{}}]*\{{".encode())
+    return any(
+        name.encode() in parsed.source and nameless.search(parsed.source)
+        for _, parsed in _asked_about(tree)
+    )
 
 
 def _files(family: Family) -> int:
@@ -84,7 +109,7 @@ def _bases(tree: Tree) -> dict[str, set[str]]:
     for parsed in tree.code.values():
         if parsed.language in _INHERITING:
             for it in parsed.outline.definitions:
-                if it.end > it.start and parsed.kind(it) == "class":
+                if parsed.kind(it) == "class":
                     classes[it.name].append((parsed, it))
     once = {name: some[0] for name, some in classes.items() if len(some) == 1}
     return {name: set(_heads(*place)) & once.keys() - {name} for name, place in once.items()}
@@ -92,22 +117,33 @@ def _bases(tree: Tree) -> dict[str, set[str]]:
 
 def _heads(parsed: Parsed, definition: Definition) -> Iterator[str]:
     """The names of what a class extends or implements, those in type arguments left out."""
-    at = definition.at + len(definition.name.encode())
-    head = parsed.source[at : at + _HEAD_BYTES].decode("utf-8", "replace")
+    head = _head(parsed, definition)
     if parsed.language == "python":
         head = head[1:].partition(")")[0] if head.startswith("(") else ""
     elif parsed.language == "ruby":
         head = head.partition("\n")[0].partition("<")[2]
     else:
-        head = head.partition("{")[0]
-        if parsed.language == "kotlin":
-            head = head.partition("\n\n")[0]
-        head = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", head))
-        if not re.match(r"[^:\n]*(?::|\s(?:extends|implements)\b)", head):
-            head = ""
-        # What a constructor takes is no base: class Shop(val till: Till) : Base(till)
-        head = re.sub(r"\([^()]*\)", "", re.sub(r"\([^()]*\)", "", head))
+        begins = re.search(r":|\b(?:extends|implements)\b", head)
+        head = head[begins.end() :] if begins else ""
     yield from _WORD.findall(head)
+
+
+def _head(parsed: Parsed, definition: Definition) -> str:
+    """From behind a class's name to its body, or to what is declared next."""
+    at = definition.at + len(definition.name.encode())
+    head = parsed.source[at : at + _HEAD_BYTES].decode("utf-8", "replace")
+    if parsed.language in ("python", "ruby"):
+        return head
+    # What a constructor takes is no base: class Shop(val till: Till) : Base(till)
+    head = _without(_IN_PARENS, _without(_IN_ANGLES, head.partition("{")[0]))
+    return _NEXT.split(head)[0]
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """Without what nests, from the inside out."""
+    for _ in range(_DEEPEST):
+        text = pattern.sub("", text)
+    return text
 
 
 def _all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from runner.grounding.files import GitFiles
-from runner.proposing.questions import TO_WRITE, Proposal, places_of
+from runner.proposing.questions import TO_WRITE, Proposal, places_of, quoted
 from runner.proposing.syntax import Parsed, parse
 from runner.proposing.tree import PROSE, TEST_PATH
 from runner.records import Check, CommitSha, Criterion, Fact, MustCite, RubricStep, Step
@@ -34,11 +35,21 @@ _LOCKS = re.compile(
     r"lock|(?:^|/)\.|(?:^|/)(?:Makefile|Dockerfile)|^go\.sum$|(?:^|/)(?:package\.json|go\.mod|Gemfile|Cargo\.toml)$"
 )
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+")
-_FEWEST_WORDS = 4
+_FEWEST_WORDS = 3
+_NEAR = 10
 _IMPORT = re.compile(
     rb"\s*(?:import\b|from\b|use\b|using\b|require|#\s*include|\"[\w./-]+\"\s*$|$)"
 )
 """A line that only names what the real change needs."""
+
+
+class Change(NamedTuple):
+    """Lines of the parent's file that the commit changes."""
+
+    start: int
+    end: int
+    only_adds: bool
+    """Nothing of them changes: new lines are put behind the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +60,8 @@ class Fix:
     parent: CommitSha
     subject: str
     """Without numbers of issues, and without the names that give the answer away."""
-    lines: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
-    """Path -> first and last line of each change, in the parent's file."""
+    changes: tuple[tuple[str, tuple[Change, ...]], ...]
+    """Of each file that was there before, by its path."""
 
 
 def fixes(place: Path, head: CommitSha) -> Iterator[Fix]:
@@ -85,12 +96,12 @@ def _fix(commit: CommitSha, parent: CommitSha, subject: str, diff: str) -> Fix |
     said = said_without_answer(subject, diff)
     if said is None:
         return None
-    lines = tuple(sorted(code.items()))
-    return Fix(commit=commit, parent=parent, subject=said, lines=lines)
+    changed = tuple(sorted(code.items()))
+    return Fix(commit=commit, parent=parent, subject=said, changes=changed)
 
 
-def _changes(diff: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Path before -> its lines that change, for each file; none for a file that is new."""
+def _changes(diff: str) -> Iterator[tuple[str, list[Change]]]:
+    """Path before -> what changes, for each file; nothing for a file that is new."""
     for part in re.split(r"^diff --git ", diff, flags=re.M)[1:]:
         before = re.search(r"^--- (?:a/(.*)|\S+)$", part, re.M)
         path = before[1] if before and before[1] else part.partition("\n")[0]
@@ -98,20 +109,20 @@ def _changes(diff: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
         for line in part.splitlines():
             if before and before[1] and (hunk := _HUNK.match(line)):
                 start, count = int(hunk[1]), int(hunk[2] or 1)
-                # Nothing was there before: the lines that the new ones were put between.
-                found.append((max(start, 1), max(start + max(count, 1) - 1, 1)))
+                last = max(start + max(count, 1) - 1, 1)
+                found.append(Change(max(start, 1), last, only_adds=count == 0))
         yield path, found
 
 
-def _joined(hunks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _joined(hunks: Sequence[Change]) -> Iterator[Change]:
     """Changes of neighbouring lines are one place."""
-    start, end = hunks[0]
-    for first, last in hunks[1:]:
-        if first - end > 2 * 5:
-            yield start, end
-            start = first
-        end = max(end, last)
-    yield start, end
+    start, end, only_adds = hunks[0]
+    for hunk in hunks[1:]:
+        if hunk.start - end > _NEAR:
+            yield Change(start, end, only_adds)
+            start, only_adds = hunk.start, True
+        end, only_adds = max(end, hunk.end), only_adds and hunk.only_adds
+    yield Change(start, end, only_adds)
 
 
 def said_without_answer(subject: str, diff: str) -> str | None:
@@ -145,33 +156,42 @@ def question(fix: Fix, files: GitFiles) -> Proposal | None:
     """`files`: of the parent. None if too few places are left that hold more than an import."""
     facts: list[Fact] = []
     names: list[str] = []
-    for path, lines in fix.lines:
+    for path, changes in fix.changes:
         source = files.read(path)
         parsed = parse(path, source, files.blob_sha(path))
-        for start, end in lines:
-            if all(map(_IMPORT.match, source.split(b"\n")[start - 1 : end])):
-                continue
-            around = _around(parsed, start, end)
-            names += [around] if around else []
-            facts.append(_fact(path, around, start, end))
+        for change in changes:
+            lines = source.split(b"\n")[change.start - 1 : change.end]
+            around = _around(parsed, change)
+            # What is new and in nothing could as well be put elsewhere.
+            if not all(map(_IMPORT.match, lines)) and (around or not change.only_adds):
+                names += [around] if around else []
+                facts.append(_fact(path, around, change))
     if len(facts) < _FEWEST_PLACES or len({fact.cites[0].path for fact in facts}) < _FEWEST_CODE:
         return None
     return _proposal(fix, tuple(facts), names)
 
 
-def _around(parsed: Parsed | None, start: int, end: int) -> str:
-    """The function that all of the lines are in."""
+def _around(parsed: Parsed | None, change: Change) -> str:
+    """The function, or else the class, that all of the lines are in."""
     if parsed is None:
         return ""
-    first, last = parsed.function_at(start), parsed.function_at(end)
-    return first.name if first and first == last else ""
+    # What is put behind a function's last line is in it no more.
+    last = change.end + change.only_adds
+    around = [
+        it
+        for it in parsed.outline.definitions
+        if it.start < it.end and it.start <= change.start and last <= it.end
+    ]
+    inner = max(around, key=lambda it: (it.start, -it.end), default=None)
+    return inner.name if inner else ""
 
 
-def _fact(path: str, around: str, start: int, end: int) -> Fact:
+def _fact(path: str, around: str, change: Change) -> Fact:
+    start, end, _ = change
     where = f"{path}:{start}" if end <= start else f"{path}:{start}-{end}"
     place = MustCite(path=path, line=start, end=end if end > start else None)
     file = path.rpartition("/")[2]
-    says = f"{around or file} has to change ({where})"
+    says = f"what has to change is {around or file} ({where})"
     return Fact(says=says, terms=((around or file,),), cites=(place,))
 
 
@@ -180,21 +200,22 @@ def _proposal(fix: Fix, facts: tuple[Fact, ...], names: Iterable[str]) -> Propos
         f"What has to change in this repository for this: “{fix.subject}”? Name every file and"
         " function that has to be edited, with path:line, and say what is wrong there today."
     )
-    name, asked = f"fix-{fix.commit[:7]}", "Does it say rightly what is wrong today, and why?"
+    name, asked = f"fix-{fix.commit[:7]}", "what is wrong today, and why"
     criteria = {
         "places": Criterion(weight=0.6, question="Is every place there?", facts=facts),
-        "cause": Criterion(weight=0.4, question=asked, facts=()),
+        "cause": Criterion(weight=0.4, question=f"Does it say rightly {asked}?", facts=()),
     }
     checks = [Check(kind="word", value=it) for it in dict.fromkeys(names) if it not in prompt]
     checks = [it for it in checks if len(str(it.value)) > 3][:6]
-    files = [path.rpartition("/")[2] for path, _ in fix.lines]
-    checks += [Check(kind="contains", value=it, required=False) for it in dict.fromkeys(files)]
-    checks.append(Check(kind="min_files", value=min(len(fix.lines), 4)))
-    bullets = "".join(f"- {fact.says}\n" for fact in facts)
+    paths = dict.fromkeys(place.path for place in places_of(facts))
+    files = dict.fromkeys(path.rpartition("/")[2] for path in paths)
+    checks += [Check(kind="contains", value=it, required=False) for it in files]
+    checks.append(Check(kind="min_files", value=min(len(paths), 4)))
+    bullets = "".join(f"- {quoted(fact)}\n" for fact in facts)
     return Proposal(
         step=Step(name=name, prompt=prompt, checks=tuple(checks), must_cite=places_of(facts)),
         rubric=RubricStep(name=name, criteria=criteria),
         reference=f"{bullets}\n{TO_WRITE}: {asked}\n",
         to_write={"cause": asked},
-        about=f"commit {fix.commit[:12]} at its parent: {len(fix.lines)} files, “{fix.subject}”",
+        about=f"what has to change for “{fix.subject}” ({fix.commit[:12]} did): {len(paths)} files",
     )

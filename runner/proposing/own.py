@@ -1,14 +1,13 @@
-"""A repository of one's own becomes the source of a scenario, and is found again by its name.
+"""A repository of one's own becomes the source of a scenario.
 
-A folder's path is private: scenario.yaml and the locks hold `local:<label>` in its stead, and where
-that is on this machine stands in LOCAL, which no commit takes. A user's repository is only read:
-its work tree is looked at by a git directory of ours, with a copy of its commit.
+A folder's path is private: tracked files hold `local:<label>` in its stead (labels.py). A user's
+repository is only read: its work tree is looked at by a git directory of ours, with a copy of its
+commit.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import re
 import tempfile
 from collections.abc import Mapping
@@ -16,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.archives import Npm
-from runner.errors import FairtrialError, SourceError
-from runner.records import CommitSha, GitSource, RepoPin, Source, digest_of, parse_yaml, read_text
-from runner.records.repositories import LOCAL_SCHEME, LocalRepositories
+from runner.errors import SourceError
+from runner.records import CommitSha, GitSource, RepoPin
+from runner.records.repositories import LOCAL_SCHEME
 from runner.repository import (
     EPOCH,
+    SUBMODULE,
     Remote,
     Repository,
     fetch_source,
@@ -29,15 +28,12 @@ from runner.repository import (
     object_folder,
     open_repository,
     run_git,
+    tree_entries,
 )
-from runner.store import write_whole
 
 if TYPE_CHECKING:  # slow to import; see runner/repository.py
     import git
 
-LOCAL = ".fairtrial-local.yaml"
-"""Beside scenarios/: where each label's repository is on this machine. Never committed."""
-_HEAD = "# Where the repositories of this folder's scenarios are on this machine: not for git.\n"
 _KEPT_SETTINGS = ("core.autocrlf", "core.filemode", "core.ignorecase", "core.symlinks")
 """Of the user's repository: without them, files that nobody touched would count as changed."""
 _SIGNED = {
@@ -54,6 +50,7 @@ _ASKING = {
     "GIT_TERMINAL_PROMPT": "0",  # A prompt would wait for ever.
     "GIT_ASKPASS": "true",
 }
+_URL = re.compile(r"[a-z+]+://|[\w.-]+@[\w.-]+:|[\w.-]{2,}:")
 _FULL_SHA = re.compile(r"[0-9a-f]{40}")
 
 
@@ -95,9 +92,9 @@ def own_source(  # noqa: PLR0913 - the last two have defaults that nearly everyb
     if dirty and commit is not None:
         hint = "leave out --commit: --dirty takes the files as they are now"
         raise SourceError("--dirty has no commit to name", where=repo, hint=hint)
-    taken = _as_it_is(folder, state) if dirty else _committed(folder, commit)
+    taken = as_it_is(folder, cache_of(state)) if dirty else _committed(folder, commit)
     source = GitSource(kind="git", url=f"{LOCAL_SCHEME}{label}", commit=taken.commit)
-    fetched = _fetch(source, taken.place, _cache(state), environ)
+    fetched = fetch_at(source, taken.place, cache_of(state), environ)
     return OwnRepository(
         source=source,
         path=fetched.path,
@@ -108,7 +105,7 @@ def own_source(  # noqa: PLR0913 - the last two have defaults that nearly everyb
     )
 
 
-def _cache(state: Path) -> Path:
+def cache_of(state: Path) -> Path:
     return state / "repositories"
 
 
@@ -118,12 +115,12 @@ def _from_url(
     if dirty:
         hint = "--dirty is for a folder of this machine"
         raise SourceError("a URL has no uncommitted files", where=url, hint=hint)
-    if not re.search(r"[:/]", url):
+    if not _URL.match(url):
         hint = "give the top folder of a clone, or a URL that git can clone"
         raise SourceError("no such folder, and no URL", where=url, hint=hint)
     full = _of_remote(url, commit or "HEAD", environ)
     source = GitSource(kind="git", url=url, commit=full)
-    fetched = fetch_source(source, cache=_cache(state), pins=None, environ=environ)
+    fetched = fetch_source(source, cache=cache_of(state), pins=None, environ=environ)
     notes = () if commit == full else (f"{commit or 'HEAD'} is {full}",)
     return OwnRepository(
         source=source, path=fetched.path, commit=full, pin=fetched.pin, notes=notes
@@ -157,14 +154,14 @@ def _listed(url: str, environ: Mapping[str, str] | None) -> dict[str, CommitSha]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Taken:
+class Taken:
     place: Path
     """A repository that holds the commit."""
     commit: CommitSha
     notes: tuple[str, ...] = ()
 
 
-def _committed(folder: Path, revision: str | None) -> _Taken:
+def _committed(folder: Path, revision: str | None) -> Taken:
     """A commit of the user's repository, and how much of the folder is not in it."""
     try:
         place, commit = open_repository(str(folder), revision or "HEAD", folder)
@@ -177,7 +174,7 @@ def _committed(folder: Path, revision: str | None) -> _Taken:
         files = "file is" if count == 1 else "files are"
         if count:
             notes.append(f"{count} uncommitted {files} left out; --dirty takes them")
-    return _Taken(place=place, commit=commit, notes=tuple(notes))
+    return Taken(place=place, commit=commit, notes=tuple(notes))
 
 
 def _uncommitted(folder: Path, place: Path) -> int:
@@ -186,21 +183,37 @@ def _uncommitted(folder: Path, place: Path) -> int:
         return _look(folder, place, Path(scratch) / "look.git").uncommitted()
 
 
-def _as_it_is(folder: Path, state: Path) -> _Taken:
+def as_it_is(folder: Path, cache: Path) -> Taken:
     """The folder's files as a commit in a repository of ours; HEAD if nothing is uncommitted."""
     place = _repository_of(folder)
     with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
         look = _look(folder, place, Path(scratch) / "look.git")
         count = look.uncommitted()
         if not count and look.head:
-            return _Taken(place=look.place, commit=look.head, notes=("nothing is uncommitted",))
+            return Taken(place=look.place, commit=look.head, notes=("nothing is uncommitted",))
         commit = look.commit()
-        taken = _cache(state) / f"taken-{commit}.git"
+        taken = taken_folder(cache, commit)
         if not taken.exists():
-            taken.parent.mkdir(parents=True, exist_ok=True)
-            Remote(url=str(look.git_folder)).fetch_commit(commit, taken)
+            _keep(look.git_folder, commit, taken)
     what = f"{count} uncommitted files of it" if look.head else "no git repository: its files"
-    return _Taken(place=taken, commit=commit, notes=(f"{what} are taken as commit {commit}",))
+    notes = [f"{what} are taken as commit {commit}"]
+    inside = sum(it.mode == SUBMODULE for it in tree_entries(taken, commit))
+    if inside:
+        folders = (
+            "folder in it is a repository" if inside == 1 else "folders in it are repositories"
+        )
+        notes.append(f"{inside} {folders} of its own, and left out")
+    return Taken(place=taken, commit=commit, notes=tuple(notes))
+
+
+def _keep(git_folder: Path, commit: CommitSha, taken: Path) -> None:
+    """Under another name until it is whole: a killed command leaves no half that looks so."""
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".taken-", dir=taken.parent) as scratch:
+        fresh = Path(scratch) / "taken.git"
+        Remote(url=str(git_folder)).fetch_commit(commit, fresh)
+        with contextlib.suppress(OSError):  # another process was quicker: its copy is as good
+            fresh.rename(taken)
 
 
 def _repository_of(folder: Path) -> Path | None:
@@ -273,114 +286,20 @@ def _head_of(folder: Path) -> CommitSha | None:
         return None
 
 
-# --- by its label -------------------------------------------------------------------------------
-
-
-def remember(project: Path, label: str, folder: Path) -> Path:
-    """Note where a label's repository is; the file that says so."""
-    known = {**_known(project), label: str(folder.resolve())}
-    lines = [f"  {name}: {_quoted(path)}\n" for name, path in sorted(known.items())]
-    write_whole(project / LOCAL, _HEAD + "repositories:\n" + "".join(lines))
-    return project / LOCAL
-
-
-def label_of(project: Path, repo: str, asked: str) -> str:
-    """What a folder is called in tracked files: as asked, as before, or by a number of our own.
-
-    Never by the folder's name, which may be nobody's business. Raises FairtrialError if the label
-    is another folder's.
-    """
-    known, folder = _known(project), str(Path(repo).resolve())
-    if asked and known.get(asked, folder) != folder:
-        hint = f"choose another with --label, or mend {LOCAL}"
-        raise FairtrialError(f"{asked} is {known[asked]} already", where="--label", hint=hint)
-    if asked:
-        return asked
-    for label, path in known.items():
-        if path == folder:
-            return label
-    numbered = (f"own-{number}" for number in itertools.count(2))
-    return next(label for label in ("own", *itertools.islice(numbered, 99)) if label not in known)
-
-
-def history_of(
-    own: OwnRepository, repo: str, state: Path, environ: Mapping[str, str] | None
-) -> Path:
-    """A git directory with the commits before the source's: the user's, or a URL's fetched here."""
-    if own.folder is not None:
-        return open_repository(repo, own.commit, state)[0]
-    folder = _cache(state) / f"history-{digest_of(own.source.url)[:12]}.git"
-    if not folder.exists():
-        run_git(git_at(folder), "init", "--quiet", "--bare", "--template=")
-    remote = Remote(url=own.source.url, environ=environ)
-    remote.fetch(folder, f"+{own.commit}:refs/heads/{own.commit}")
-    return folder
-
-
-def _quoted(path: str) -> str:
-    return "'" + path.replace("'", "''") + "'"
-
-
-def _known(project: Path) -> Mapping[str, str]:
-    if not (project / LOCAL).is_file():
-        return {}
-    text = read_text(project / LOCAL, where=LOCAL, limit_bytes=512 * 1024)
-    return parse_yaml(text, LocalRepositories, where=LOCAL).repositories
-
-
-def open_source(  # noqa: PLR0913 - fetch_source's own, and where labels are looked up
-    source: Source,
-    *,
-    project: Path,
-    cache: Path,
-    pins: Mapping[str, RepoPin] | None,
-    environ: Mapping[str, str] | None = None,
-    npm: Npm | None = None,
-) -> Repository:
-    """As `fetch_source`; a `local:` one from where this machine has it.
-
-    Raises SourceError if nothing here says where that is, or if the commit is not there.
-    """
-    if not isinstance(source, GitSource) or source.local_label is None:
-        return fetch_source(source, cache=cache, pins=pins, environ=environ, npm=npm)
-    place = _place_of(source, project, cache)
-    if pins is not None:
-        pins = {_at(source, place).label: pins[source.label]} if source.label in pins else {}
-    return _fetch(source, place, cache, environ, pins)
-
-
-def _fetch(
+def fetch_at(
     source: GitSource,
     place: Path,
     cache: Path,
     environ: Mapping[str, str] | None,
     pins: Mapping[str, RepoPin] | None = None,
 ) -> Repository:
-    return fetch_source(_at(source, place), cache=cache, pins=pins, environ=environ)
+    return fetch_source(source_at(source, place), cache=cache, pins=pins, environ=environ)
 
 
-def _at(source: GitSource, place: Path) -> GitSource:
+def taken_folder(cache: Path, commit: CommitSha) -> Path:
+    """Where files that were taken as they were are kept as a commit."""
+    return cache / f"taken-{commit}.git"
+
+
+def source_at(source: GitSource, place: Path) -> GitSource:
     return source.model_copy(update={"url": str(place)})
-
-
-def _place_of(source: GitSource, project: Path, cache: Path) -> Path:
-    """A repository of this machine that holds the commit."""
-    label = source.local_label or ""
-    folder = _known(project).get(label)
-    if folder is None or not Path(folder).is_dir():
-        hint = (
-            f"write `{label}: /path/to/the/clone` under `repositories:` in {LOCAL}, which git"
-            " ignores; that clone has to hold the commit"
-        )
-        raise SourceError(f"no folder of this machine is {LOCAL_SCHEME}{label}", hint=hint)
-    taken = cache / f"taken-{source.commit}.git"
-    if taken.is_dir():
-        return taken
-    try:
-        return open_repository(folder, source.commit, cache)[0]
-    except SourceError as error:
-        again = _as_it_is(Path(folder), cache.parent)
-        if again.commit == source.commit:
-            return again.place
-        hint = f"{error.hint}; if it was taken with --dirty, the files have changed since"
-        raise SourceError(error.what, where=error.where, hint=hint) from error

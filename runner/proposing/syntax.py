@@ -27,6 +27,7 @@ _FUNCTIONS = frozenset(
 )
 _PROTOTYPES = frozenset("declaration function_signature function_signature_item".split())
 _CLASSES = re.compile(r"class|interface|trait|struct|object_declaration|protocol|module|impl_item")
+_PARTS = re.compile(r"declarator|parameter|body")
 _IMPORTS = re.compile(r"import|^use_|using_|export_(?:clause|specifier)")
 _MEMBERS = re.compile(
     r"attribute|member_(?:expression|access)|field_expression|selector_expression|navigation|"
@@ -44,7 +45,17 @@ _RECEIVERS = ("receiver", "object", "scope")
 _EXPORTS = re.compile(rb"\s*(?:module\.)?exports\b")
 _BINDS = re.compile(r"parameter|assignment|pair|alias|undef|exception_variable|^for$|pattern|hash")
 """Where a bare Ruby name is no call."""
+_STRINGS = frozenset(
+    """
+    string string_literal encapsed_string template_string interpreted_string_literal
+    raw_string_literal interpolated_string_expression string_value
+    """.split()
+)
 _CLIMB = 6
+_TEST_NAME = re.compile(r"(?:test|Test|Benchmark|Example|Fuzz)(?:_|[A-Z]|$)")
+_TEST_MARK = re.compile(
+    rb"@\w*Test\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b|#\[(?:\w+::)*test\b"
+)
 
 
 class Use(NamedTuple):
@@ -91,7 +102,7 @@ class Parsed:
                 return "prototype"
             if _IMPORTS.search(above.type) or self._is_required(above):
                 return "import"
-            if _CLASSES.search(above.type) and "declarator" not in above.type:
+            if _CLASSES.search(above.type) and not _PARTS.search(above.type):
                 return "class"
             if not re.search(r"declarator|decorated|scope_resolution|pattern", above.type):
                 break
@@ -114,7 +125,30 @@ class Parsed:
         for at in self.file.occurrences.of(name):
             if not self.outline.is_mute(at):
                 found.append(self._use(at, name, defined.get(at)))
+            elif self._is_meant_in_string(at, name):
+                found.append(Use(at, self.file.occurrences.line(at), "other"))
         return found
+
+    def _is_meant_in_string(self, at: int, name: str) -> bool:
+        """`send("open")`, and PHP's `"{$shop->open()}"`: called, and no call to the parser."""
+        node = self.root and self.root.named_descendant_for_byte_range(at, at + len(name.encode()))
+        for _ in range(_CLIMB):
+            if node is None or "comment" in node.type:
+                return False
+            if node.type in _STRINGS:
+                break
+            node = node.parent
+        if node is None or node.type not in _STRINGS or self._is_exported(node):
+            return False
+        before = self.source[node.start_byte : at].decode("utf-8", "replace")
+        called = self.source.startswith(b"(", at + len(name.encode()))
+        return self._text(node).strip("'\"`") == name or (called and "{" in before)
+
+    def _is_exported(self, node: tree_sitter.Node) -> bool:
+        """`__all__ = ["open"]`"""
+        above = node.parent.parent if node.parent else None
+        left = above.child_by_field_name("left") if above else None
+        return left is not None and self._text(left) == "__all__"
 
     def _use(self, at: int, name: str, definition: Definition | None) -> Use:
         line = self.file.occurrences.line(at)
@@ -132,8 +166,14 @@ class Parsed:
         return Use(at, line, "call", receiver, self.function_at(line))
 
     def function_at(self, line: int) -> Definition | None:
-        around = [it for it in self.functions if it.start <= line <= it.end]
+        """The innermost around a line; a decorator stands before its function, not in it."""
+        around = [it for it in self.functions if it.line <= line <= it.end]
         return max(around, key=lambda it: (it.start, -it.end), default=None)
+
+    def is_test(self, function: Definition) -> bool:
+        """By its name, or by what is written above it."""
+        head = b"\n".join(self.source.split(b"\n")[function.header - 1 : function.line])
+        return bool(_TEST_NAME.match(function.name) or _TEST_MARK.search(head))
 
     def _node(self, at: int, name: str) -> tree_sitter.Node | None:
         if self.root is None:

@@ -18,12 +18,10 @@ from runner.store import write_whole
 
 OWN = "own"
 """The suite of a user's scenarios."""
-_BUDGET = {"tokens": 200_000, "wall_sec": 900, "actions": 60}
+_STEP_BUDGET = {"tokens": 100_000, "wall_sec": 400, "actions": 30}
+"""As the shipped scenarios allow; for two steps at least."""
 _COLUMNS = 110
-_SLANT = (
-    f"{TO_WRITE}: whom does it favour? The places were found by name, so that text search finds "
-    "them too; what it has to tell apart are homonyms."
-)
+_SLANT = f"{TO_WRITE}: whom do they favour, text search for a name, or a server that knows symbols?"
 _TITLES = {"c": "C", "cpp": "C++", "c_sharp": "C#"}
 
 
@@ -78,7 +76,9 @@ def _plain(line: str) -> str:
 
 
 def _scenario_text(draft: Draft) -> str:
-    unreviewed = f"proposed from {draft.origin} by `fairtrial scenario new`; nobody has read it yet"
+    unreviewed = (
+        f"proposed from {draft.origin} by `fairtrial scenario new`, and read by nobody since"
+    )
     about = "; ".join(it.about.partition(",")[0] for it in draft.proposals)
     lines = [
         "# Proposed, to be finished by hand: `fairtrial check` says what is left, line by line.",
@@ -90,14 +90,18 @@ def _scenario_text(draft: Draft) -> str:
         f"language: {_TITLES.get(draft.language, draft.language)}",
         "# Which kind of server these questions favour, for the reader of a report.",
         *_folded("slant", _SLANT, ""),
-        "# Read all of it, the prompts first; then take this line out.",
+        "# Read all of it, the prompts first; then take the next line out.",
         f"unreviewed: {_scalar(unreviewed)}",
-        f"budget: {_flow(_BUDGET)}",
+        f"budget: {_flow(_budget(len(draft.proposals)))}",
         "steps:",
     ]
     for proposal in draft.proposals:
         lines += _step_lines(proposal)
     return "\n".join(lines) + "\n"
+
+
+def _budget(steps: int) -> dict[str, int]:
+    return {name: most * max(steps, 2) for name, most in _STEP_BUDGET.items()}
 
 
 def _title(draft: Draft) -> str:
@@ -130,6 +134,7 @@ def _rubric_text(draft: Draft) -> str:
         "#   - says: main calls it to read the defaults",
         "#     terms: [[main], [default*, fallback]]",
         "#     cites: [{path: src/main.c, line: 12}]",
+        '# Quote what YAML reads as no text: "off", "no", "404".',
         *_folded("audience", "A developer who will open only the places the answer names.", ""),
         "steps:",
     ]
@@ -146,7 +151,7 @@ def _criteria_lines(proposal: Proposal) -> Iterator[str]:
         yield f"        weight: {criterion.weight:g}"
         yield f"        question: {_scalar(criterion.question)}"
         if not criterion.facts:
-            yield f"        # {TO_WRITE}: facts for: {proposal.to_write[name]}"
+            yield f"        # {TO_WRITE}: facts that say {proposal.to_write[name]}"
             yield "        facts: []"
             continue
         yield "        facts:"

@@ -290,6 +290,15 @@ def test_the_same_sentence_at_every_line_points_at_nothing() -> None:
     assert one(spray, terms=[["deliver"], ["keep*"], ["failed"]], cites=DELIVER) <= MISCITED
 
 
+def test_many_callers_in_one_form_are_many_statements() -> None:
+    owners = ["Path", "File", "Choice", "Tuple", "Date", "Range", "Uuid", "Bool", "Float", "Text"]
+    rows = [
+        f"- `{owner}.convert` calls deliver (shop/queue.py:{11 + 20 * place})"
+        for place, owner in enumerate(owners)
+    ]
+    assert one("\n".join(rows), terms=[["Path.convert"], ["call*"]], cites=DELIVER) == 1.0
+
+
 def test_a_spray_of_places_beside_true_statements_is_worth_less_than_no_places() -> None:
     text = "Here `deliver` appends the message to a list of failures.\n\n"
     spray = text + "\n".join(

@@ -15,7 +15,7 @@ from runner.grounding import rows
 from runner.models import findings, offline, open_model, tool_use
 from runner.models.findings import Finding, findings_in
 from runner.models.offline import Offline, names_in
-from runner.models.tool_use import ROLES, choose, fill
+from runner.models.tool_use import ROLES, Learned, choose, fill, server_lookup, server_read
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
@@ -302,3 +302,39 @@ def test_every_turn_pays_for_the_schemas_and_the_instructions_that_it_carries() 
     for before, after in zip(lean, told, strict=True):
         assert after.input_tokens - before.input_tokens == 1_000
     assert all(turn.estimated for turn in lean)
+
+
+def test_a_tool_that_answered_with_an_error_is_asked_otherwise_and_then_left() -> None:
+    integer: dict[str, Any] = {"type": "integer"}
+    found = tool("find_it", "Find.", ("symbol", "file_path"), symbol=TEXT, file_path=TEXT)
+    place = Finding(path="src/a.py", line=4, text="def f")
+    ways = []
+    for way in range(6):
+        lookup = server_lookup([found], "search", "f", place, Learned(ways={"find_it": way}))
+        ways.append(None if lookup is None else lookup.arguments["file_path"])
+    assert ways[:2] == ["src/a.py", "/workspace/src/a.py"]
+    assert ways[-1] is None
+    assert server_lookup([tool("grow", "", ("depth",), depth=integer)], "search", "f", None) is None
+
+
+def test_the_language_of_the_code_seen_so_far_fills_an_argument_that_asks_for_it() -> None:
+    found = tool("find_usage", "Find.", ("symbol",), symbol=TEXT, language=TEXT)
+    learned = Learned(ways={"find_usage": 1}, language="go")
+    lookup = server_lookup([found], "references", "f", None, learned)
+    assert lookup is not None
+    assert lookup.arguments == {"symbol": "f", "language": "go"}
+
+
+def test_a_server_that_only_reads_files_is_asked_to_and_one_that_finds_names_is_not() -> None:
+    place = Finding(path="src/a.py", line=4, text="def f")
+    reader = tool("get_text_contents", "", ("file_path",), file_path=TEXT)
+    writer = tool("write_contents", "", ("file_path",), file_path=TEXT)
+    lookup = server_read([writer, reader], "f", place)
+    assert lookup is not None
+    assert (lookup.tool, lookup.arguments) == ("get_text_contents", {"file_path": "src/a.py"})
+    assert server_read([reader, tool("search", "Search.", (), query=TEXT)], "f", place) is None
+
+
+def test_a_handle_that_an_earlier_call_would_give_is_not_made_up() -> None:
+    handle = tool("grep_output", "", ("outputId", "pattern"), outputId=TEXT, pattern=TEXT)
+    assert server_lookup([handle], "search", "f", None) is None

@@ -12,7 +12,8 @@ import pytest
 
 from runner.errors import CatalogError, LockError, SourceError
 from runner.grounding.files import GitFiles
-from runner.proposing.own import LOCAL, open_source, own_source, remember
+from runner.proposing.labels import LOCAL, open_source, remember
+from runner.proposing.own import own_source
 from runner.records import GitSource
 from runner.records.repositories import RepoPin
 from tests.test_workspace import QUIET
@@ -111,6 +112,15 @@ def test_a_folder_without_git_is_taken_only_with_dirty(tmp_path: Path) -> None:
     assert not (folder / ".git").exists()
 
 
+def test_a_repository_inside_of_a_folder_is_left_out_and_said(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "outer").mkdir()
+    (tmp_path / "outer/a.py").write_text("a = 1\n")
+    shop.rename(tmp_path / "outer/shop")
+    own = own_source(str(tmp_path / "outer"), None, True, tmp_path / "state")
+    assert GitFiles(own.path, own.commit).paths() == {"a.py"}
+    assert own.notes[-1] == "1 folder in it is a repository of its own, and left out"
+
+
 def test_a_url_is_pinned_at_what_its_branch_is_now(shop: Path, tmp_path: Path) -> None:
     url = f"file://{shop}"
     head = git(shop, "rev-parse", "HEAD")
@@ -119,8 +129,9 @@ def test_a_url_is_pinned_at_what_its_branch_is_now(shop: Path, tmp_path: Path) -
         assert own.source == GitSource(kind="git", url=url, commit=head)
     with pytest.raises(SourceError, match="no branch or tag 'nowhere'"):
         own_source(url, "nowhere", False, tmp_path / "state", environ=os.environ)
-    with pytest.raises(SourceError, match="no such folder, and no URL"):
-        own_source("nowhere", None, False, tmp_path / "state")
+    for nothing in ("nowhere", "/no/where", "../nowhere"):
+        with pytest.raises(SourceError, match="no such folder, and no URL"):
+            own_source(nothing, None, False, tmp_path / "state")
 
 
 def opened(source: GitSource, project: Path, cache: Path, pin: RepoPin | None = None) -> str:

@@ -1,0 +1,339 @@
+"""Arguments of a tool from its input schema, for a name and a place in a repository.
+
+Shared by who looks for a canary and by the offline navigator: a call that one of them can make, the
+other can make too. Nothing goes by a server's name, only by the keys, types and descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Any
+
+from runner.grounding.files import SANDBOX_ROOT
+
+MOST = 8
+"""Sets of arguments for one tool."""
+_DEEPEST = 4
+"""Levels of objects in objects that are filled; a schema may refer to itself."""
+_LIMIT = 20
+_CONTEXT_LINES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What a call may be about."""
+
+    name: str
+    """A symbol's, or a word to look for."""
+    path: str = ""
+    """Of a file, from the repository's top; empty if none is known."""
+    line: int = 0
+    """1-based, in that file; 0 if unknown."""
+    language: str = ""
+    """Of the code, such as `python`; empty to go by the file."""
+    root: str = SANDBOX_ROOT
+    """Where the repository is."""
+    label: str = "workspace"
+    """What a project is called where a tool wants a name for it."""
+
+
+Schema = Mapping[str, Any]
+
+
+def arguments_for(
+    schema: Schema, target: Target, *, described: str = "", optional: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Sets of arguments, the likeliest first, each once; none if something required is unknown.
+
+    First what is required alone, then with what is optional and known. `described`: the tool's
+    description.
+    """
+    filler = _Filler(schema, target, described.lower())
+    seen: list[dict[str, Any]] = []
+    sets = filler.sets(with_optional=False)
+    if optional:
+        sets = _taking_turns(sets, filler.sets(with_optional=True))
+    for arguments in sets:
+        if arguments not in seen:
+            seen.append(arguments)
+            yield arguments
+        if len(seen) >= MOST:
+            return
+
+
+def unknown_keys(schema: Schema, target: Target) -> list[str]:
+    """The required arguments that nothing is known of: a handle, a key, an address."""
+    filler = _Filler(schema, target, "")
+    required = [key for key in filler.required if not filler.values(key)]
+    return sorted(required)
+
+
+def takes_name(schema: Schema) -> bool:
+    """Is there a text argument that a symbol's name or a word to look for can go into?"""
+    mark = "the-name-itself"
+    filler = _Filler(schema, Target(name=mark), "")
+    # A key that nothing is known of gets the name too, and may be a commit's.
+    keys = [key for key in filler.properties if set(key_words(key)) & (_NAMES | _ASKS)]
+    return any(mark in str(filler.values(key)[:1]) for key in keys)
+
+
+def _taking_turns(
+    first: Iterator[dict[str, Any]], second: Iterator[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    sides = [first, second]
+    while sides:
+        for side in list(sides):
+            # The required alone fail or work at once; variants of them come after the fuller call.
+            found = list(islice(side, 1))
+            if not found:
+                sides.remove(side)
+            yield from found
+
+
+# --- one schema ---------------------------------------------------------------------------------
+
+_SECRET = {"token", "password", "secret", "credential", "credentials", "apikey", "auth"}
+_HANDLES = {"id", "handle", "uuid", "cursor", "session", "hash", "sha"}
+_ROOTS = {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
+_FILES = {"file", "filename", "filepath", "uri", "module", "document"}
+_LINES = {"line", "row", "lineno"}
+_COLUMNS = {"character", "char", "column", "col", "offset"}
+_GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "exclude", "excludes"}
+_REFS = {"branch", "ref", "revision", "commit", "rev"}
+_ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
+_NAMES = {
+    "query", "queries", "symbol", "symbols", "name", "names", "pattern", "patterns", "text",
+    "search", "keyword", "keywords", "regex", "term", "terms", "identifier", "identifiers",
+    "function", "class", "method", "word", "needle", "q", "string",
+}  # fmt: skip
+_LANGUAGES = {
+    "py": "python", "pyi": "python", "ts": "typescript", "tsx": "tsx", "js": "javascript",
+    "mjs": "javascript", "cjs": "javascript", "jsx": "javascript", "go": "go", "rs": "rust",
+    "java": "java", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "rb": "ruby", "php": "php",
+    "cs": "csharp", "kt": "kotlin", "scala": "scala", "swift": "swift", "sh": "bash",
+    "ex": "elixir", "exs": "elixir", "lua": "lua", "zig": "zig",
+}  # fmt: skip
+
+
+class _Filler:
+    """The values that each key of one object's schema may take."""
+
+    def __init__(self, schema: Schema, target: Target, described: str, depth: int = 0) -> None:
+        self.target, self.described, self.depth = target, described, depth
+        self.definitions = _mapping(schema.get("$defs")) or _mapping(schema.get("definitions"))
+        self.properties = _mapping(schema.get("properties"))
+        required = schema.get("required")
+        self.required = [key for key in required if isinstance(key, str)] if required else []
+
+    def sets(self, *, with_optional: bool) -> Iterator[dict[str, Any]]:
+        keys = list(self.required)
+        if with_optional:
+            keys += [key for key in self.properties if key not in keys and self._helps(key)]
+        known = {key: self.values(key) for key in keys}
+        if any(not known[key] for key in self.required):
+            return
+        known = {key: values for key, values in known.items() if values}
+        yield {key: values[0] for key, values in known.items()}
+        # One key varied at a time: all of them at once would be hundreds of calls.
+        for place in range(1, max(map(len, known.values()), default=0)):
+            yield {key: values[min(place, len(values) - 1)] for key, values in known.items()}
+        for key, values in known.items():
+            for value in values[1:]:
+                yield {**{other: known[other][0] for other in known}, key: value}
+
+    def _helps(self, key: str) -> bool:
+        """An optional argument that says where to look, or for what."""
+        words = set(key_words(key))
+        if "default" in _mapping(self.properties[key]) and not words & (_ROOTS | {"path"}):
+            return False
+        places = _ROOTS | _FILES | _NAMES | {"path", "language", "lang"}
+        return bool(words & places) and not words & (
+            _GLOBS | {"type", "kind", "exclude", "output", "max"}
+        )
+
+    def values(self, key: str) -> list[Any]:
+        """Likeliest first; none if nothing is known."""
+        schema = self._resolved(_mapping(self.properties.get(key)))
+        return self._values(key, schema)
+
+    def _resolved(self, schema: Schema) -> Schema:
+        """With a reference followed, and one of several kinds chosen."""
+        for _ in range(_DEEPEST):
+            if isinstance(schema.get("$ref"), str):
+                name = schema["$ref"].rpartition("/")[2]
+                schema = {**_mapping(self.definitions.get(name)), **_without(schema, "$ref")}
+            for choice in ("anyOf", "oneOf", "allOf"):
+                options = schema.get(choice)
+                if isinstance(options, list):
+                    kept = [o for o in map(_mapping, options) if o.get("type") != "null"]
+                    schema = {**(kept[0] if kept else {}), **_without(schema, choice)}
+        return schema
+
+    def _values(  # noqa: PLR0911 - a kind of value a line
+        self, key: str, schema: Schema
+    ) -> list[Any]:
+        if "const" in schema:
+            return [schema["const"]]
+        if isinstance(schema.get("enum"), list) and schema["enum"]:
+            return self._choices(schema)
+        kind = schema.get("type", "string")
+        if isinstance(kind, list):
+            kind = next((one for one in kind if one != "null"), "string")
+        if kind == "boolean":
+            return [schema.get("default", False)]
+        if kind in ("integer", "number"):
+            return self._numbers(key, schema)
+        if kind == "array":
+            return self._arrays(key, schema)
+        if kind == "object":
+            return self._objects(schema)
+        return self._texts(key, schema)
+
+    def _choices(self, schema: Schema) -> list[Any]:
+        choices = list(schema["enum"])
+        first = [schema["default"]] if schema.get("default") in choices else []
+        first += [one for one in choices if str(one).lower() == self._language()]
+        return list(dict.fromkeys([*first, *choices]))[:MOST]
+
+    def _numbers(self, key: str, schema: Schema) -> list[Any]:
+        words = set(key_words(key))
+        if words & _LINES or words & {"start", "from", "begin"}:
+            values = [self.target.line or 1, max(0, (self.target.line or 1) - 1)]
+        elif words & {"end", "to", "stop", "until"}:
+            values = [(self.target.line or 1) + _CONTEXT_LINES]
+        elif words & _COLUMNS:
+            values = [self._column(), 1]
+        elif "default" in schema:
+            values = [schema["default"]]
+        else:
+            values = [_LIMIT]
+        return [_within(value, schema) for value in values]
+
+    def _column(self) -> int:
+        return 5
+
+    def _arrays(self, key: str, schema: Schema) -> list[Any]:
+        items = self._resolved(_mapping(schema.get("items")))
+        if items.get("type") == "object" and self.depth >= _DEEPEST:
+            return []
+        singular = key.removesuffix("s") if len(key) > 1 else key
+        values = [[value] for value in self._values(singular, items)]
+        if not values and not schema.get("minItems"):
+            return [[]]
+        return values
+
+    def _objects(self, schema: Schema) -> list[Any]:
+        if self.depth >= _DEEPEST:
+            return []
+        inner = {**schema, "$defs": self.definitions}
+        filler = _Filler(inner, self.target, self.described, self.depth + 1)
+        return list(islice(filler.sets(with_optional=False), 3))
+
+    def _texts(self, key: str, schema: Schema) -> list[Any]:
+        words = key_words(key)
+        about = f"{schema.get('description', '')} {schema.get('title', '')}".lower()
+        values = self._text_values(words, set(words), about)
+        if isinstance(schema.get("default"), str) and schema["default"]:
+            values = list(dict.fromkeys([*values[:1], schema["default"], *values[1:]]))
+        return values
+
+    def _text_values(  # noqa: PLR0911 - one rule a line, the first that holds
+        self, words: list[str], known: set[str], about: str
+    ) -> list[Any]:
+        if known & _SECRET or {"api", "key"} <= known or "url" in known:
+            return []
+        if known & _GLOBS:
+            return ["**/*"]
+        if known & {"language", "lang"}:
+            return list(filter(None, [self._language()]))
+        if known & _LINES:
+            return [str(self.target.line or 1)]
+        if words[-1] in _HANDLES and not known & (_ROOTS | _NAMES):
+            return []
+        if known & _ROOTS and known & {"name", "id", "alias", "key"}:
+            return [self.target.label, self.target.root]
+        if known & _FILES:
+            return self._files("uri" in known)
+        if known & _ROOTS:
+            return [self.target.root, "."]
+        if known & {"path", "paths"}:
+            return self._paths(about)
+        return self._words_looked_for(known, about)
+
+    def _language(self) -> str:
+        return self.target.language or language_of_path(self.target.path)
+
+    def _words_looked_for(self, known: set[str], about: str) -> list[Any]:
+        if known & _NAMES and not known & _REFS:
+            return [self.target.name]
+        if known & _ASKS:
+            return [f"Where is {self.target.name} defined?"]
+        if known & _REFS or re.search(r"\b(commit|branch|revision)\b", about):
+            return ["HEAD"]
+        if re.search(r"\b(absolute|relative)? ?path\b", about):
+            return self._paths(about)
+        return [self.target.name]
+
+    def _files(self, as_uri: bool) -> list[Any]:
+        if not self.target.path:
+            return []
+        absolute = f"{self.target.root}/{self.target.path}"
+        if as_uri:
+            return [f"file://{absolute}", absolute]
+        if "absolute" in self.described:
+            return [absolute, self.target.path]
+        return [self.target.path, absolute]
+
+    def _paths(self, about: str) -> list[Any]:
+        """Of a file or of a folder, as the key's own words say, else the tool's."""
+        folders = [self.target.root, "."]
+        files = self._files(as_uri=False)
+        for text in (about, self.described):
+            folder = _first(text, r"director|folder|project|repositor|root|codebase|workspace")
+            file = _first(text, r"\bfiles?\b")
+            if folder != file and not (self._has_file_key() and file < folder):
+                return [*files, *folders] if file < folder else [*folders, *files]
+        return [*folders, *files]
+
+    def _has_file_key(self) -> bool:
+        """Beside `file`, `path` is where the repository is."""
+        return any(_FILES & set(key_words(key)) for key in self.properties)
+
+
+def _first(text: str, pattern: str) -> int:
+    """Where a pattern is first found; past every text if nowhere."""
+    found = re.search(pattern, text)
+    return found.start() if found else 10**9
+
+
+def _within(value: Any, schema: Schema) -> Any:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if isinstance(low, (int, float)):
+        value = max(value, low)
+    if isinstance(high, (int, float)):
+        value = min(value, high)
+    return value
+
+
+def language_of_path(path: str) -> str:
+    """As tools spell it; empty if none is known by that extension."""
+    return _LANGUAGES.get(PurePosixPath(path).suffix.removeprefix("."), "")
+
+
+def key_words(key: str) -> list[str]:
+    """`filePath` is file and path."""
+    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
+    return [word for word in re.split(r"[^a-z0-9]+", snake) if word] or [""]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    # `true` is a schema too: it takes anything, and says nothing.
+    return value if isinstance(value, Mapping) else {}
+
+
+def _without(schema: Schema, key: str) -> dict[str, Any]:
+    return {name: value for name, value in schema.items() if name != key}

@@ -1,0 +1,350 @@
+"""The steps of `fairtrial try`, up to a definition that was proven in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.catalog import LoadedScenario
+from runner.checkout import Checkout
+from runner.errors import FairtrialError, NotReadyError, ServerError
+from runner.project import write_project_lock
+from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
+from runner.trying.asked import Asked, Npm, Pypi
+from runner.trying.installed import Installed, SeveralEntries, choose_entry
+from runner.trying.installing import Candidate, Workbench, draft, install
+from runner.trying.launches import Launch, launches, secrets_in
+from runner.trying.searching import Attempt, Ground, find_way
+from runner.trying.targets import symbols_of
+from runner.trying.tools import writes
+from runner.trying.writing import write_definition
+
+DEFAULT_SCENARIO = "flask-error-handling"
+"""Its repository is small: a cell takes seconds."""
+_README_CHARS = 4000
+Ask = Callable[[str, Sequence[str]], str]
+"""Puts a question to the person: (question, choices) -> the choice. Empty if nobody is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What the person said instead of letting it be guessed."""
+
+    args: tuple[str, ...] | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    entry: str = ""
+    warm_up: tuple[WarmUp, ...] = ()
+    canary: tuple[McpCall, str] | None = None
+    """A call, and what its answer must contain."""
+    before: str = ""
+    """A date: packages younger than that are not looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A server that is defined and proven."""
+
+    folder: Path
+    """The project: images/servers/<name>/ and locks/ in it."""
+    server: str
+    scenario: str
+    card: ServerCard
+    guesses: tuple[str, ...]
+    writing_tools: tuple[str, ...]
+    wall_sec: float
+
+
+@dataclass(kw_only=True)
+class Steps:
+    """One try: what it stands on, and what it has guessed so far."""
+
+    checkout: Checkout
+    asked: Asked
+    given: Given
+    loaded: LoadedScenario
+    """The scenario whose questions are asked."""
+    ask: Ask
+    name: str
+    """The server's, in files and reports."""
+    project: Path
+    """A folder of this try's own."""
+    guesses: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def folder(self) -> Path:
+        return self.project / "images" / "servers" / self.name
+
+    def guess(self, what: str, option: str) -> None:
+        self.guesses.append(f"{what} [{option}]")
+        self.say(f"  guessed: {what}; {option} overrides it")
+
+    def say(self, text: str) -> None:
+        self.checkout.log(text)
+
+
+def find_out(steps: Steps) -> Tried:
+    """Install it, find how it is started and a canary, write its definition, and prove it.
+
+    Raises FairtrialError with what is missing and the option that gives it.
+    """
+    candidate = _installed(steps, before=steps.given.before)
+    spec, attempt = _way(steps, candidate)
+    if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
+        candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
+    _require_start(steps, candidate, attempt)
+    if attempt.canary is None and steps.given.canary is None:
+        _keep_without_canary(steps, spec, attempt)
+        raise _no_canary(steps, candidate, attempt)
+    spec = _spec_of(steps, spec, attempt)
+    write_definition(steps.folder, spec, steps.guesses)
+    card = _proven(steps)
+    tools = tuple(tool.name for tool in attempt.tools if writes(tool))
+    return Tried(
+        folder=steps.project,
+        server=steps.name,
+        scenario=steps.loaded.scenario.id,
+        card=card,
+        guesses=tuple(steps.guesses),
+        writing_tools=tools,
+        wall_sec=time.monotonic() - steps.started,
+    )
+
+
+# --- installed ----------------------------------------------------------------------------------
+
+
+def _bench(steps: Steps) -> Workbench:
+    it = steps.checkout
+    return Workbench(root=it.root, engine=it.engine, base=it.base, env=it.builder_env, log=it.log)
+
+
+def _installed(steps: Steps, *, before: str) -> Candidate:
+    steps.say("1/6 locking and installing")
+    candidate = install(steps.asked, steps.name, steps.folder, _bench(steps), before=before)
+    installed = candidate.installed
+    licence = installed.licence or "licence unknown"
+    steps.say(f"  {installed.name} {installed.version} ({licence}) {installed.homepage}".rstrip())
+    if candidate.unpinned:
+        steps.say(f"  not pinned: {candidate.unpinned}")
+    return candidate
+
+
+def _as_of_its_release(
+    steps: Steps, candidate: Candidate, spec: ServerSpec, attempt: Attempt
+) -> tuple[Candidate, ServerSpec, Attempt]:
+    """Once more with the packages of the day it was released: newer ones may have broken it."""
+    version = candidate.installed.version
+    assert isinstance(steps.asked, (Npm, Pypi))  # noqa: S101 - what is local has no release
+    date = _bench(steps).locker.released(steps.asked, version)
+    if not date:
+        return candidate, spec, attempt
+    steps.say(f"  it does not start with today's packages; trying those of its release, {date}")
+    try:
+        older = _installed(steps, before=date)
+    except FairtrialError as error:
+        steps.say(f"  they cannot be installed: {error.what.splitlines()[0]}")
+        # The folder must hold the locks that were installed.
+        return _installed(steps, before=""), spec, attempt
+    older_spec, older_attempt = _way(steps, older)
+    if older_attempt.started:
+        steps.guess(f"packages as of its release, {date}: today's break it", "--before DATE")
+    return older, older_spec, older_attempt
+
+
+# --- started ------------------------------------------------------------------------------------
+
+
+def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
+    installed = candidate.installed
+    entry = _entry(steps, installed)
+    given = steps.given
+    spec = draft(steps.name, installed, candidate.files)
+    update = {
+        "command": installed.entries[entry],
+        "env": {**spec.env, **given.env},
+        "warm_up": given.warm_up,
+        "initialize_timeout_sec": 90,
+    }
+    spec = spec.model_copy(update=update)
+    volume = _bench(steps).volume(spec, steps.folder)
+    ground = _ground(steps, volume.name)
+    if given.args is not None:
+        ways = [Launch(args=given.args, why="given")]
+    else:
+        ways = launches(installed.readme, [installed.name, *installed.entries])
+    steps.say("2/6 starting it in the sandbox, and looking for a canary")
+    canary = _given_canary(steps)
+    search = find_way(ground, spec, ways, fixed=given.args is not None, canary=canary)
+    return spec, asyncio.run(search)
+
+
+def _entry(steps: Steps, installed: Installed) -> str:
+    try:
+        entry = choose_entry(installed, steps.given.entry)
+    except SeveralEntries as question:
+        entry = steps.ask("Which of them is the server?", question.entries)
+        if not entry:
+            raise
+    if len(installed.entries) > 1 and not steps.given.entry:
+        steps.guess(f"entry point {entry} of {', '.join(installed.entries)}", "--entry NAME")
+    return entry
+
+
+def _ground(steps: Steps, volume: str) -> Ground:
+    it = steps.checkout
+    repository = it.repository(steps.loaded)
+    files = it.files(steps.loaded)
+    return Ground(
+        engine=it.engine,
+        image=it.workspace_image(repository),
+        limits=it.limits,
+        volume=volume,
+        # With the person's own canary none is looked for, in whichever language.
+        symbols=()
+        if steps.given.canary
+        else tuple(symbols_of(files, steps.loaded.scenario.language)),
+        paths=frozenset(files.paths()),
+        log=it.log,
+    )
+
+
+def _given_canary(steps: Steps) -> Canary | None:
+    if steps.given.canary is None:
+        return None
+    call, text = steps.given.canary
+    label = steps.loaded.scenario.repository.label
+    return Canary(repository=label, call=call, contains=text)
+
+
+# --- what was found -----------------------------------------------------------------------------
+
+
+def _require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
+    if not attempt.started:
+        raise ServerError(
+            f"it does not start: {attempt.problem}",
+            where=steps.name,
+            hint=_hint_to_start(candidate, attempt),
+        )
+
+
+def _keep_without_canary(steps: Steps, spec: ServerSpec, attempt: Attempt) -> None:
+    """So that `server tools` and `server call` show what a canary can be written from."""
+    known = _started(spec, attempt)
+    guesses = [*steps.guesses, "no canary was found: this one is a placeholder"]
+    write_definition(steps.folder, known, guesses)
+    write_project_lock(steps.project)
+
+
+def _no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
+    return NotReadyError(
+        f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
+        f"shows that it sees the repository{_why_not(attempt)}",
+        where=steps.name,
+        hint=_hint_to_see(steps.name, candidate),
+    )
+
+
+def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
+    if attempt.needs_network:
+        return "a cell has no network: does an option or a variable keep it offline? --args, --env"
+    hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
+    if secrets := secrets_in(candidate.installed.readme):
+        hint += f"; its README asks for {', '.join(secrets)}"
+    if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
+        hint += "; if it drives a language server, that has to be chosen and brought: README, files"
+    if attempt.network_attempts:
+        hint += f"; {attempt.network_attempts} network attempts were refused: a cell has no network"
+    return hint
+
+
+def _why_not(attempt: Attempt) -> str:
+    lines = []
+    for tool, error in list(attempt.search.errors_of.items())[:3]:
+        lines.append(f"\n  {tool}: {' '.join(error.split())[:160]}")
+    if attempt.network_attempts:
+        lines.append(f"\n  {attempt.network_attempts} network attempts were refused")
+    if attempt.stray_lines:
+        lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
+    names = ", ".join(tool.name for tool in attempt.tools[:12])
+    return f": {names}" + "".join(lines)
+
+
+def _hint_to_see(name: str, candidate: Candidate) -> str:
+    hint = (
+        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show "
+        "what it answers. Then say again, with a call that must work and a text of its answer: "
+        '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
+        '--warm-up TOOL \'{"path": "{workspace}"}\''
+    )
+    if secrets := secrets_in(candidate.installed.readme):
+        hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
+    return hint
+
+
+def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+    label = steps.loaded.scenario.repository.label
+    canary = _given_canary(steps)
+    base = 1
+    if canary is None:
+        found = attempt.canary
+        assert found is not None  # noqa: S101 - required before
+        canary = found.as_canary(label)
+        call = f"{canary.call.tool} {json.dumps(canary.call.arguments, ensure_ascii=False)}"
+        steps.guess(f"canary {call} shows {canary.contains!r}", "--canary TOOL JSON TEXT")
+        base = found.evidence.line_base if found.evidence.line_base is not None else 1
+        if found.evidence.line_base is None:
+            steps.guess("lines count from 1: no answer showed one", "line_base in server.yaml")
+    _say_the_rest(steps, attempt)
+    return _started(spec, attempt).model_copy(update={"canaries": (canary,), "line_base": base})
+
+
+def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+    """As the attempt started it."""
+    update = {
+        "command": (*spec.command, *attempt.launch.args),
+        "env": {**spec.env, **attempt.launch.env},
+        "private": attempt.private,
+        "warm_up": attempt.warm_up,
+    }
+    return spec.model_copy(update=update)
+
+
+def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
+    if attempt.launch.why != "given" and (attempt.launch.args or attempt.launch.env):
+        steps.guess(f"started with {attempt.launch}", "--args '…'")
+    for step in () if steps.given.warm_up else attempt.warm_up:
+        if step.call is not None:
+            told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
+            steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
+    if attempt.private:
+        steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
+    if written := [tool.name for tool in attempt.tools if writes(tool)]:
+        steps.say(f"  tools that write, which nothing here may do: {', '.join(written)}")
+
+
+def _proven(steps: Steps) -> ServerCard:
+    """The definition as it was written, in a cell of its own. Raises NotReadyError."""
+    steps.say("3/6 proving the definition in a fresh cell")
+    write_project_lock(steps.project)
+    # Opened anew: a catalog keeps what it found when it was opened.
+    own = steps.checkout.over(steps.project)
+    own.lock(check=False)
+    card = own.check_server(steps.name, steps.loaded.scenario.id)
+    if not card.canary_passed:
+        raise NotReadyError(
+            f"its canary passes {card.canary_passes} times of {card.canary_tries}, then fails",
+            where=steps.name,
+            hint="its answers change from call to call; choose one: --canary TOOL JSON TEXT",
+        )
+    if card.network_attempts:
+        steps.say(f"  {card.network_attempts} network attempts were refused: a cell has no network")
+    if card.stray_lines:
+        steps.say(f"  {card.stray_lines} lines on its stdout were not JSON-RPC, and were skipped")
+    return card

@@ -1,0 +1,107 @@
+"""What an installed package says of itself: version, licence, entry points, README."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Literal
+
+from runner.errors import FairtrialError, SandboxError
+from runner.sandbox.builder import BuilderSpec, open_builder
+from runner.sandbox.engine import Engine, engine_faults
+from runner.sandbox.places import SERVER
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """One package in a filled volume, or one that was written down from a folder."""
+
+    name: str
+    version: str
+    licence: str = ""
+    homepage: str = ""
+    title: str = ""
+    entries: Mapping[str, tuple[str, ...]]
+    """Name -> the command that starts it."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    readme: str = ""
+
+
+def look_into(
+    engine: Engine, volume: str, image: str, kind: Literal["npm", "pypi"], name: str
+) -> Installed:
+    """Read the package's own files in the volume. Raises SandboxError."""
+    source = resources.files("runner.trying").joinpath("probe.py.txt").read_text(encoding="utf-8")
+    command = ["python3", "-I", "-c", source, kind, name]
+    spec = BuilderSpec(image=image, command=command, user=SERVER, volume=volume)
+    failure = f"cannot read what {name} says of itself"
+    with engine_faults(failure), open_builder(engine, spec) as builder:
+        exit_code = builder.run()
+        answer = builder.output(stderr=False)
+        said = builder.output(last_lines=3)
+    try:
+        about = json.loads(answer)
+        entries = {key: tuple(words) for key, words in about.pop("entries").items()}
+    except (ValueError, KeyError, AttributeError) as error:
+        raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
+    return Installed(name=name, entries=entries, env=_environment(kind), **about)
+
+
+def _environment(kind: str) -> dict[str, str]:
+    """As npx and uvx would set it: servers start their own tools by name."""
+    if kind == "npm":
+        return {"PATH": f"{{install}}/node_modules/.bin:{PATH}"}
+    return {"PYTHONPATH": "{install}/python", "PATH": f"{{install}}/python/bin:{PATH}"}
+
+
+def choose_entry(installed: Installed, asked: str) -> str:
+    """The entry point's name. Raises SeveralEntries if nobody can tell which."""
+    entries = installed.entries
+    if asked:
+        if asked in entries:
+            return asked
+        there = ", ".join(entries) or "none"
+        raise FairtrialError(f"there is no entry point {asked!r}", hint=f"there are: {there}")
+    if not entries:
+        raise FairtrialError(
+            "the package brings nothing that can be started",
+            where=installed.name,
+            hint="is it a library? `fairtrial try -- COMMAND` starts anything",
+        )
+    fit = _fit(installed.name, tuple(entries))
+    if len(fit) != 1:
+        raise SeveralEntries(tuple(entries))
+    return fit[0]
+
+
+def _fit(name: str, entries: Sequence[str]) -> list[str]:
+    """The only one, the only one about MCP, or the one named like the package."""
+    short = name.rpartition("/")[2]
+    same = [one for one in entries if _plain(one) == _plain(short)]
+    about = [one for one in entries if "mcp" in _plain(one).split("-")]
+    served = [one for one in about if "server" in _plain(one).split("-")]
+    # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`.
+    for found in (list(entries), about, same, served):
+        if len(found) == 1:
+            return found
+    return []
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-").replace(".", "-").lower()
+
+
+class SeveralEntries(FairtrialError):  # noqa: N818 - a question, not a fault
+    """Which of them is the server is for the person to say."""
+
+    exit_code = 2
+
+    def __init__(self, entries: tuple[str, ...]) -> None:
+        self.entries = entries
+        listed = ", ".join(entries)
+        hint = f"say which with --entry: {listed}"
+        super().__init__(f"it has {len(entries)} entry points: {listed}", hint=hint)

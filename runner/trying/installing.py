@@ -1,0 +1,125 @@
+"""From what is asked to an installed server: its folder of locks, and what it says of itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from runner.catalog import LoadedServer
+from runner.protocols import Log
+from runner.records import Canary, McpCall, ServerSpec, load_json
+from runner.sandbox.base import BaseImage
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import Engine
+from runner.trying.asked import Asked, Command, Local, Npm, Pypi
+from runner.trying.installed import Installed, look_into
+from runner.trying.local import copied_command, copied_folder
+from runner.trying.locking import Locker
+from runner.volumes import ServerVolume, ensure_volume
+
+UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
+"""Where a definition must have one, and none is known yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workbench:
+    """Where servers are installed."""
+
+    root: Path
+    engine: Engine
+    base: BaseImage
+    env: BuilderEnv
+    log: Log
+
+    @property
+    def locker(self) -> Locker:
+        return Locker(root=self.root, engine=self.engine, image=self.base.id, env=self.env)
+
+    def volume(self, spec: ServerSpec, folder: Path) -> ServerVolume:
+        server = LoadedServer(spec=spec, folder=folder, digest="")
+        return ensure_volume(self.engine, server, self.base, self.env, self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A server that is installed, and not yet started."""
+
+    folder: Path
+    installed: Installed
+    files: Mapping[str, str]
+    """Under {install}: its own, or what starts its package's tools."""
+    unpinned: str = ""
+    """What no lock holds, in words."""
+
+
+def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    """Lock it, fill its volume, and read what it says of itself.
+
+    Raises SourceError or ServerError if it cannot be locked or installed.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if isinstance(asked, Npm):
+        bench.locker.lock_npm(asked, folder, before=before)
+        return _from_registry("npm", asked.name, name, folder, bench)
+    if isinstance(asked, Pypi):
+        bench.locker.lock_pypi(asked, folder, before=before)
+        return _from_registry("pypi", asked.name, name, folder, bench)
+    if isinstance(asked, Command):
+        return copied_candidate(folder, *copied_command(asked.words, name))
+    return _from_folder(asked, folder, bench, before=before)
+
+
+def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str]) -> Candidate:
+    pinned = "its files are copied as they are now; no registry could bring them again"
+    return Candidate(folder=folder, installed=installed, files=files, unpinned=pinned)
+
+
+def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    copied = copied_folder(asked.path)
+    if copied.requirements:
+        bench.locker.lock_python(copied.requirements, folder, before=before)
+    if copied.dependencies:
+        bench.locker.lock_node(copied.dependencies, folder, before=before)
+    return copied_candidate(folder, copied.installed, copied.files)
+
+
+def _from_registry(
+    kind: Literal["npm", "pypi"], package: str, name: str, folder: Path, bench: Workbench
+) -> Candidate:
+    version = locked_version(folder, package)
+    spec = draft(name, Installed(name=package, version=version, entries={}), {})
+    volume = bench.volume(spec, folder)
+    installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
+    return Candidate(folder=folder, installed=installed, files={})
+
+
+def locked_version(folder: Path, package: str) -> str:
+    """As the fresh lock has it; empty if it does not say."""
+    if (folder / "package.json").exists():
+        given = load_json((folder / "package.json").read_text(encoding="utf-8"))
+        return str(given["dependencies"].get(package, ""))
+    plain = re.sub(r"[-_.]+", "-", package).lower()
+    text = (folder / "requirements.txt").read_text(encoding="utf-8")
+    found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def draft(name: str, installed: Installed, files: Mapping[str, str]) -> ServerSpec:
+    """A definition with everything but how it is started, and what proves it alive."""
+    return ServerSpec(
+        name=name,
+        title=installed.title[:120] or installed.name,
+        version=installed.version or "0",
+        licence=installed.licence or "unknown",
+        homepage=installed.homepage or "unknown",
+        command=("true",),
+        env=dict(installed.env),
+        files=dict(files),
+        canaries=(UNKNOWN,),
+        line_base=1,
+    )

@@ -1,0 +1,153 @@
+"""How a server may be started: what its author shows in the README, and what is usual."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+MOST = 9
+"""Ways to start that are tried."""
+_BLOCK = re.compile(
+    r"\"command\"\s*:\s*\"(?P<command>[^\"\n]+)\"\s*,\s*\"args\"\s*:\s*(?P<args>\[[^\]]{0,600}\])"
+    r"(?:\s*,\s*\"env\"\s*:\s*(?P<env>\{[^{}]{0,600}\}))?"
+)
+_SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_NAMES_A_PLACE = re.compile(r"PATH|DIR|ROOT|WORKSPACE|PROJECT|REPO|FOLDER", re.IGNORECASE)
+_PATH = re.compile(
+    r"^(?:[~/.$<%]|[A-Za-z]:[\\/]|\{|your|path|/)|(?:path|project|repo|workspace|director|folder)s?"
+    r"[^=]*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """What stands behind the program, and its environment."""
+
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    why: str
+    """Where it comes from, for the person."""
+
+    def __str__(self) -> str:
+        words = " ".join(self.args) or "no arguments"
+        sets = "".join(f" {name}={value}" for name, value in self.env.items())
+        return f"{words}{sets} ({self.why})"
+
+
+def launches(readme: str, names: Sequence[str]) -> list[Launch]:
+    """Bare, as the README has it, with the workspace as argument, then the usual flags.
+
+    `names`: of the package and its entry points, by which the README's commands are known.
+    """
+    ways: list[Launch] = []
+    for way in (Launch(why="bare"), *_shown(readme, names), *_usual()):
+        if not any((way.args, way.env) == (other.args, other.env) for other in ways):
+            ways.append(way)
+    return ways[:MOST]
+
+
+def _usual() -> Iterator[Launch]:
+    yield Launch(args=("{workspace}",), why="the workspace as argument")
+    for flag in ("--mcp", "--stdio"):
+        yield Launch(args=(flag,), why="usual")
+    for flag in ("--project", "--repository", "--root"):
+        yield Launch(args=(flag, "{workspace}"), why="usual")
+
+
+def secrets_in(readme: str) -> list[str]:
+    """Variables of the README's own configuration that hold a key or a password."""
+    names = []
+    for block in _BLOCK.finditer(readme):
+        names += [name for name in _object(block["env"]) if _SECRET.search(name)]
+    return list(dict.fromkeys(names))
+
+
+def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
+    for block in _BLOCK.finditer(readme):
+        try:
+            words = [block["command"], *map(str, json.loads(block["args"]))]
+        except ValueError:
+            continue
+        args = _behind_the_program(words, names)
+        if args is not None:
+            env = dict(_settings(_object(block["env"])))
+            yield Launch(args=_once(map(_placed, args)), env=env, why="as its README shows")
+
+
+def _settings(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Without keys, and without what stands for a value of the reader's own."""
+    for name, value in env.items():
+        if _SECRET.search(name):
+            continue
+        if not _is_path(value):
+            yield name, value
+        elif _NAMES_A_PLACE.search(name):
+            yield name, "{workspace}"
+
+
+def _once(args: Iterable[str]) -> tuple[str, ...]:
+    """`/path/one /path/two` are one workspace here."""
+    kept: list[str] = []
+    for word in args:
+        if not (word == "{workspace}" and kept[-1:] == [word]):
+            kept.append(word)
+    return tuple(kept)
+
+
+def _object(text: str | None) -> dict[str, str]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return {name: value for name, value in found.items() if isinstance(value, str)}
+
+
+def _behind_the_program(words: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """None if the command is another program's."""
+    last = None
+    for place, word in enumerate(words):
+        # `@scope/name@1.2.3`, `name==1.2`, `git+…/name`, `./dist/index.js`
+        plain = re.sub(r"(?<=.)(@[\w.^~-]+|==.*|\[.*\])$", "", word)
+        if plain in names or plain.rpartition("/")[2] in names:
+            last = place
+    if last is None:
+        return None
+    return list(words[last + 1 :])
+
+
+def _placed(word: str) -> str:
+    """With `{workspace}` where the README has a path of its author's."""
+    flag, equals, value = word.partition("=")
+    if equals and flag.startswith("-") and _is_path(value):
+        return f"{flag}={{workspace}}"
+    if not word.startswith("-") and _is_path(word):
+        return "{workspace}"
+    return word
+
+
+def _is_path(word: str) -> bool:
+    return bool(_PATH.search(word)) and word not in (".git",)
+
+
+_OPTION = re.compile(
+    r"(?P<flag>--[a-z][a-z-]*(?:project|repo|repository|root|workspace|dir|directory|path|folder)"
+    r"(?:-?(?:path|root|dir|directory))?|--(?:project|repo|repository|root|workspace|dir|path))"
+    r"[ =](?P<value><[^>]+>|\[[^\]]+\]|[A-Z][A-Z_]+)"
+)
+_NOT_A_PROJECT = re.compile(r"log|cache|config|data|db|output|index|state|static|cert|key")
+_COMMANDS = re.compile(r"^\s+(mcp|serve|server|start|stdio|start-mcp-server|run)\b", re.MULTILINE)
+
+
+def launches_in_help(text: str) -> list[Launch]:
+    """Options that take a project's folder, and commands that serve."""
+    flags = []
+    for option in _OPTION.finditer(text):
+        if not _NOT_A_PROJECT.search(option["flag"]):
+            flags.append(option["flag"])
+    why = "its --help names it"
+    ways = [Launch(args=(flag, "{workspace}"), why=why) for flag in dict.fromkeys(flags)]
+    listed = dict.fromkeys(_COMMANDS.findall(text))
+    return [*(Launch(args=(word,), why=why) for word in listed), *ways][:4]

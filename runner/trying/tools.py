@@ -1,0 +1,120 @@
+"""A server's tools, sorted by what they are for: by their annotations, else by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import mcp_types
+
+from runner.tool_arguments import key_words
+
+_WRITES = frozenset(
+    (
+        "write create edit delete remove move rename insert replace update append save commit push "
+        "patch apply clear reset kill stop execute exec run shell install uninstall checkout merge "
+        "rebase stash add mkdir copy upload send post put set fix format refactor undo restore "
+        "restart shutdown drop record store generate modify"
+    ).split()
+)
+_READS = frozenset("get list read search find query show view grep count describe".split())
+_SETS_UP = (
+    frozenset("set activate switch register connect open initialize init use load".split()),
+    frozenset("onboard onboarding".split()),
+    frozenset("index reindex build scan ingest sync import".split()),
+)
+"""Rounds: a project has to be chosen before it is indexed."""
+_INDEXES = re.compile(
+    r"\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b|\badds? .{0,30}to the graph"
+)
+_SETS_NOTHING = frozenset(
+    "delete remove clear status list stop reset package watch unwatch help remote clone".split()
+)
+_DESCRIPTION_CHARS = 300
+_CHOSEN = frozenset(
+    "project workspace repo repository root directory dir cwd folder path codebase".split()
+)
+_LOOKS = (
+    frozenset("definition definitions symbol symbols declaration node references callers".split()),
+    frozenset("search grep find query locate explore lookup ripgrep".split()),
+    frozenset("outline structure summary overview map skeleton read show view get cat".split()),
+    frozenset("list tree files directory ls glob".split()),
+)
+"""What shows code, the most exact first."""
+
+
+def words_of(tool: mcp_types.Tool) -> set[str]:
+    """`findSymbol` is find and symbol."""
+    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", tool.name).lower()
+    return {word for word in re.split(r"[^a-z]+", snake) if word}
+
+
+def writes(tool: mcp_types.Tool) -> bool:
+    """By what it says of itself; by its name if it says nothing."""
+    said = tool.annotations
+    if said is not None and said.read_only_hint is not None:
+        return not said.read_only_hint
+    if said is not None and said.destructive_hint is True:
+        return True
+    words = words_of(tool)
+    return bool(words & _WRITES) and not words & _READS and setup_round(tool) is None
+
+
+def setup_round(tool: mcp_types.Tool) -> int | None:
+    """In which round it is called if nothing is found without it; None if it sets nothing up."""
+    words = words_of(tool)
+    if words & _SETS_NOTHING or not _wants_only_a_place(tool):
+        return None
+    if words & _SETS_UP[0] and words & _CHOSEN:
+        return 0
+    if words & _SETS_UP[1]:
+        return 1
+    if words & _SETS_UP[2] or _says_it_indexes(tool):
+        return 2
+    return None
+
+
+def _says_it_indexes(tool: mcp_types.Tool) -> bool:
+    """In the first words of its description, and it does not say that it only reads."""
+    said = tool.annotations
+    if words_of(tool) & _READS or (said is not None and said.read_only_hint):
+        return False
+    return bool(_INDEXES.search((tool.description or "").lower()[:_DESCRIPTION_CHARS]))
+
+
+def _wants_only_a_place(tool: mcp_types.Tool) -> bool:
+    """What it requires says where a project is, or what it is called."""
+    required = tool.input_schema.get("required") or ()
+    return all(set(key_words(key)) & (_CHOSEN | {"name"}) for key in required)
+
+
+def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
+    rounds = [(setup_round(tool), tool.name, tool) for tool in tools]
+    found = [(place, name, tool) for place, name, tool in rounds if place is not None]
+    return [tool for _, _, tool in sorted(found, key=lambda item: item[:2])]
+
+
+def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
+    """Those that only read, the most exact first; then those that write and destroy nothing."""
+    asked = [tool for tool in tools if setup_round(tool) is None]
+    kept = [tool for tool in asked if not writes(tool) or _is_harmless(tool)]
+    return sorted(
+        kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name)
+    )
+
+
+def _is_harmless(tool: mcp_types.Tool) -> bool:
+    """As it says itself: it packs or copies, for instance, into a folder of its own."""
+    return tool.annotations is not None and tool.annotations.destructive_hint is False
+
+
+def _exactness(tool: mcp_types.Tool) -> int:
+    words = words_of(tool)
+    for place, known in enumerate(_LOOKS):
+        if words & known:
+            return place
+    described = set(re.findall(r"[a-z]+", (tool.description or "").lower()[:_DESCRIPTION_CHARS]))
+    for place, known in enumerate(_LOOKS):
+        if described & known:
+            return place + len(_LOOKS)
+    return 2 * len(_LOOKS)

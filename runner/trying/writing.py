@@ -1,0 +1,56 @@
+"""The definition of a server that was tried, as by hand, headed by what was guessed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from runner.records import ServerSpec
+
+_ORDER = (
+    "name", "title", "version", "licence", "homepage", "notes", "command", "env", "files",
+    "private", "warm_up", "canaries", "line_base", "initialize_timeout_sec", "call_timeout_sec",
+    "ready_timeout_sec",
+)  # fmt: skip
+_COLUMNS = 110
+
+
+def definition_text(spec: ServerSpec, guesses: Sequence[str]) -> str:
+    """server.yaml, headed by what was guessed, each with the option that overrides it."""
+    head = ["Written by `fairtrial try`. What was guessed, and the option that overrides it:"]
+    for guess in guesses:
+        head += textwrap.wrap(f"- {guess}", _COLUMNS, subsequent_indent="  ")
+    comments = "".join(f"# {line}\n" for line in head)
+    data: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
+    ordered = {key: data[key] for key in _ORDER if key in data}
+    body = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS)
+    return comments + body
+
+
+def write_definition(folder: Path, spec: ServerSpec, guesses: Sequence[str]) -> None:
+    (folder / "server.yaml").write_text(definition_text(spec, guesses), encoding="utf-8")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks, lists of words on one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - `&id001` would puzzle a reader
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
+    style = "|" if "\n" in data else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+def _list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+    flat = all(isinstance(item, (str, int)) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flat)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)

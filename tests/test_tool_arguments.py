@@ -1,0 +1,92 @@
+"""A tool's arguments out of its schema, for a name and a place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runner.tool_arguments import MOST, Target, arguments_for, takes_name, unknown_keys
+
+TARGET = Target(name="dispatch_all", path="src/app.py", line=40)
+
+
+def schema(*required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def first(given: dict[str, Any], described: str = "") -> dict[str, Any]:
+    return next(arguments_for(given, TARGET, described=described, optional=False))
+
+
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("key", "about", "value"),
+    [
+        ("symbol_name", TEXT, "dispatch_all"),
+        ("query", TEXT, "dispatch_all"),
+        ("filePath", TEXT, "src/app.py"),
+        ("uri", TEXT, "file:///workspace/src/app.py"),
+        ("path", {**TEXT, "description": "Directory to search"}, "/workspace"),
+        ("path", {**TEXT, "description": "The file to read"}, "src/app.py"),
+        ("repo_path", TEXT, "/workspace"),
+        ("project_name", TEXT, "workspace"),
+        ("line", {"type": "integer"}, 40),
+        ("language", TEXT, "python"),
+        ("mode", {"enum": ["fast", "slow"]}, "fast"),
+        ("names", {"type": "array", "items": TEXT}, ["dispatch_all"]),
+        ("max_results", {"type": "integer", "maximum": 5}, 5),
+        ("symbol", {"anyOf": [{"type": "null"}, TEXT]}, "dispatch_all"),
+        ("revision", TEXT, "HEAD"),
+    ],
+)
+def test_a_key_gets_what_its_name_and_its_type_ask_for(
+    key: str, about: dict[str, Any], value: object
+) -> None:
+    assert first(schema(key, **{key: about}))[key] == value
+
+
+def test_an_object_behind_a_reference_is_filled_too() -> None:
+    given = schema("place", place={"$ref": "#/$defs/Place"})
+    given["$defs"] = {"Place": schema("file", "line", file=TEXT, line={"type": "integer"})}
+    assert first(given) == {"place": {"file": "src/app.py", "line": 40}}
+
+
+def test_a_schema_that_holds_itself_has_an_end() -> None:
+    given = schema("node", node={"$ref": "#/$defs/Node"})
+    given["$defs"] = {"Node": schema("node", node={"$ref": "#/$defs/Node"})}
+    assert list(arguments_for(given, TARGET)) == []
+
+
+@pytest.mark.parametrize("key", ["api_key", "url", "session_id", "handle", "token"])
+def test_a_key_a_handle_and_an_address_are_unknown_and_nothing_is_made_up_for_them(
+    key: str,
+) -> None:
+    given = schema("query", key, query=TEXT, **{key: TEXT})
+    assert list(arguments_for(given, TARGET)) == []
+    assert unknown_keys(given, TARGET) == [key]
+
+
+def test_without_a_file_a_tool_that_requires_one_is_not_called() -> None:
+    given = schema("file_path", file_path=TEXT)
+    assert list(arguments_for(given, Target(name="x"))) == []
+
+
+def test_every_path_is_tried_both_ways_and_no_set_comes_twice() -> None:
+    given = schema("symbol", "file_path", symbol=TEXT, file_path=TEXT)
+    sets = list(arguments_for(given, TARGET))
+    assert [item["file_path"] for item in sets] == ["src/app.py", "/workspace/src/app.py"]
+
+
+def test_there_is_a_bound_however_many_keys_a_schema_has() -> None:
+    keys = {f"path_{number}": TEXT for number in range(40)}
+    assert len(list(arguments_for(schema(*keys, **keys), TARGET))) <= MOST
+
+
+def test_a_tool_takes_a_name_if_it_has_a_text_for_it() -> None:
+    assert takes_name(schema("query", query=TEXT))
+    assert not takes_name(schema("depth", depth={"type": "integer"}))
+    assert not takes_name(schema("path", path=TEXT))
+    assert not takes_name(schema("target", target=TEXT, branch_name=TEXT))

@@ -1,0 +1,210 @@
+"""What a person names, and what a package's own words say of how it is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mcp_types
+import pytest
+
+from runner.errors import FairtrialError
+from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
+from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
+from runner.trying.installed import Installed, SeveralEntries, choose_entry
+from runner.trying.launches import launches, launches_in_help, secrets_in
+from runner.trying.local import copied_command, copied_folder
+from runner.trying.tools import for_looking, for_setup, writes
+from runner.trying.words import own_words
+from runner.trying.writing import definition_text
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def test_packages_folders_and_commands_are_told_apart(tmp_path: Path) -> None:
+    assert read_asked("npm:@acme/tool@1.2.0", ()) == Npm(name="@acme/tool", version="1.2.0")
+    assert read_asked("npm:tool", ()) == Npm(name="tool", version="")
+    found = read_asked("pypi:Some.Tool[cli]==2.0", ())
+    assert found == Pypi(name="Some.Tool", version="2.0", extras="cli")
+    assert found.requirement == "Some.Tool[cli]==2.0"
+    assert read_asked(str(tmp_path), ()) == Local(path=tmp_path)
+    assert read_asked("", ("node", "x.js")) == Command(words=("node", "x.js"))
+
+
+@pytest.mark.parametrize("text", ["npm:--help", "pypi:a b", "nothing-here", "docker:a@sha256:0"])
+def test_what_names_nothing_is_refused_with_what_can_be_named(text: str) -> None:
+    with pytest.raises(FairtrialError) as caught:
+        read_asked(text, ())
+    assert "npm:NAME" in caught.value.hint
+
+
+def test_a_short_name_keeps_its_scope_and_none_is_called_shell() -> None:
+    assert slug_of(Npm(name="@acme/mcp", version="")) == "acme-mcp"
+    assert slug_of(Npm(name="@acme/code-tool", version="")) == "code-tool"
+    assert slug_of(Npm(name="shell", version="")) == "shell-server"
+
+
+# --- entry points -------------------------------------------------------------------------------
+
+
+def installed(name: str, *entries: str) -> Installed:
+    return Installed(name=name, version="1", entries={entry: (entry,) for entry in entries})
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "chosen"),
+    [
+        ("tool", ("other",), "other"),
+        ("tool", ("tool", "tool-admin"), "tool"),
+        ("analyzer", ("analyzer", "analyzer-mcp"), "analyzer-mcp"),
+        ("@acme/server_x", ("server-x", "y"), "server-x"),
+        ("z", ("z-mcp", "z-mcp-server"), "z-mcp-server"),
+    ],
+)
+def test_the_entry_point_about_mcp_or_named_like_the_package_is_the_server(
+    name: str, entries: tuple[str, ...], chosen: str
+) -> None:
+    assert choose_entry(installed(name, *entries), "") == chosen
+
+
+def test_several_that_nobody_can_tell_apart_are_listed_and_end_it_as_a_usage_error() -> None:
+    with pytest.raises(SeveralEntries) as caught:
+        choose_entry(installed("tool", "run", "serve"), "")
+    assert (caught.value.exit_code, caught.value.hint) == (2, "say which with --entry: run, serve")
+    assert choose_entry(installed("tool", "run", "serve"), "serve") == "serve"
+
+
+# --- how it is started --------------------------------------------------------------------------
+
+README = """
+{"mcpServers": {"tool": {
+    "command": "npx",
+    "args": ["-y", "@acme/tool@latest", "--mode=full", "--root=/Users/me/code", "/Users/me/code"],
+    "env": {"ACME_API_KEY": "…", "ACME_ROOT": "/Users/me/code", "LEVEL": "info", "DB": "<your-db>"}
+}, "other": {"command": "npx", "args": ["-y", "somebody-else", "--flag"]}}}
+"""
+
+
+def test_the_authors_own_configuration_is_a_way_to_start_it_with_our_folder_for_theirs() -> None:
+    bare, shown, *_ = launches(README, ["@acme/tool", "tool"])
+    assert bare.args == ()
+    assert shown.args == ("--mode=full", "--root={workspace}", "{workspace}")
+    assert shown.env == {"ACME_ROOT": "{workspace}", "LEVEL": "info"}
+    assert not any("--flag" in way.args for way in launches(README, ["@acme/tool", "tool"]))
+    assert secrets_in(README) == ["ACME_API_KEY"]
+
+
+def test_the_usual_ways_follow_and_none_comes_twice() -> None:
+    ways = [way.args for way in launches("", ["tool"])]
+    assert ways == [
+        (),
+        ("{workspace}",),
+        ("--mcp",),
+        ("--stdio",),
+        ("--project", "{workspace}"),
+        ("--repository", "{workspace}"),
+        ("--root", "{workspace}"),
+    ]
+
+
+def test_help_names_options_that_take_a_project_and_commands_that_serve() -> None:
+    text = "Commands:\n  serve   start\nOptions:\n  --project-path PATH\n  --log-dir DIR\n"
+    assert [way.args for way in launches_in_help(text)] == [
+        ("serve",),
+        ("--project-path", "{workspace}"),
+    ]
+
+
+def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
+    python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
+    assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
+    node = "node:internal/x:1\n  throw new Error()\n  ^\nError: no index\n    at f (a.js:1:2)\n"
+    assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
+    assert own_words("") == ""
+
+
+# --- tools --------------------------------------------------------------------------------------
+
+
+def tool(
+    name: str, description: str = "", required: str = "", **annotations: bool
+) -> mcp_types.Tool:
+    said = mcp_types.ToolAnnotations.model_validate(annotations) if annotations else None
+    schema = {"type": "object", "required": required.split()}
+    return mcp_types.Tool(name=name, description=description, input_schema=schema, annotations=said)
+
+
+def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
+    assert not writes(tool("delete_nothing", readOnlyHint=True))
+    assert writes(tool("find_symbol", readOnlyHint=False))
+    assert writes(tool("delete_symbol"))
+    assert not writes(tool("run_query"))
+
+
+def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look() -> None:
+    tools = [
+        tool("find_symbol", required="name"),
+        tool("index_repository", required="path"),
+        tool("add_code", "Scans a folder and indexes it.", required="repo_path"),
+        tool("set_project_path", required="path"),
+        tool("index_status"),
+        tool("import_package", "Indexes a package.", required="package"),
+    ]
+    named = [item.name for item in for_setup(tools)]
+    assert named == ["set_project_path", "add_code", "index_repository"]
+    assert "find_symbol" in [item.name for item in for_looking(tools)]
+    assert not {item.name for item in for_looking(tools)} & set(named)
+
+
+# --- from this machine --------------------------------------------------------------------------
+
+
+def test_the_files_that_a_command_names_are_copied_and_its_other_words_are_kept(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "server.py"
+    file.write_text("print(1)\n")
+    found, files = copied_command(("python3", str(file), "--fast"), "own")
+    assert found.entries == {"own": ("python3", "{install}/server.py", "--fast")}
+    assert files == {"server.py": "print(1)\n"}
+    with pytest.raises(FairtrialError, match="no file of yours"):
+        copied_command(("python3", "-m", "somewhere"), "own")
+
+
+def test_a_python_folder_brings_its_files_its_needs_and_its_script(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "own"\nversion = "3"\ndependencies = ["mcp"]\n'
+        '[project.scripts]\nown = "own.main:run"\n'
+    )
+    (tmp_path / "src/own").mkdir(parents=True)
+    (tmp_path / "src/own/main.py").write_text("def run(): pass\n")
+    (tmp_path / ".env").write_text("SECRET=1\n")
+    copied = copied_folder(tmp_path)
+    assert copied.requirements == "mcp\n"
+    assert sorted(copied.files) == ["app/pyproject.toml", "app/src/own/main.py"]
+    assert "from own.main import run" in copied.installed.entries["own"][-1]
+
+
+def test_a_folder_that_says_nothing_of_a_server_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FairtrialError, match="nothing here says"):
+        copied_folder(tmp_path)
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> None:
+    spec = ServerSpec(
+        name="own",
+        title="A server: with a colon",
+        version="1",
+        licence="MIT",
+        homepage="none",
+        command=("python3", "{install}/server.py"),
+        files={"server.py": "import sys\nprint(1)\n"},
+        warm_up=(WarmUp(call=McpCall(tool="index", arguments={"path": "{workspace}"})),),
+        canaries=(Canary(repository="*", call=McpCall(tool="find"), contains="a.py:1", line=1),),
+        line_base=1,
+    )
+    text = definition_text(spec, ["canary find shows a.py:1 [--canary TOOL JSON TEXT]"])
+    assert parse_yaml(text, ServerSpec, where="server.yaml") == spec
+    assert "# - canary find shows a.py:1 [--canary TOOL JSON TEXT]" in text

@@ -1,0 +1,179 @@
+"""A canary is taken if only the repository could have given it: every cheat here must lose."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.trying.canaries import Evidence, FoundCanary, Search, evidence_in, find_canary
+from runner.trying.targets import Symbol
+from tests.local_server import local_server
+
+SYMBOL = Symbol(
+    name="dispatch_all",
+    path="src/app.py",
+    line=40,
+    text="def dispatch_all(self, request):",
+    below=("return self.finish_up(request, 1)",),
+)
+PATHS = ("src/app.py", "docs/quickstart.rst", "docs/templating.rst", "docs/configuration.rst")
+
+
+# --- evidence -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("src/app.py:40: def dispatch_all(self, request):", 1),
+        ('{"name": "dispatch_all", "start_line": 39}', 0),
+        ("40: def dispatch_all(self, request):", 1),
+        ("dispatch_all\nFile: src/app.py\nLine: 40", 1),
+    ],
+)
+def test_the_symbols_line_shows_the_repository_and_from_where_lines_are_counted(
+    text: str, base: int
+) -> None:
+    found = evidence_in(text, {"symbol": "dispatch_all"}, SYMBOL)
+    assert found is not None
+    assert (found.kind, found.line_base) == ("line", base)
+    assert found.contains in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"symbol": "dispatch_all"},
+        {"path": "src/app.py", "query": "def dispatch_all(self, request):"},
+    ],
+)
+def test_a_request_that_is_said_again_shows_nothing(arguments: dict[str, Any]) -> None:
+    echo = f"You asked for {arguments}. No results were found."
+    assert evidence_in(echo, arguments, SYMBOL, PATHS) is None
+
+
+@pytest.mark.parametrize("said", [39, 40, 41])
+def test_a_line_that_was_asked_for_shows_nothing_nor_do_its_neighbours(said: int) -> None:
+    arguments = {"file": "src/app.py", "line": said}
+    assert evidence_in('{"line": 40, "file": "src/app.py"}', arguments, SYMBOL) is None
+
+
+def test_two_bases_in_one_answer_measure_neither() -> None:
+    text = 'src/app.py:40 dispatch_all {"line": 39}'
+    assert evidence_in(text, {}, SYMBOL) is None or evidence_in(text, {}, SYMBOL).kind != "line"  # type: ignore[union-attr]
+
+
+def test_a_number_without_the_file_the_name_or_the_code_is_luck() -> None:
+    assert evidence_in('{"line": 40}', {"query": "x"}, SYMBOL) is None
+
+
+def test_a_body_and_a_listing_of_files_show_the_repository_and_no_line() -> None:
+    body = "    return self.finish_up(request, 1)\n"
+    assert evidence_in(body, {"path": "src/app.py"}, SYMBOL) == Evidence(
+        contains="return self.finish_up(request, 1)", kind="code"
+    )
+    listed = evidence_in("\n".join(PATHS[1:]), {"path": "."}, SYMBOL, PATHS)
+    assert listed == Evidence(contains="configuration.rst", kind="listing")
+
+
+# --- the search ---------------------------------------------------------------------------------
+
+SERVER = """
+import json, sys
+calls = 0
+TOOLS = {tools}
+def answer(name, asked):
+    global calls
+    calls += 1
+{body}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    method, params = asked["method"], asked.get("params", {{}})
+    result = {{}}
+    if method == "initialize":
+        result = {{"protocolVersion": params["protocolVersion"],
+                   "capabilities": {{"tools": {{}}}},
+                   "serverInfo": {{"name": "x", "version": "1"}}}}
+    if method == "tools/list":
+        result = {{"tools": TOOLS}}
+    if method == "tools/call":
+        said = answer(params["name"], params["arguments"])
+        result = {{"content": [{{"type": "text", "text": str(said)}}]}}
+    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": result}}), flush=True)
+"""
+FIND = {
+    "name": "find_symbol",
+    "description": "Find a symbol.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+    },
+}
+LINE = "src/app.py:40: def dispatch_all(self, request):"
+
+
+def search_in(
+    tmp_path: Path, body: str, *tools: dict[str, Any]
+) -> tuple[FoundCanary | None, Search]:
+    """What is found on a real process whose `answer` has this body."""
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    file = tmp_path / "server.py"
+    file.write_text(SERVER.format(tools=list(tools) or [FIND], body=indented))
+    search = Search()
+
+    async def found() -> FoundCanary | None:
+        async with local_server(str(file)) as session:
+            return await find_canary(session, [SYMBOL], PATHS, search)
+
+    return asyncio.run(found()), search
+
+
+def test_a_server_that_shows_the_line_three_times_has_a_canary(tmp_path: Path) -> None:
+    found, search = search_in(tmp_path, f"return {LINE!r}")
+    assert found is not None
+    assert found.call.arguments == {"name": "dispatch_all"}
+    canary = found.as_canary("git:x")
+    assert (canary.contains, canary.line) == ("app.py:40", 40)
+    assert search.calls == 3
+
+
+def test_two_passes_of_three_are_no_canary(tmp_path: Path) -> None:
+    found, _ = search_in(tmp_path, f"return {LINE!r} if calls % 3 else 'nothing yet'")
+    assert found is None
+
+
+def test_an_echo_is_no_canary_however_often_it_is_asked(tmp_path: Path) -> None:
+    found, search = search_in(tmp_path, "return f'{name} {asked}: no results'")
+    assert found is None
+    assert search.calls > 0
+
+
+def test_a_tool_that_writes_is_never_called(tmp_path: Path) -> None:
+    writer = {**FIND, "name": "rename_symbol", "annotations": {"readOnlyHint": False}}
+    by_name = {**FIND, "name": "delete_symbol"}
+    found, search = search_in(tmp_path, f"return {LINE!r}", writer, by_name)
+    assert (found, search.calls) == (None, 0)
+
+
+def test_a_tool_that_wants_a_handle_is_not_called_with_one_that_was_made_up(
+    tmp_path: Path,
+) -> None:
+    handle = {"type": "object", "properties": {"session_id": {"type": "string"}}}
+    facade = {**FIND, "inputSchema": {**handle, "required": ["session_id"]}}
+    found, search = search_in(tmp_path, f"return {LINE!r}", facade)
+    assert (found, search.calls) == (None, 0)
+
+
+def test_a_line_is_preferred_to_a_body_that_another_tool_shows_first(tmp_path: Path) -> None:
+    body = {**FIND, "name": "get_symbol_body"}
+    code = "    return self.finish_up(request, 1)"
+    text = f"return {LINE!r} if name == 'search' else {code!r}"
+    found, _ = search_in(tmp_path, text, body, {**FIND, "name": "search"})
+    assert found is not None
+    assert found.call.tool == "search"

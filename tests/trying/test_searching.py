@@ -1,0 +1,170 @@
+"""How a server is started, and what it must get first, is found in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from runner.checkout import Checkout
+from runner.records import Canary, McpCall, ServerSpec, WarmUp
+from runner.sandbox.base import BaseImage
+from runner.trying.installed import Installed
+from runner.trying.installing import Workbench, draft
+from runner.trying.launches import Launch, launches
+from runner.trying.searching import Attempt, Ground, find_way
+from runner.trying.targets import symbols_of
+from tests.checkout import SESSION, make
+from tests.helpers import PATIENCE_SEC
+
+pytestmark = pytest.mark.docker
+
+SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
+
+
+class Bench:
+    """A repository's image, and a volume with the server that has every wish."""
+
+    def __init__(self, folder: Path, base: BaseImage) -> None:
+        made = make(folder)
+        self.said: list[str] = []
+        self.made = made
+        self.checkout = Checkout(
+            root=made.root,
+            state=made.root / ".fairtrial",
+            environ=dict(os.environ),
+            log=self.said.append,
+        )
+        self.loaded = self.checkout.scenario("small")
+        installed = Installed(name="wanting", version="1", entries={})
+        self.spec = draft("wanting", installed, {"server.py": SERVER})
+        bench = Workbench(
+            root=made.root,
+            engine=self.checkout.engine,
+            base=base,
+            env=self.checkout.builder_env,
+            log=self.said.append,
+        )
+        self.volume = bench.volume(self.spec, folder).name
+
+    def ground(self) -> Ground:
+        files = self.checkout.files(self.loaded)
+        return Ground(
+            engine=self.checkout.engine,
+            image=self.checkout.workspace_image(self.checkout.repository(self.loaded)),
+            limits=self.checkout.limits,
+            volume=self.volume,
+            symbols=tuple(symbols_of(files, "python")),
+            paths=frozenset(files.paths()),
+            log=self.said.append,
+            polls=(0,),
+        )
+
+    def wanting(self, mode: str, **changes: Any) -> ServerSpec:
+        update = {"command": ("python3", "{install}/server.py", mode), **changes}
+        return self.spec.model_copy(update={"initialize_timeout_sec": PATIENCE_SEC, **update})
+
+    def way(
+        self, mode: str, *ways: Launch, canary: Canary | None = None, **changes: Any
+    ) -> Attempt:
+        """What is found; the ways are the only ones if some are given."""
+        chosen = list(ways) or launches("", ["wanting"])
+        search = find_way(
+            self.ground(), self.wanting(mode, **changes), chosen, fixed=bool(ways), canary=canary
+        )
+        return asyncio.run(search)
+
+
+@pytest.fixture(scope="module")
+def bench(
+    tmp_path_factory: pytest.TempPathFactory, base: BaseImage, engine: docker.DockerClient
+) -> Iterator[Bench]:
+    stood = Bench(tmp_path_factory.mktemp("bench"), base)
+    yield stood
+    stood.checkout.close_files()
+    engine.api.remove_volume(stood.volume, force=True)
+    stood.made.remove_images(engine)
+
+
+BARE = Launch(why="bare")
+
+
+def test_a_plain_server_is_started_bare_and_its_line_base_is_measured(bench: Bench) -> None:
+    found = bench.way("plain")
+    assert found.launch.args == ()
+    assert found.canary is not None
+    assert found.canary.evidence.contains == f"app.py:{found.canary.symbol.line}"
+    assert found.canary.evidence.line_base == 1
+
+
+def test_a_server_that_wants_the_folder_as_its_argument_gets_it(bench: Bench) -> None:
+    found = bench.way("argument")
+    assert (found.launch.args, found.canary is not None) == (("{workspace}",), True)
+
+
+def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm_up(
+    bench: Bench,
+) -> None:
+    found = bench.way("index")
+    assert found.canary is not None
+    (step,) = found.warm_up
+    assert step.call == McpCall(tool="index_project", arguments={"path": "{workspace}"})
+
+
+def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
+    found = bench.way("own", BARE)
+    assert (found.private, found.canary is not None) == ((".own",), True)
+
+
+def test_stray_lines_and_refused_network_are_counted_and_do_no_harm(bench: Bench) -> None:
+    stray, network = bench.way("stray", BARE), bench.way("network", BARE)
+    assert (stray.stray_lines, stray.canary is not None) == (1, True)
+    assert (network.network_attempts > 0, network.canary is not None) == (True, True)
+
+
+def test_one_that_refuses_without_a_key_is_shown_with_its_own_words(bench: Bench) -> None:
+    found = bench.way("credentials", BARE)
+    assert not found.started
+    assert found.problem == "set ACME_KEY to a key of yours"
+
+
+def test_the_persons_own_environment_is_enough(bench: Bench) -> None:
+    assert bench.way("credentials", BARE, env={"ACME_KEY": "k"}).canary is not None
+
+
+def test_no_argument_is_tried_on_a_program_whose_modules_do_not_load(bench: Bench) -> None:
+    bench.said.clear()
+    found = bench.way("module")
+    assert found.is_broken
+    assert len(bench.said) == 1
+
+
+def test_one_that_fetches_something_first_is_known_by_it_and_given_up_at_once(
+    bench: Bench,
+) -> None:
+    bench.said.clear()
+    found = bench.way("fetches")
+    assert found.needs_network
+    assert len(bench.said) == 1
+
+
+@pytest.mark.parametrize("mode", ["writes", "facade", "echo"])
+def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
+    bench: Bench, mode: str
+) -> None:
+    found = bench.way(mode, BARE)
+    assert found.started
+    assert found.canary is None
+    assert "written" not in found.search.seen
+
+
+def test_with_the_persons_own_canary_none_is_looked_for(bench: Bench) -> None:
+    own = Canary(repository="*", call=McpCall(tool="find_symbol"), contains="x")
+    step = WarmUp(call=McpCall(tool="index_project", arguments={"path": "{workspace}"}))
+    found = bench.way("index", BARE, canary=own, warm_up=(step,))
+    assert (found.started, found.search.calls, found.warm_up) == (True, 0, (step,))

@@ -1,0 +1,57 @@
+"""Which symbols a canary is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.errors import FairtrialError
+from runner.grounding.files import GitFiles
+from runner.trying.targets import Symbol, symbols_of
+from tests.checkout import git
+
+
+def symbols(tmp_path: Path, files: dict[str, str], language: str = "python") -> list[Symbol]:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "begin")
+    with GitFiles(tmp_path, git(tmp_path, "rev-parse", "HEAD")) as repository:
+        return symbols_of(repository, language)
+
+
+def test_a_compound_name_that_is_defined_once_goes_before_a_plain_word(tmp_path: Path) -> None:
+    found = symbols(
+        tmp_path,
+        {
+            "a.py": "import b\n\n\ndef generate():\n    return 1\n",
+            "b.py": "import a\n\n\ndef parse_config():\n    return a.generate()\n",
+            "c.py": "import b\n\n\ndef run_twice():\n    return b.parse_config()\n",
+            "d.py": "import b\n\n\ndef run_twice():\n    return b.parse_config()\n",
+        },
+    )
+    assert [item.name for item in found] == ["parse_config", "generate"]
+    assert (found[0].path, found[0].line, found[0].text) == ("b.py", 4, "def parse_config():")
+
+
+def test_tests_constants_and_other_languages_come_last_or_not_at_all(tmp_path: Path) -> None:
+    found = symbols(
+        tmp_path,
+        {
+            "tests/t.py": "\n\ndef checked_by_test():\n    pass\n",
+            "setup.py": "\n\ndef set_things_up():\n    pass\n",
+            "src/x.ts": "\nexport const fixedValue = 3;\nexport function readValue() {}\n",
+        },
+        "typescript",
+    )
+    assert [item.name for item in found] == ["readValue", "set_things_up"]
+
+
+def test_a_repository_without_code_that_is_read_says_how_to_go_on(tmp_path: Path) -> None:
+    with pytest.raises(FairtrialError) as caught:
+        symbols(tmp_path, {"README.md": "nothing\n"})
+    assert "--canary" in caught.value.hint

@@ -1,0 +1,102 @@
+"""`fairtrial try`, `server tools` and `server call`: the real command, on a small repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.records import ServerSpec, parse_yaml
+from runner.sandbox.engine import LABEL
+from tests.checkout import SESSION, Checkout, git, make
+
+SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# try {SESSION}\n"
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(scope="module")
+def made(
+    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient
+) -> Iterator[Checkout]:
+    checkout = make(tmp_path_factory.mktemp("try"))
+    (checkout.root / "wanting.py").write_text(SERVER)
+    yield checkout
+    for volume in engine.volumes.list(filters={"label": LABEL}):
+        if f"{LABEL}-server-wanting-" in str(volume.name):
+            engine.api.remove_volume(volume.name, force=True)
+    checkout.remove_images(engine)
+
+
+def command(made: Checkout, mode: str) -> list[str]:
+    return ["--", "python3", str(made.root / "wanting.py"), mode]
+
+
+def test_one_command_goes_from_a_server_to_a_screen_and_saves_what_it_found(
+    made: Checkout, tmp_path: Path
+) -> None:
+    saved = tmp_path / "mine"
+    options = ["--scenario", "small", "--save", str(saved)]
+    done = made.fairtrial("try", *options, *command(made, "index"))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines[:-1])) <= 80
+    assert len(lines) <= 24
+    assert "its tools were called" in done.stdout
+    assert "2/6 starting it" in done.stderr
+    assert "--warm-up TOOL JSON overrides it" in done.stderr
+    assert "never called" not in done.stderr
+    (folder,) = (saved / "images/servers").iterdir()
+    assert [path.name for path in saved.iterdir()] == ["images"]
+    spec = parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where="saved")
+    assert spec.warm_up[0].call is not None
+    assert spec.warm_up[0].call.tool == "index_project"
+    assert spec.canaries[0].contains.startswith("app.py:")
+
+
+def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_by_hand(
+    made: Checkout,
+) -> None:
+    done = made.fairtrial("try", "--scenario", "small", *command(made, "facade"))
+    assert done.returncode == 1
+    assert "run_step" in done.stderr
+    assert "--canary TOOL" in done.stderr
+    listed = made.fairtrial("server", "tools", "wanting", "--scenario", "small")
+    assert listed.stdout.splitlines()[0] == "run_step (writes)"
+    called = made.fairtrial(
+        "server", "call", "wanting", "run_step", '{"handle": "x"}', "--scenario", "small"
+    )
+    assert (called.returncode, called.stderr.splitlines()[-1][:8]) == (1, "an error")
+
+
+def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
+    made: Checkout, tmp_path: Path
+) -> None:
+    folder = tmp_path / "private-thing"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "shop.go").write_text(
+        "package shop\n\nfunc total_price(items []int) int {\n\tsum := 0\n"
+        "\tfor _, item := range items {\n\t\tsum += item\n\t}\n\treturn sum\n}\n"
+    )
+    for name in ("till", "bill", "stock"):
+        (folder / f"{name}.go").write_text(
+            f"package shop\n\nfunc {name}_opening(items []int) int {{\n"
+            f"\treturn total_price(items) + 1\n}}\n\n"
+            f"func {name}_closing(items []int) int {{\n\treturn total_price(items) - 1\n}}\n"
+        )
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "begin")
+    done = made.fairtrial("try", "--repo", str(folder), *command(made, "any"))
+    assert done.returncode == 0, done.stderr
+    assert "nobody has read" in done.stdout or "unreviewed" in done.stdout.lower()
+    assert "private-thing" not in done.stdout
+    assert git(made.root / "upstream", "status", "--porcelain") == ""
+
+
+def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
+    done = made.fairtrial("try", "docker:acme/server@sha256:0")
+    assert done.returncode == 1
+    assert "images cannot be tried yet" in done.stderr
