@@ -299,6 +299,9 @@ def _add_try(verbs: Verbs) -> None:
         help="a call, and a text of the repository that its answer must contain",
     )
     parser.add_argument("--before", default="", metavar="DATE", help="no package younger than that")
+    parser.add_argument(
+        "--http", nargs="?", const="", metavar="PORT[/PATH]", help="it speaks streamable HTTP there"
+    )
     _add_repeatable(parser, "--scenario", "to measure with (default: one that ships)")
     parser.add_argument("--repo", default="", metavar="PATH_OR_URL", help="ask about this instead")
     parser.add_argument("--commit", metavar="COMMIT", help="of --repo (default: HEAD)")
@@ -338,6 +341,7 @@ def _try_request(arguments: argparse.Namespace) -> Request:
         warm_up=tuple(map(tuple, arguments.warm_up)),
         canary=tuple(arguments.canary) if arguments.canary else None,
         before=arguments.before,
+        http=arguments.http,
         repo=arguments.repo,
         commit=arguments.commit,
         dirty=arguments.dirty,

@@ -96,6 +96,8 @@ class TryRequest(RunRequest):
     """A tool, its arguments as JSON, and a text its answer must contain."""
     before: str
     """A date; empty for today's packages."""
+    http: str | None
+    """`PORT[/PATH]`, empty for the port that it opens; None to have it guessed."""
     repo: str
     """A path or URL to ask about; empty for a scenario's."""
     commit: str | None

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "core" / "django-queryset-delete" / "scenario.yaml"
 CITATIONS = 10_000
 _TELLING_SEC = 0.4
-_TRIED_IN_FULL = 3
+_TRIED_IN_FULL = 5
 _DEFINED = re.compile(r"^[ \t]*(?:async )?(?:def|class) (\w+)", re.M)
 _FILLER = (
     "The request is prepared before it is sent, and whatever the handler returns is turned into a "

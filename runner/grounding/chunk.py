@@ -18,6 +18,7 @@ from runner.grounding.patterns import (
     COUNTED,
     DEFAULT_AFTER,
     DEFAULT_BEFORE,
+    DEFAULT_WORDS,
     DIRECT,
     EVENT,
     IN_BRACKET,
@@ -32,6 +33,8 @@ from runner.grounding.patterns import (
 )
 from runner.grounding.words import HTTP_CODES, NAMES, PORTS
 
+_FARTHEST_DEFAULT = 240
+"""Characters behind a path that `DEFAULT_AFTER` may read."""
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 
 
@@ -60,6 +63,8 @@ class Chunk:
         self.sure: Cite | None = None
         self._behind: tuple[int, re.Match[str] | None] = (-1, None)
         """The lines behind a place, the last that was looked at."""
+        self._ahead: tuple[tuple[int, int], re.Match[str] | None] = ((-1, -1), None)
+        """The same of the event between two places: most are asked for twice."""
 
     def _take_path(self, event: re.Match[str]) -> int | None:
         """Cite it, if it is one; returns the end of what belongs to it."""
@@ -159,11 +164,20 @@ class Chunk:
         if before:
             self.seen.aliases[before["alias"]] = path
         after = ALIAS_AFTER.match(self.text, close)
-        around = self.text[max(0, begin - 120) : begin]
-        if DEFAULT_AFTER.match(self.text, close) or DEFAULT_BEFORE.search(around):
+        if self._is_default(begin, close):
             self.seen.default = path
         if after and (after["said"] or _are_initials(after["alias"], path)):
             self.seen.aliases[after["alias"]] = path
+
+    def _is_default(self, begin: int, close: int) -> bool:
+        """The text says that all lines without a file are of this one."""
+        around = self.text[max(0, begin - 120) : close + _FARTHEST_DEFAULT]
+        # Two long searches for each path take a third of a text of nothing but paths.
+        if around.isascii() and not any(map(around.lower().__contains__, DEFAULT_WORDS)):
+            return False
+        if DEFAULT_AFTER.match(self.text, close):
+            return True
+        return bool(DEFAULT_BEFORE.search(self.text[max(0, begin - 120) : begin]))
 
     def _cite_next(self, path: str, close: int) -> int:
         """`a.py:1` (first), 7 (second), and 9 (third)."""
@@ -190,10 +204,17 @@ class Chunk:
         self.owners.name(path, begin, end, bare=bare)
 
     def _line_follows(self, at: int) -> bool:
-        phrase = EVENT.search(self.text, at, at + 60)
+        phrase = self._event(at, at + 60)
         if not phrase or not phrase["lines"]:
             return False
         return bool(ADJACENT.match(self.text[at : phrase.start()]))
+
+    def _event(self, at: int, end: int) -> re.Match[str] | None:
+        """The first from `at` on, of what ends by then."""
+        place = at, min(end, len(self.text))
+        if self._ahead[0] != place:
+            self._ahead = place, EVENT.search(self.text, *place)
+        return self._ahead[1]
 
     def _settle(self, path: str, begin: int) -> None:
         """Lines that had no file yet take the one that follows in their sentence."""
@@ -216,7 +237,7 @@ class Chunk:
         if same := OF_SAME_FILE.match(self.text, cite.close):
             path = next(iter(self.seen.paths), None)
             return cite._replace(path=path, close=same.end(), named=True) if path else None
-        event = EVENT.search(self.text, cite.close, cite.close + 300)
+        event = self._event(cite.close, cite.close + 300)
         if not event or not event["path"]:
             return None
         if not OF.match(self.text[cite.close : event.start()]):

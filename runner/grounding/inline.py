@@ -23,8 +23,9 @@ from runner.grounding.patterns import (
     SURE_EVENT,
     Interval,
 )
-from runner.grounding.plain import read_plain
+from runner.grounding.plain import read_plain, read_plain_lines
 
+_DIGIT = re.compile(r"\d")
 _begin_of = attrgetter("begin")
 
 DOUBTFUL = ("parens", "worded", "loose", "pointed")
@@ -158,14 +159,16 @@ class _Reader(BareLines):
 
     def _find_cites(self) -> None:
         at = 0
-        event = EVENT.search(self.text)
+        event = self._event(0, len(self.text))
         while event and len(self.cites) < MOST_MENTIONS:
             begin = event.start()
             at = self._pass_landmarks(at, begin) if self.landmarks else at
             if at <= begin:
                 at = max(self._take(event), begin + 1)
-            pattern = SURE_EVENT if self.seen.is_spent else EVENT
-            event = pattern.search(self.text, at)
+            if self.seen.is_spent:
+                event = SURE_EVENT.search(self.text, at)
+            else:
+                event = self._event(at, len(self.text))
         self._pass_landmarks(at, len(self.text))
 
     def _pass_landmarks(self, at: int, end: int) -> int:
@@ -209,11 +212,22 @@ class _Reader(BareLines):
 
 def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool) -> list[Interval]:
     """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
-    if not re.search(r"\d", words) or not EVENT.search(words):
+    if not _DIGIT.search(words) or not EVENT.search(words):
         return []
     if not above.seen.begin_chunk():
         return []
-    return _Reader(_plainly(words), index, above, strict=strict).lines()
+    return _lines_at_once(words, above, strict=strict) or (
+        _Reader(_plainly(words), index, above, strict=strict).lines()
+    )
+
+
+def _lines_at_once(words: str, above: Above, *, strict: bool) -> list[Interval]:
+    """The lines of words that say nothing else; none for any other words."""
+    plain = None if strict or above.seen.aliases else read_plain_lines(words)
+    if plain is None or above.file is None:
+        return []
+    above.seen.note_sure(above.file, plain)
+    return [plain]
 
 
 _TAKERS: dict[str, Callable[[_Reader, re.Match[str]], int | None]] = {

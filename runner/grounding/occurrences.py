@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 _WORD_BYTE = rb"A-Za-z0-9_\x80-\xff"
@@ -16,6 +16,7 @@ _SEARCHES = 8
 _MOST_SEARCHES = 200
 """Operators that are no run of ASCII signs: no honest answer names more of one file."""
 _BLOCK_BYTES = 4096
+_NEAR_BYTES = 1024
 
 
 class Occurrences:
@@ -30,6 +31,16 @@ class Occurrences:
         if name not in self._found:
             self._found[name] = self._find(name)
         return self._found[name]
+
+    def lines_of(self, name: str) -> Iterator[tuple[int, int]]:
+        """The places of a name: byte, and line from 1."""
+        last, line = -_BLOCK_BYTES, 0
+        for at in self.of(name):
+            # Counted from its block for each, a word on every line would take seconds.
+            near = at - last < _NEAR_BYTES
+            line = line + self._source.count(b"\n", last, at) if near else self.line(at)
+            last = at
+            yield at, line
 
     def line(self, at: int) -> int:
         """The line of a byte, from 1."""
@@ -95,5 +106,6 @@ def _pattern(name: str) -> re.Pattern[bytes]:
         )
     before = b""
     if _begins_as_word(name):  # `&name` may follow a letter
-        before = rb"(?<![" + _WORD_BYTE + rb"])"
-    return re.compile(before + spelled + rb"(?![" + _WORD_BYTE + rb"])")
+        # Behind the name: a pattern that begins with letters skips what does not hold them.
+        before = rb"(?<![" + _WORD_BYTE + rb"]" + spelled + rb")"
+    return re.compile(spelled + before + rb"(?![" + _WORD_BYTE + rb"])")

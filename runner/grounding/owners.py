@@ -22,8 +22,8 @@ FAR = 600
 no text takes quadratic time."""
 MOST_DOUBTS = 20_000
 """Bare numbers of a document that are looked at. An answer has hundreds; a text of millions would
-take minutes."""
-MOST_CHUNKS = 150_000
+take minutes. With more, it is not read a second time either."""
+MOST_CHUNKS = 120_000
 """Of a document: paragraphs, list items, cells, lines of fences. What goes on after that is no
 answer. More than half as many are not read a second time, though what stands behind them tells
 more, and that is said."""
@@ -123,12 +123,12 @@ class Seen:
 
         What a number is, or whose line, may be told by lines that are cited behind it.
         """
-        if not self.unsure or self.is_spent or not (self._lines or self.aliases):
+        if not self.unsure or not (self._lines or self.aliases):
             return None
         again = Seen(self.index, whole=self)
         if not self.aliases and not self._changes(again):
             return None
-        if self._chunks > MOST_CHUNKS // 2:
+        if self.is_spent or self._chunks > MOST_CHUNKS // 2:
             self.is_cut = True
             return None
         return again
@@ -150,6 +150,12 @@ class Seen:
         cited = self._lines.setdefault(self._key(path), [])
         for interval in lines:
             cited += interval
+
+    def note_sure(self, path: str, lines: Interval) -> None:
+        """Lines that are written without a path, in words that are about it."""
+        dispute = _Dispute(path, (), lines[0], sure=True, latest=())
+        self.ask(lambda distance: dispute.won_by(self, distance))
+        self.note(path, [lines])
 
     def distance(self, path: str, line: int) -> int | None:
         """To the nearest line cited of this file, before or behind; None if there is none."""

@@ -388,7 +388,7 @@ SAME_FILE = re.compile(
 )
 """The file named last: "same file :115", "- same — 33-53"."""
 _WITHOUT = (
-    r"(?:numbers|lines|refs|references|:N+)\s(?:without|with\sno)\s(?:an?\s)?(?:file|path|name)"
+    r"(?:numbers|lines|refs|references|:N{1,9})\s(?:without|with\sno)\s(?:an?\s)?(?:file|path|name)"
 )
 _SAID = r"(?:said|noted|stated|otherwise|given|named|marked|specified|I\ssay)"
 DEFAULT_AFTER = re.compile(
@@ -411,6 +411,8 @@ DEFAULT_BEFORE = re.compile(
     re.X | re.I,
 )
 """Before such a path: "plain :NNN = ", "line numbers without a file are of "."""
+DEFAULT_WORDS = ("plain", "bare", "all", "every", "unless", "if", "except", "with", "default")
+"""One of them stands in whatever either of the two matches."""
 ROUND = re.compile(
     r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
 )

@@ -1,7 +1,8 @@
 """A chunk that is one citation and nothing else: `` - `open` (src/app.py:42) ``, `src/app.py`.
 
-Most lines of a long list are, and most cells of a table. What such a chunk says is known from its
-form: the reader of all others (inline.py) finds the same, after some thirty searches.
+Most lines of a long list are, and most cells of a table; and a link's words may be its lines. What
+such a chunk says is known from its form: the reader of all others (inline.py) finds the same, after
+some thirty searches.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from runner.grounding.files import PathIndex
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import symbol_of
 from runner.grounding.paths import clean_path
-from runner.grounding.patterns import intervals
+from runner.grounding.patterns import Interval, intervals
 from runner.grounding.words import NAMES
 
 _NO_LINE_WORD = r"(?![Ll](?:\d|i?n|IN|N|l?\.))"  # `line3` would be a line
@@ -26,6 +27,13 @@ _PLAIN = re.compile(
     {_NO_LINE_WORD}(?P<path>{_PATH})
     (?: :(?P<lines>\d{{1,7}}(?:-\d{{1,7}})?) | (?(name)(?!)) )  # a name needs lines
     (?P<close>`?\)?) [.,;]?
+    """,
+    re.X | re.A,
+)
+_PLAIN_LINES = re.compile(
+    rf"""
+    (?: `{_NO_LINE_WORD}(?P<name>_{{0,2}}[A-Za-z]\w{{0,60}})`[ ] )?  # `open`
+    (?P<open>\(?) lines?[ ] (?P<lines>\d{{1,7}}(?:-\d{{1,7}})?) (?P<close>\)?)
     """,
     re.X | re.A,
 )
@@ -50,6 +58,15 @@ def read_plain(text: str, index: PathIndex) -> Plain | None:
         return None
     mention = Mention(path, path) if plain["lines"] is None else _with_lines(plain)
     return Plain(mention, leads=not plain["indent"])
+
+
+def read_plain_lines(words: str) -> Interval | None:
+    """The only lines of a link's words: `` `open` (line 42) ``; None if it is no such chunk."""
+    plain = _PLAIN_LINES.fullmatch(words)
+    if plain is None or _CLOSED[plain["open"]] != plain["close"] or plain["name"] in NAMES:
+        return None
+    (lines,) = intervals(plain["lines"])
+    return lines
 
 
 def _with_lines(plain: re.Match[str]) -> Mention:

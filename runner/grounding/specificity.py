@@ -97,5 +97,19 @@ def _reached(file: SourceFile, symbol: str, kind: MatchKind | None) -> Iterator[
         if kind in ("span", None):
             yield definition.start, definition.end
     if kind != "definition":
-        for line in lines:
-            yield line - TOLERANCE, line + TOLERANCE
+        yield from _around(lines)
+
+
+def _around(lines: Iterable[int]) -> Iterator[Interval]:
+    """What is within reach of lines in order; what touches is one, for a word on every line."""
+    first: int | None = None
+    last = 0
+    for line in lines:
+        if first is None:
+            first = line
+        elif line - last > 2 * TOLERANCE + 1:
+            yield first - TOLERANCE, last + TOLERANCE
+            first = line
+        last = line
+    if first is not None:
+        yield first - TOLERANCE, last + TOLERANCE

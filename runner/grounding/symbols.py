@@ -6,6 +6,7 @@ so that an outline need not list every word of a file.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -178,8 +179,7 @@ class SourceFile:
         return words if unmarked == name else list(self._words(unmarked))
 
     def _words(self, name: str) -> Iterator[_Word]:
-        for at in self.occurrences.of(name):
-            yield _Word(at, self.occurrences.line(at))
+        return itertools.starmap(_Word, self.occurrences.lines_of(name))
 
     # qualifiers
 

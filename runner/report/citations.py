@@ -66,7 +66,10 @@ def _summary(summary: GroundingSummary) -> Iterator[str]:
         yield "  no citations with a line: nothing to verify"
         return
     if summary.cut_at is not None:
-        yield f"  a text has too many: only its first {summary.cut_at:,} mentions are read"
+        yield (
+            f"  a text is too long: only its first {summary.cut_at:,} mentions are read, or not "
+            "all of it twice"
+        )
     noun = "citation" if summary.total == 1 else "citations"
     yield (
         f"  {summary.total} {noun}: {summary.grounded} grounded{_weak_ones(summary)}, "

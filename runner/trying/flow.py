@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from runner.catalog import LoadedScenario
@@ -19,6 +19,7 @@ from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, Workbench, draft, install, unrun_scripts
 from runner.trying.launches import Launch, launches, secrets_in
+from runner.trying.over_http import bridged, over_http
 from runner.trying.searching import Attempt, Ground, find_way
 from runner.trying.targets import symbols_of
 from runner.trying.tools import writes
@@ -43,6 +44,9 @@ class Given:
     """A call, and what its answer must contain."""
     before: str = ""
     """A date: packages younger than that are not looked at."""
+    http: str | None = None
+    """`PORT[/PATH]` of a server that speaks HTTP, empty for what it opens; None to have it guessed.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +99,10 @@ def find_out(steps: Steps) -> Tried:
     """
     candidate = _installed(steps, before=steps.given.before)
     spec, attempt = _way(steps, candidate)
+    if attempt.listens and not attempt.started and steps.given.http is None:
+        steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
+        steps.given = replace(steps.given, http="")
+        spec, attempt = _way(steps, candidate)
     if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
         candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
     _require_start(steps, candidate, attempt)
@@ -172,16 +180,22 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
         "initialize_timeout_sec": 90,
     }
     spec = spec.model_copy(update=update)
+    if given.http is not None:
+        spec = bridged(spec, given.http)
     volume = _bench(steps).volume(spec, steps.folder)
     ground = _ground(steps, volume.name)
-    if given.args is not None:
-        ways = [Launch(args=given.args, why="given")]
-    else:
-        ways = launches(installed.readme, [installed.name, *installed.entries])
+    ways = _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")
     canary = _given_canary(steps)
     search = find_way(ground, spec, ways, fixed=given.args is not None, canary=canary)
     return spec, asyncio.run(search)
+
+
+def _ways(given: Given, installed: Installed) -> list[Launch]:
+    if given.args is not None:
+        return [Launch(args=given.args, why="given")]
+    ways = launches(installed.readme, [installed.name, *installed.entries])
+    return ways if given.http is None else over_http(ways)
 
 
 def _entry(steps: Steps, installed: Installed) -> str:

@@ -28,12 +28,15 @@ from runner.servers import network_attempts
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary
 from runner.trying.launches import MOST, Launch, launches_if_denied, launches_in_help
+from runner.trying.over_http import listens
 from runner.trying.targets import Symbol
 from runner.trying.tools import for_setup
 from runner.trying.words import own_words
 
 FIRST_START_SEC = 60
 HELP_SEC = 20
+LISTENS_SEC = 5
+"""How long one that says that it listens at a port may still answer on stdout."""
 SETUP_SEC = 300
 POLLS = (5, 15, 30)
 """Seconds between looks at an index that is being built."""
@@ -90,6 +93,8 @@ class Attempt:
     network_attempts: int = 0
     stray_lines: int = 0
     wants_private: tuple[str, ...] = ()
+    listens: bool = False
+    """It waits at a port, and says so; over stdin nobody would ever answer."""
 
     @property
     def is_broken(self) -> bool:
@@ -100,6 +105,11 @@ class Attempt:
     def needs_network(self) -> bool:
         """It fetches something before it answers, which no argument changes."""
         return not self.started and bool(_OFFLINE.search(self.problem))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """No other arguments would start it."""
+        return self.is_broken or self.needs_network or (self.listens and not self.started)
 
     @property
     def started(self) -> bool:
@@ -138,7 +148,7 @@ async def find_way(
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
-        if attempt.is_broken or attempt.needs_network:
+        if attempt.is_hopeless:
             return best
         if attempt.warm_up:
             # It was waited for once; started in another way, it would index the same again.
@@ -219,6 +229,7 @@ async def _attempt(
         network_attempts=attempts,
         stray_lines=log.stray_lines,
         wants_private=_refused(said, ground.paths, private),
+        listens=listens([*said, *log.stray]),
     )
 
 
@@ -234,10 +245,27 @@ async def _session(
 ) -> AsyncIterator[ServerSession]:
     plan = launch(spec)
     limit_sec = spec.initialize_timeout_sec
-    async with open_session(
-        container, list(plan.argv), plan.env, log, initialize_timeout_sec=limit_sec
-    ) as session:
-        yield session
+    try:
+        async with asyncio.timeout(None) as patience:
+            watch = asyncio.create_task(_end_if_it_listens(log, patience))
+            try:
+                async with open_session(
+                    container, list(plan.argv), plan.env, log, initialize_timeout_sec=limit_sec
+                ) as session:
+                    watch.cancel()
+                    patience.reschedule(None)
+                    yield session
+            finally:
+                watch.cancel()
+    except TimeoutError as error:
+        raise ServerError("it waits at a port, and says nothing on stdout") from error
+
+
+async def _end_if_it_listens(log: ServerLog, patience: asyncio.Timeout) -> None:
+    """Its whole time to start would be waited for in vain."""
+    while not listens([log.stderr.tail.decode(errors="replace"), *log.stray]):
+        await asyncio.sleep(1)
+    patience.reschedule(asyncio.get_running_loop().time() + LISTENS_SEC)
 
 
 async def _look(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -130,7 +131,15 @@ def _given(request: TryRequest) -> Given:
         warm_up=tuple(_step(tool, arguments) for tool, arguments in request.warm_up),
         canary=canary,
         before=request.before,
+        http=_port(request.http),
     )
+
+
+def _port(text: str | None) -> str | None:
+    if text and not re.fullmatch(r"\d{1,5}(/\S*)?", text):
+        hint = "such as 8000 or 8000/mcp; alone, it stands behind the server's name"
+        raise FairtrialError("it is no PORT[/PATH]", where=f"--http {text}", hint=hint)
+    return text
 
 
 def _step(tool: str, arguments: str) -> WarmUp:

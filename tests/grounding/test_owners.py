@@ -18,6 +18,10 @@ from tests.grounding.test_extract import INDEX, cited
 ANSWERS = Path(__file__).parents[1] / "data" / "grounding" / "labelled"
 TOLD_LATER = "See src/app.py:3.\n\nThe loop (250) is slow.\n\nsrc/app.py:255 ends it.\n"
 NAMED_LATER = "See lib/text.py:3.\n\nRTAF:42 (250) runs.\n\nRTAF = src/app.py is slow.\n"
+OWNED_LATER = (
+    "It calls lib/text.py:100.\n\nIt calls src/app.py now.\n\n"
+    "It ends in `open` (130).\n\nIt calls src/app.py:900.\n"
+)
 TOLD_BEFORE = "See src/app.py:3.\n\nThe loop (7) is slow, line 9.\n\nsrc/app.py:12 ends it.\n"
 
 
@@ -34,6 +38,11 @@ def _moved(text: str, seed: random.Random) -> str:
 def test_a_number_is_told_by_what_is_cited_behind_it() -> None:
     assert ("src/app.py", 250, 250) in cited(TOLD_LATER)
     assert ("src/app.py", 250, 250) not in cited(TOLD_LATER.replace("255", "955"))
+
+
+def test_lines_are_anothers_if_the_file_named_last_turns_out_to_be_cited_elsewhere() -> None:
+    assert ("lib/text.py", 130, 130) in cited(OWNED_LATER)
+    assert ("src/app.py", 130, 130) in cited(OWNED_LATER.replace("900", "150"))
 
 
 def test_a_short_name_is_told_by_what_is_said_behind_it() -> None:
@@ -65,6 +74,16 @@ def test_a_text_too_long_to_be_read_again_says_so(monkeypatch: pytest.MonkeyPatc
     assert read_all(TOLD_LATER, INDEX).is_cut
     assert not read_all(TOLD_BEFORE, INDEX).is_cut
     monkeypatch.setattr("runner.grounding.owners.MOST_CHUNKS", 6)
+    assert not read_all(TOLD_LATER, INDEX).is_cut
+
+
+def test_a_text_of_too_many_numbers_to_be_read_again_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("runner.grounding.owners.MOST_DOUBTS", 1)
+    assert read_all(TOLD_LATER, INDEX).is_cut
+    assert not read_all(TOLD_LATER.replace("255", "955"), INDEX).is_cut
+    monkeypatch.setattr("runner.grounding.owners.MOST_DOUBTS", 2)
     assert not read_all(TOLD_LATER, INDEX).is_cut
 
 

@@ -12,7 +12,7 @@ from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
 from runner.grounding.inline import Reading, read_below
 from runner.grounding.owners import Above, Seen
-from runner.grounding.plain import read_plain
+from runner.grounding.plain import read_plain, read_plain_lines
 from tests.grounding import zoo
 from tests.grounding.test_extract import INDEX, TREE
 
@@ -90,6 +90,30 @@ def test_lines_of_every_form_say_the_same_either_way() -> None:
     assert plain > 300
 
 
+def _words(seed: random.Random) -> str:
+    """Of a link: mostly a name and its lines."""
+    name = seed.choice(("", f"`{seed.choice(NAMES)}` ", f"`{seed.choice(NAMES)}` "))
+    opening, closing = seed.choice((("", ""), ("(", ")"), ("(", ")"), ("(", ""), ("[", "]")))
+    lines = seed.choice(("3", "42", "8080", "60-42", "1476-80", "0", "3, 4", "3:4", "3ff"))
+    word = seed.choice(("line", "lines", "line", "Line", "at line"))
+    return f"{name}{opening}{word} {lines}{closing}{seed.choice(('', '', '', ' x', '.'))}"
+
+
+@pytest.mark.parametrize("before", ["", "See src/app.py:300. ", "src/text.py:40, "])
+def test_the_words_of_a_link_say_the_same_either_way(before: str) -> None:
+    seed = random.Random(2)
+    plain = 0
+    for words in sorted({_words(seed) for _ in range(1_500)}):
+        text = f"{before}[{words}](src/app.py) and [x](src/text.py), 43"
+        for index in (INDEX, ODD, SHORT):
+            at_once = _read(text, index)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(inline, "read_plain_lines", lambda _: None)
+                assert at_once == _read(text, index), text
+        plain += read_plain_lines(words) is not None
+    assert plain > 50
+
+
 def test_chunks_that_cannot_cite_say_nothing_either_way() -> None:
     seed = random.Random(1)
     texts = {"".join(seed.choices(PIECES, k=seed.randint(1, 12))) for _ in range(4_000)}
@@ -103,6 +127,7 @@ def test_whole_answers_say_the_same_either_way(name: str, monkeypatch: pytest.Mo
     index = PathIndex(zoo.TREE.paths())
     at_once = extract(text, index)
     monkeypatch.setattr(inline, "reads_at_once", lambda *_, **__: None)
+    monkeypatch.setattr(inline, "read_plain_lines", lambda _: None)
     assert at_once == extract(text, index)
 
 
