@@ -68,8 +68,8 @@ def secrets_in(readme: str) -> list[str]:
 def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
     for block in _BLOCK.finditer(readme):
         try:
-            args = [part for word in json.loads(block["args"]) for part in _parted(str(word))]
-            words = [block["command"], *args]
+            given = [part for word in json.loads(block["args"]) for part in _parted(str(word))]
+            words = [block["command"], *given]
         except ValueError:
             continue
         args = _behind_the_program(words, names)

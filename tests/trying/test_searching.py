@@ -14,16 +14,18 @@ import pytest
 from runner.checkout import Checkout
 from runner.records import Canary, McpCall, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
+from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
 from runner.trying.launches import Launch, launches
-from runner.trying.searching import Attempt, Ground, find_way
+from runner.trying.searching import Attempt, find_way
 from runner.trying.targets import symbols_of
 from tests.checkout import SESSION, make
 from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker
 
+BROUGHT = '#!/bin/sh\ntouch "$HOME/built"\n'
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
 
 
@@ -42,7 +44,7 @@ class Bench:
         )
         self.loaded = self.checkout.scenario("small")
         installed = Installed(name="wanting", version="1", entries={})
-        self.spec = draft("wanting", installed, {"server.py": SERVER})
+        self.spec = draft("wanting", installed, {"server.py": SERVER, "brought": BROUGHT})
         bench = Workbench(
             root=made.root,
             engine=self.checkout.engine,
@@ -119,6 +121,19 @@ def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm
     assert found.canary is not None
     (step,) = found.warm_up
     assert step.call == McpCall(tool="index_project", arguments={"path": "{workspace}"})
+
+
+def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Bench) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    found = bench.way("unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["brought build"]
+
+
+def test_what_it_says_has_to_be_run_is_not_if_it_did_not_bring_that(bench: Bench) -> None:
+    order = Launch(args=("touch", "/var/lib/server/built"), why="given")
+    found = bench.way("unbuilt", order)
+    assert (found.canary, found.warm_up) == (None, ())
 
 
 def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
