@@ -142,6 +142,12 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     assert own_words("") == ""
 
 
+def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
+    package = Installed(name="tool", version="1", entries={}, extras=("dev", "mcp-server"))
+    assert package.server_extra == "mcp-server"
+    assert Installed(name="tool", version="1", entries={}, extras=("dev",)).server_extra == ""
+
+
 # --- tools --------------------------------------------------------------------------------------
 
 
