@@ -16,7 +16,7 @@ from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.sandbox.session import ServerSession
 from runner.server_spec import fill, launch
-from runner.tool_arguments import Target, arguments_for
+from runner.tool_arguments import Target, arguments_for, handles_in
 from runner.trying.canaries import FoundCanary, Search, find_canary
 from runner.trying.ground import Ground
 from runner.trying.tools import for_setup
@@ -84,12 +84,13 @@ class SettingUp:
 
     async def _tell(self, tool: mcp_types.Tool) -> McpCall | None:
         """The first call of a tool that sets something up and is not answered with an error."""
-        target = Target(name="workspace", root=WORKSPACE)
+        target = Target(name="workspace", root=WORKSPACE, handles=self.search.handles)
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
             result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
             self.search.note(tool.name, result)
             if not result.is_error:
+                self.search.handles.update(handles_in(result.text))
                 return McpCall(tool=tool.name, arguments=_unplaced(arguments))
         return None
 

@@ -123,6 +123,16 @@ def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm
     assert step.call == McpCall(tool="index_project", arguments={"path": "{workspace}"})
 
 
+def test_what_it_calls_the_repository_when_it_has_indexed_it_is_asked_with(bench: Bench) -> None:
+    found = bench.way("named")
+    assert found.canary is not None
+    assert found.canary.call.arguments["repo"] == "local/it-3f2a"
+
+
+def test_a_handle_of_one_session_is_in_no_canary(bench: Bench) -> None:
+    assert bench.way("random", BARE).canary is None
+
+
 def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Bench) -> None:
     path = {"PATH": "{install}:/usr/bin:/bin"}
     found = bench.way("unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
