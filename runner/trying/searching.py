@@ -45,7 +45,7 @@ _REFUSED = re.compile(
     r"|ENOENT.*\bmkdir\b"
 )
 _BROKEN = re.compile(
-    r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
+    r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: (?:module|'\w+' object)|SyntaxError"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
 _USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)

@@ -12,8 +12,15 @@ from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import unrun_scripts
-from runner.trying.launches import launches, launches_if_denied, launches_in_help, secrets_in
+from runner.trying.launches import (
+    Launch,
+    launches,
+    launches_if_denied,
+    launches_in_help,
+    secrets_in,
+)
 from runner.trying.local import copied_command, copied_folder
+from runner.trying.searching import Attempt
 from runner.trying.tools import for_looking, for_setup, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
@@ -131,6 +138,13 @@ def test_only_one_that_calls_our_folder_closed_is_asked_to_open_it() -> None:
     ways = launches_if_denied(["Access denied to path: /workspace"])
     assert ("--allow", "{workspace}") in [way.args for way in ways]
     assert launches_if_denied(["no such symbol", "the index is empty"]) == []
+
+
+def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_misled() -> None:
+    bare = Launch(why="bare")
+    lost = "AttributeError: 'Server' object has no attribute 'list_tools'"
+    assert Attempt(launch=bare, problem=lost).is_broken
+    assert not Attempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
 
 
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
