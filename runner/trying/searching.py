@@ -45,7 +45,8 @@ _REFUSED = re.compile(
     r"|ENOENT.*\bmkdir\b"
 )
 _BROKEN = re.compile(
-    r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: (?:module|'\w+' object)|SyntaxError"
+    r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
+    r"|AttributeError: (?:module|'\w+' object)"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
 _USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
@@ -199,16 +200,17 @@ async def _attempt(
                 attempt = replace(attempt, tools=session.tools)
                 attempt = await _look(ground, container, spec, session, attempt)
         except ServerError as error:
-            problem = own_words(log.stderr.tail.decode(errors="replace")) or error.what
+            said = own_words(log.stderr.tail.decode(errors="replace"))
+            problem = said or own_words("\n".join(log.stray)) or error.what
             attempt = replace(attempt, problem=problem)
         attempts = await network_attempts(container)
-    said = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
+    texts = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
     return replace(
         attempt,
         network_attempts=attempts,
         stray_lines=log.stray_lines,
-        wants_private=_refused(said, ground.paths, private),
-        listens=listens([*said, *log.stray]),
+        wants_private=_refused(texts, ground.paths, private),
+        listens=listens([*texts, *log.stray]),
     )
 
 

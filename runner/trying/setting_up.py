@@ -55,10 +55,11 @@ class SettingUp:
 
     async def _after_its_programs(self) -> FoundCanary | None:
         for command in commands_named(self.search.seen):
-            if not await self._runs(command):
+            step = _runnable(command, self.spec)
+            if not await self._runs(step):
                 continue
-            self.ground.log(f"  run first, as it says itself: {command}")
-            self.warm_up.append(WarmUp(shell=command, timeout_sec=SETUP_SEC))
+            self.ground.log(f"  run first, as it says itself: {step}")
+            self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
             if canary := await self._look():
                 return canary
         return None
@@ -102,13 +103,21 @@ class SettingUp:
         program = shlex.quote(command.split(maxsplit=1)[0])
         # A text of its answers may name any program: `rm` is none of its own.
         guard = f'case "$(command -v {program})" in {place}/*) ;; *) exit 127;; esac; '
-        script = env + guard + command
+        script = env + guard + fill(command)
         result = await self.container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
         self.search.seen.append(result.output[-2000:])
         if result.exit_code != 0 or result.timed_out:
             self.ground.log(f"  it says to run {command}, which fails: {own_words(result.output)}")
             return False
         return True
+
+
+def _runnable(command: str, spec: ServerSpec) -> str:
+    program, _, rest = command.partition(" ")
+    if spec.env.get("PYTHONPATH") == "{install}/python":
+        # The first line of its script names the Python of the builder, which a cell has not.
+        return f"python3 {{install}}/python/bin/{program} {rest}"
+    return command
 
 
 def _unplaced(arguments: Any) -> Any:

@@ -165,6 +165,11 @@ def test_one_that_refuses_without_a_key_is_shown_with_its_own_words(bench: Bench
     assert found.problem == "set ACME_KEY to a key of yours"
 
 
+def test_one_that_complains_on_stdout_is_shown_with_its_own_words_too(bench: Bench) -> None:
+    found = bench.way("ends-on-stdout", BARE)
+    assert (found.started, found.problem) == (False, "name a database first")
+
+
 def test_the_persons_own_environment_is_enough(bench: Bench) -> None:
     assert bench.way("credentials", BARE, env={"ACME_KEY": "k"}).canary is not None
 
