@@ -36,10 +36,11 @@ FIRST_SCREEN = f"""\
 {DESCRIPTION}
 
   fairtrial demo                    two servers and the shell, and a report
-  fairtrial server check NAME       does a server start, see and answer?
+  fairtrial try npm:NAME            your server and the shell; pypi:NAME, a folder
   fairtrial ground --repo . FILE    are the file:line citations of a text true?
 
-`fairtrial --help` lists every verb; README.md says how to test your own.
+Next: `fairtrial scenario new --repo .` asks about your own code. `fairtrial
+--help` lists every verb.
 """
 EXIT_CODES = """\
 exit codes:
