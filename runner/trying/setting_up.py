@@ -55,7 +55,7 @@ class SettingUp:
 
     async def _after_its_programs(self) -> FoundCanary | None:
         for command in commands_named(self.search.seen):
-            step = _runnable(command, self.spec)
+            step = runnable(command, self.spec)
             if not await self._runs(step):
                 continue
             self.ground.log(f"  run first, as it says itself: {step}")
@@ -112,7 +112,7 @@ class SettingUp:
         return True
 
 
-def _runnable(command: str, spec: ServerSpec) -> str:
+def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
     if spec.env.get("PYTHONPATH") == "{install}/python":
         # The first line of its script names the Python of the builder, which a cell has not.
