@@ -6,9 +6,10 @@ other can make too. Nothing goes by a server's name, only by the keys, types and
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
@@ -39,6 +40,8 @@ class Target:
     """Where the repository is."""
     label: str = "workspace"
     """What a project is called where a tool wants a name for it."""
+    handles: Mapping[str, str] = field(default_factory=dict)
+    """Key -> what the tool that opened or indexed it answered under that key."""
 
 
 Schema = Mapping[str, Any]
@@ -237,6 +240,8 @@ class _Filler:
 
     def _texts(self, key: str, schema: Schema) -> list[Any]:
         words = key_words(key)
+        if handle := self.target.handles.get("_".join(words)):
+            return [handle]
         about = f"{schema.get('description', '')} {schema.get('title', '')}".lower()
         values = self._text_values(words, set(words), about)
         if isinstance(schema.get("default"), str) and schema["default"]:
@@ -246,7 +251,7 @@ class _Filler:
     def _text_values(  # noqa: PLR0911 - one rule a line, the first that holds
         self, words: list[str], known: set[str], about: str
     ) -> list[Any]:
-        if known & _SECRET or {"api", "key"} <= known or "url" in known:
+        if _is_unknown(known):
             return []
         if known & _GLOBS:
             return ["**/*"]
@@ -306,6 +311,12 @@ class _Filler:
         return any(_FILES & set(key_words(key)) for key in self.properties)
 
 
+def _is_unknown(words: set[str]) -> bool:
+    """Does a key ask for a secret, or for an address that no path can stand for?"""
+    is_secret = bool(words & _SECRET) or {"api", "key"} <= words
+    return is_secret or ("url" in words and "path" not in words)
+
+
 def _first(text: str, pattern: str) -> int:
     """Where a pattern is first found; past every text if nowhere."""
     found = re.search(pattern, text)
@@ -339,3 +350,30 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _without(schema: Schema, key: str) -> dict[str, Any]:
     return {name: value for name, value in schema.items() if name != key}
+
+
+_HANDLE_CHARS = 200
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^[0-9a-f]{24,}$")
+
+
+def handles_in(text: str) -> dict[str, str]:
+    """What an answer calls the project by: of a JSON object, what its keys say is a handle.
+
+    A random one is left out: it holds for one session, and a canary is for every one.
+    """
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return {}
+    found = {}
+    for key, value in _mapping(answer).items():
+        words = key_words(key)
+        if isinstance(value, str) and _is_handle(words, value):
+            found["_".join(words)] = value
+    return found
+
+
+def _is_handle(words: list[str], value: str) -> bool:
+    names_one = words[-1] in _HANDLES or bool(set(words) & {"repo", "project", "repository"})
+    is_short = 0 < len(value) <= _HANDLE_CHARS and "\n" not in value
+    return names_one and is_short and not _RANDOM.search(value)

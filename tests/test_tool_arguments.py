@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from runner.tool_arguments import MOST, Target, arguments_for, takes_name, unknown_keys
+from runner.tool_arguments import (
+    MOST,
+    Target,
+    arguments_for,
+    handles_in,
+    takes_name,
+    unknown_keys,
+)
 
 TARGET = Target(name="dispatch_all", path="src/app.py", line=40)
 
@@ -95,3 +102,17 @@ def test_a_tool_takes_a_name_if_it_has_a_text_for_it() -> None:
 def test_an_optional_argument_whose_default_is_null_is_filled_if_it_is_known() -> None:
     given = schema("symbol", symbol=TEXT, language={**TEXT, "default": None}, depth={"default": 3})
     assert {"symbol": "dispatch_all", "language": "python"} in list(arguments_for(given, TARGET))
+
+
+def test_what_an_answer_calls_the_project_by_is_asked_with_and_nothing_random_is() -> None:
+    answer = '{"ok": "yes", "repoId": "local/x", "session": "a", "count": 3, "job_id": "a1b2"}'
+    assert handles_in(answer) == {"repo_id": "local/x", "session": "a", "job_id": "a1b2"}
+    assert handles_in('{"repo_id": "0f8fad5b-d9cb-469f-a165-70867728950e"}') == {}
+    assert handles_in("indexed as repo x") == {}
+    target = Target(name="f", handles={"repo_id": "local/x"})
+    assert next(arguments_for(schema("repoId", repoId=TEXT), target)) == {"repoId": "local/x"}
+
+
+def test_a_path_or_an_address_is_a_path_and_an_address_alone_is_unknown() -> None:
+    assert first(schema("path_or_url", path_or_url=TEXT))["path_or_url"] == "/workspace"
+    assert unknown_keys(schema("url", url=TEXT), TARGET) == ["url"]

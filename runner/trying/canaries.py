@@ -79,6 +79,8 @@ class Search:
     """Tool -> its last error."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
+    handles: dict[str, str] = field(default_factory=dict)
+    """What the project is called by, as what opened or indexed it answered."""
 
     def note(self, tool: str, result: McpResult) -> None:
         self.calls += 1
@@ -180,7 +182,7 @@ async def find_canary(
     first_call = search.calls
     best: FoundCanary | None = None
     for tool in for_looking(session.tools):
-        for symbol, arguments in _calls_of(tool, symbols):
+        for symbol, arguments in _calls_of(tool, symbols, search.handles):
             calls = search.calls - first_call
             # What is good enough ends it sooner than what is poor.
             most = MOST_CALLS // (1 + (best is not None and best.evidence.kind == "code"))
@@ -201,11 +203,17 @@ async def find_canary(
 
 
 def _calls_of(
-    tool: mcp_types.Tool, symbols: Sequence[Symbol]
+    tool: mcp_types.Tool, symbols: Sequence[Symbol], handles: Mapping[str, str]
 ) -> Iterator[tuple[Symbol, dict[str, Any]]]:
     """Every way to ask for the first symbol, then the first way for the others."""
     for place, symbol in enumerate(symbols):
-        target = Target(name=symbol.name, path=symbol.path, line=symbol.line, root=WORKSPACE)
+        target = Target(
+            name=symbol.name,
+            path=symbol.path,
+            line=symbol.line,
+            root=WORKSPACE,
+            handles=handles,
+        )
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
             if arguments:

@@ -16,11 +16,12 @@ from runner.errors import FairtrialError, NotReadyError, ServerError
 from runner.project import write_project_lock
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.trying.asked import Asked, Npm, Pypi
+from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, Workbench, draft, install, unrun_scripts
 from runner.trying.launches import Launch, launches, secrets_in
 from runner.trying.over_http import bridged, over_http
-from runner.trying.searching import Attempt, Ground, find_way
+from runner.trying.searching import Attempt, find_way
 from runner.trying.targets import symbols_of
 from runner.trying.tools import writes
 from runner.trying.writing import write_definition
@@ -301,6 +302,8 @@ def _hint_to_see(name: str, candidate: Candidate) -> str:
     )
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
+    if scripts := unrun_scripts(candidate.folder):
+        hint += f"; install scripts are not run, and these packages have one: {', '.join(scripts)}"
     return hint
 
 
@@ -339,6 +342,8 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
         if step.call is not None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
             steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
+        else:
+            steps.guess(f"run first, as it says itself: {step.shell}", "warm_up in server.yaml")
     if attempt.private:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
     if written := [tool.name for tool in attempt.tools if writes(tool)]:

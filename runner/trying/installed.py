@@ -29,6 +29,16 @@ class Installed:
     """Name -> the command that starts it."""
     env: Mapping[str, str] = field(default_factory=dict)
     readme: str = ""
+    extras: tuple[str, ...] = ()
+    """Names of optional parts, of a Python package."""
+
+    @property
+    def server_extra(self) -> str:
+        """The optional part without which it may be no server; empty if none is called so."""
+        for extra in self.extras:
+            if "mcp" in _plain(extra).split("-"):
+                return extra
+        return ""
 
 
 def look_into(
@@ -46,9 +56,11 @@ def look_into(
     try:
         about = json.loads(answer)
         entries = {key: tuple(words) for key, words in about.pop("entries").items()}
+        extras = tuple(about.pop("extras", ()))
     except (ValueError, KeyError, AttributeError) as error:
         raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
-    return Installed(name=name, entries=entries, env=_environment(kind), **about)
+    env = _environment(kind)
+    return Installed(name=name, entries=entries, extras=extras, env=env, **about)
 
 
 def _environment(kind: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -67,11 +67,22 @@ def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: 
         bench.locker.lock_npm(asked, folder, before=before)
         return _from_registry("npm", asked.name, name, folder, bench)
     if isinstance(asked, Pypi):
-        bench.locker.lock_pypi(asked, folder, before=before)
-        return _from_registry("pypi", asked.name, name, folder, bench)
+        return _from_pypi(asked, name, folder, bench, before=before)
     if isinstance(asked, Command):
         return copied_candidate(folder, *copied_command(asked.words, name))
     return _from_folder(asked, folder, bench, before=before)
+
+
+def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    """With the extra that makes it a server, if it has one and none was asked for."""
+    bench.locker.lock_pypi(asked, folder, before=before)
+    candidate = _from_registry("pypi", asked.name, name, folder, bench)
+    extra = candidate.installed.server_extra
+    if asked.extras or not extra:
+        return candidate
+    bench.log(f"  guessed: its extra {extra}; pypi:{asked.name}[EXTRAS] overrides it")
+    bench.locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
+    return _from_registry("pypi", asked.name, name, folder, bench)
 
 
 def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str]) -> Candidate:

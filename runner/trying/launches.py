@@ -68,13 +68,20 @@ def secrets_in(readme: str) -> list[str]:
 def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
     for block in _BLOCK.finditer(readme):
         try:
-            words = [block["command"], *map(str, json.loads(block["args"]))]
+            given = [part for word in json.loads(block["args"]) for part in _parted(str(word))]
+            words = [block["command"], *given]
         except ValueError:
             continue
         args = _behind_the_program(words, names)
         if args is not None:
             env = dict(_settings(_object(block["env"])))
             yield Launch(args=_once(map(_placed, args)), env=env, why="as its README shows")
+
+
+def _parted(word: str) -> list[str]:
+    """`--root /path` in one pair of quotes is a flag and its value."""
+    flag, space, value = word.partition(" ")
+    return [flag, value] if space and flag.startswith("--") and "=" not in flag else [word]
 
 
 def _settings(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -132,13 +139,32 @@ def _is_path(word: str) -> bool:
     return bool(_PATH.search(word)) and word not in (".git",)
 
 
+_PLACES = (
+    "projects?|repos?|repository|repositories|roots?|workspaces?|dirs?|directory|directories|paths?"
+    "|folders?"
+)
 _OPTION = re.compile(
-    r"(?P<flag>--[a-z][a-z-]*(?:project|repo|repository|root|workspace|dir|directory|path|folder)"
-    r"(?:-?(?:path|root|dir|directory))?|--(?:project|repo|repository|root|workspace|dir|path))"
+    rf"(?P<flag>--(?:[a-z][a-z-]*-)?(?:{_PLACES})(?:-?(?:path|root|dir|directory))?|--allow)"
     r"[ =](?P<value><[^>]+>|\[[^\]]+\]|[A-Z][A-Z_]+)"
 )
 _NOT_A_PROJECT = re.compile(r"log|cache|config|data|db|output|index|state|static|cert|key")
 _COMMANDS = re.compile(r"^\s+(mcp|serve|server|start|stdio|start-mcp-server|run)\b", re.MULTILINE)
+
+
+_DENIED = re.compile(
+    r"access (?:is )?denied|(?:not|isn't) (?:an? )?allowed|outside (?:of )?(?:the |any )?"
+    r"(?:allowed|permitted|configured|workspace|project|root)|no allowed director|allowlist",
+    re.IGNORECASE,
+)
+
+
+def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
+    """Options that open a folder, for one that says that ours is closed to it."""
+    if not any(map(_DENIED.search, errors)):
+        return []
+    why = "it says that our folder is not allowed"
+    flags = ("--allow", "--allowed-directories", "--allow-dir", "--allowed-paths")
+    return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
 
 
 def launches_in_help(text: str) -> list[Launch]:
@@ -147,7 +173,7 @@ def launches_in_help(text: str) -> list[Launch]:
     for option in _OPTION.finditer(text):
         if not _NOT_A_PROJECT.search(option["flag"]):
             flags.append(option["flag"])
-    why = "its --help names it"
+    why = "its own usage names it"
     ways = [Launch(args=(flag, "{workspace}"), why=why) for flag in dict.fromkeys(flags)]
     listed = dict.fromkeys(_COMMANDS.findall(text))
     return [*(Launch(args=(word,), why=why) for word in listed), *ways][:4]

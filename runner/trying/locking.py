@@ -145,11 +145,20 @@ class Locker:
             builder.put(tar_of({"given.json": given.encode()}))
             if builder.run() != 0:
                 message = f"its packages could not be locked: {_complaint(builder.output())}"
-                raise SourceError(message, hint="check its name and version, and the network")
+                raise SourceError(message, hint=_hint(message))
             files = builder.files(f"{_FOLDER}/package-lock.json")
         if len(files) != 1:
             raise SourceError("npm left no lock", hint="try again")
         return files[0]
+
+
+def _hint(complaint: str) -> str:
+    if "ETARGET" in complaint:
+        return (
+            "a version that it, or a package below it, asks for is not in the registry: take an "
+            "older one, npm:NAME@VERSION, or the packages of a day, --before DATE"
+        )
+    return "check its name and version, and the network"
 
 
 def _complaint(output: str) -> str:

@@ -16,30 +16,25 @@ import mcp_types
 
 from runner.errors import ServerError
 from runner.protocols import Log
-from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
+from runner.records import Canary, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
-from runner.sandbox.engine import Engine
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch
 from runner.servers import network_attempts
-from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary
-from runner.trying.launches import MOST, Launch, launches_in_help
+from runner.trying.ground import Ground
+from runner.trying.launches import MOST, Launch, launches_if_denied, launches_in_help
 from runner.trying.over_http import listens
-from runner.trying.targets import Symbol
-from runner.trying.tools import for_setup
+from runner.trying.setting_up import SETUP_SEC, SettingUp
 from runner.trying.words import own_words
 
 FIRST_START_SEC = 60
 HELP_SEC = 20
 LISTENS_SEC = 5
 """How long one that says that it listens at a port may still answer on stdout."""
-SETUP_SEC = 300
-POLLS = (5, 15, 30)
-"""Seconds between looks at an index that is being built."""
 WHOLE_SEC = 300
 """After which no further way to start it is begun."""
 MOST_PRIVATE = 4
@@ -50,7 +45,8 @@ _REFUSED = re.compile(
     r"|ENOENT.*\bmkdir\b"
 )
 _BROKEN = re.compile(
-    r"ModuleNotFoundError|ImportError|cannot import name|AttributeError: module|SyntaxError"
+    r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
+    r"|AttributeError: (?:module|'\w+' object)"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
 _USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
@@ -59,22 +55,6 @@ _OFFLINE = re.compile(
     r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
 )
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ground:
-    """Where it is looked for: the engine, a repository's image, the server's volume."""
-
-    engine: Engine
-    image: str
-    limits: Limits
-    volume: str
-    symbols: tuple[Symbol, ...]
-    paths: frozenset[str]
-    """Of the repository: what is there is no folder of the server's own."""
-    log: Log
-    polls: tuple[float, ...] = POLLS
-    """Seconds to wait for an index that is being built, before each further look."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +133,19 @@ async def find_way(
         if attempt.warm_up:
             # It was waited for once; started in another way, it would index the same again.
             ground = replace(ground, polls=())
+        if not fixed:
+            left = [*_ways_it_asks_for(attempt), *left]
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
     return best
+
+
+def _ways_it_asks_for(attempt: Attempt) -> list[Launch]:
+    """By its own complaint: that it was not started so, or that our folder is closed to it."""
+    if not attempt.started:
+        return launches_in_help(attempt.problem)
+    return launches_if_denied(attempt.search.errors_of.values())
 
 
 def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:
@@ -209,18 +198,19 @@ async def _attempt(
         try:
             async with _session(container, started_by(spec, way), log) as session:
                 attempt = replace(attempt, tools=session.tools)
-                attempt = await _look(ground, spec, session, attempt)
+                attempt = await _look(ground, container, spec, session, attempt)
         except ServerError as error:
-            problem = own_words(log.stderr.tail.decode(errors="replace")) or error.what
+            said = own_words(log.stderr.tail.decode(errors="replace"))
+            problem = said or own_words("\n".join(log.stray)) or error.what
             attempt = replace(attempt, problem=problem)
         attempts = await network_attempts(container)
-    said = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
+    texts = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
     return replace(
         attempt,
         network_attempts=attempts,
         stray_lines=log.stray_lines,
-        wants_private=_refused(said, ground.paths, private),
-        listens=listens([*said, *log.stray]),
+        wants_private=_refused(texts, ground.paths, private),
+        listens=listens([*texts, *log.stray]),
     )
 
 
@@ -260,7 +250,11 @@ async def _end_if_it_listens(log: ServerLog, patience: asyncio.Timeout) -> None:
 
 
 async def _look(
-    ground: Ground, spec: ServerSpec, session: ServerSession, attempt: Attempt
+    ground: Ground,
+    container: Container,
+    spec: ServerSpec,
+    session: ServerSession,
+    attempt: Attempt,
 ) -> Attempt:
     """Look for a canary as it is, and again after each thing that it can be told first."""
     search = attempt.search
@@ -272,58 +266,12 @@ async def _look(
         return replace(attempt, warm_up=spec.warm_up)
     canary = await find_canary(session, ground.symbols, ground.paths, search)
     if canary is None and not spec.warm_up:
-        canary = await _set_up(ground, session, search, warm_up)
+        setting_up = SettingUp(
+            ground=ground, container=container, spec=spec, session=session, search=search
+        )
+        canary = await setting_up.find()
+        warm_up = setting_up.warm_up
     return replace(attempt, canary=canary, warm_up=tuple(warm_up))
-
-
-async def _set_up(
-    ground: Ground, session: ServerSession, search: Search, warm_up: list[WarmUp]
-) -> FoundCanary | None:
-    for tool in for_setup(session.tools):
-        call = await _tell(session, tool, search)
-        if call is None:
-            continue
-        ground.log(f"  told first: {tool.name} {call.arguments or ''}")
-        warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
-        canary = await find_canary(session, ground.symbols, ground.paths, search)
-        if canary is not None:
-            return canary
-    if warm_up:
-        return await _wait_for_index(ground, session, search)
-    return None
-
-
-async def _wait_for_index(
-    ground: Ground, session: ServerSession, search: Search
-) -> FoundCanary | None:
-    for wait_sec in ground.polls:
-        ground.log(f"  is its index being built? looking again in {wait_sec} s")
-        await asyncio.sleep(wait_sec)
-        canary = await find_canary(session, ground.symbols, ground.paths, search)
-        if canary is not None:
-            return canary
-    return None
-
-
-async def _tell(session: ServerSession, tool: mcp_types.Tool, search: Search) -> McpCall | None:
-    """The first call of a tool that sets something up and is not answered with an error."""
-    target = Target(name="workspace", root=WORKSPACE)
-    described = tool.description or ""
-    for arguments in arguments_for(tool.input_schema, target, described=described):
-        result = await session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
-        search.note(tool.name, result)
-        if not result.is_error:
-            return McpCall(tool=tool.name, arguments=_unplaced(arguments))
-    return None
-
-
-def _unplaced(arguments: Any) -> Any:
-    """With `{workspace}` for its path."""
-    if isinstance(arguments, str) and arguments == WORKSPACE:
-        return "{workspace}"
-    if isinstance(arguments, Mapping):
-        return {key: _unplaced(value) for key, value in arguments.items()}
-    return arguments
 
 
 def _placed(arguments: Mapping[str, Any]) -> dict[str, Any]:

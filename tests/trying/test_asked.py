@@ -12,8 +12,15 @@ from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import unrun_scripts
-from runner.trying.launches import launches, launches_in_help, secrets_in
+from runner.trying.launches import (
+    Launch,
+    launches,
+    launches_if_denied,
+    launches_in_help,
+    secrets_in,
+)
 from runner.trying.local import copied_command, copied_folder
+from runner.trying.searching import Attempt
 from runner.trying.tools import for_looking, for_setup, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
@@ -115,6 +122,31 @@ def test_help_names_options_that_take_a_project_and_commands_that_serve() -> Non
     ]
 
 
+def test_a_usage_that_names_a_list_of_folders_is_followed() -> None:
+    text = "Usage: server --allowed-directories <allowed-directories>\n  --log-paths <paths>"
+    (way,) = launches_in_help(text)
+    assert way.args == ("--allowed-directories", "{workspace}")
+
+
+def test_a_flag_and_its_value_in_one_pair_of_quotes_are_two_words() -> None:
+    readme = '{"command": "npx", "args": ["-y", "tool@latest", "--roots /your/code"]}'
+    ways = [way.args for way in launches(readme, ["tool"])]
+    assert ways[1] == ("--roots", "{workspace}")
+
+
+def test_only_one_that_calls_our_folder_closed_is_asked_to_open_it() -> None:
+    ways = launches_if_denied(["Access denied to path: /workspace"])
+    assert ("--allow", "{workspace}") in [way.args for way in ways]
+    assert launches_if_denied(["no such symbol", "the index is empty"]) == []
+
+
+def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_misled() -> None:
+    bare = Launch(why="bare")
+    lost = "AttributeError: 'Server' object has no attribute 'list_tools'"
+    assert Attempt(launch=bare, problem=lost).is_broken
+    assert not Attempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
+
+
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
     assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
@@ -122,6 +154,12 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     node = f"{head}Error: no index\n    at f (a.js:1:2)\n"
     assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
     assert own_words("") == ""
+
+
+def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
+    package = Installed(name="tool", version="1", entries={}, extras=("dev", "mcp-server"))
+    assert package.server_extra == "mcp-server"
+    assert Installed(name="tool", version="1", entries={}, extras=("dev",)).server_extra == ""
 
 
 # --- tools --------------------------------------------------------------------------------------

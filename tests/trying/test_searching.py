@@ -14,16 +14,18 @@ import pytest
 from runner.checkout import Checkout
 from runner.records import Canary, McpCall, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
+from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
 from runner.trying.launches import Launch, launches
-from runner.trying.searching import Attempt, Ground, find_way
+from runner.trying.searching import Attempt, find_way
 from runner.trying.targets import symbols_of
 from tests.checkout import SESSION, make
 from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker
 
+BROUGHT = '#!/bin/sh\ntouch "$HOME/built"\n'
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
 
 
@@ -42,7 +44,7 @@ class Bench:
         )
         self.loaded = self.checkout.scenario("small")
         installed = Installed(name="wanting", version="1", entries={})
-        self.spec = draft("wanting", installed, {"server.py": SERVER})
+        self.spec = draft("wanting", installed, {"server.py": SERVER, "brought": BROUGHT})
         bench = Workbench(
             root=made.root,
             engine=self.checkout.engine,
@@ -107,6 +109,11 @@ def test_a_server_that_wants_the_folder_as_its_argument_gets_it(bench: Bench) ->
     assert (found.launch.args, found.canary is not None) == (("{workspace}",), True)
 
 
+def test_a_server_that_calls_our_folder_closed_is_asked_to_open_it(bench: Bench) -> None:
+    found = bench.way("closed")
+    assert (found.launch.args, found.canary is not None) == (("--allow", "{workspace}"), True)
+
+
 def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm_up(
     bench: Bench,
 ) -> None:
@@ -114,6 +121,29 @@ def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm
     assert found.canary is not None
     (step,) = found.warm_up
     assert step.call == McpCall(tool="index_project", arguments={"path": "{workspace}"})
+
+
+def test_what_it_calls_the_repository_when_it_has_indexed_it_is_asked_with(bench: Bench) -> None:
+    found = bench.way("named")
+    assert found.canary is not None
+    assert found.canary.call.arguments["repo"] == "local/it-3f2a"
+
+
+def test_a_handle_of_one_session_is_in_no_canary(bench: Bench) -> None:
+    assert bench.way("random", BARE).canary is None
+
+
+def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Bench) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    found = bench.way("unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["brought build"]
+
+
+def test_what_it_says_has_to_be_run_is_not_if_it_did_not_bring_that(bench: Bench) -> None:
+    order = Launch(args=("touch", "/var/lib/server/built"), why="given")
+    found = bench.way("unbuilt", order)
+    assert (found.canary, found.warm_up) == (None, ())
 
 
 def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
@@ -133,6 +163,11 @@ def test_one_that_refuses_without_a_key_is_shown_with_its_own_words(bench: Bench
     found = bench.way("credentials", BARE)
     assert not found.started
     assert found.problem == "set ACME_KEY to a key of yours"
+
+
+def test_one_that_complains_on_stdout_is_shown_with_its_own_words_too(bench: Bench) -> None:
+    found = bench.way("ends-on-stdout", BARE)
+    assert (found.started, found.problem) == (False, "name a database first")
 
 
 def test_the_persons_own_environment_is_enough(bench: Bench) -> None:

@@ -1,0 +1,29 @@
+"""Where a try looks: in the sandbox, at a repository whose symbols are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runner.protocols import Log
+from runner.records import Limits
+from runner.sandbox.engine import Engine
+from runner.trying.targets import Symbol
+
+POLLS = (5, 15, 30)
+"""Seconds between looks at an index that is being built."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """Where it is looked for: the engine, a repository's image, the server's volume."""
+
+    engine: Engine
+    image: str
+    limits: Limits
+    volume: str
+    symbols: tuple[Symbol, ...]
+    paths: frozenset[str]
+    """Of the repository: what is there is no folder of the server's own."""
+    log: Log
+    polls: tuple[float, ...] = POLLS
+    """Seconds to wait for an index that is being built, before each further look."""

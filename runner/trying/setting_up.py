@@ -1,0 +1,143 @@
+"""What a server must get first: its own program run, a tool called, an index waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp_types
+
+from runner.records import McpCall, ServerSpec, WarmUp
+from runner.sandbox.container import Container
+from runner.sandbox.places import SERVER, WORKSPACE
+from runner.sandbox.session import ServerSession
+from runner.server_spec import fill, launch
+from runner.tool_arguments import Target, arguments_for, handles_in
+from runner.trying.canaries import FoundCanary, Search, find_canary
+from runner.trying.ground import Ground
+from runner.trying.tools import for_setup
+from runner.trying.words import own_words
+
+SETUP_SEC = 300
+_MOST_COMMANDS = 3
+_RUN = re.compile(
+    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry)\b:?\s+"
+    r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){1,4})\1|(?P<bare>[a-z][\w.-]+ [a-z][\w-]+))"
+)
+_ENDLESS = frozenset("mcp serve server start watch login auth install help".split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingUp:
+    """A started server that shows nothing yet, and what it was told so far."""
+
+    ground: Ground
+    container: Container
+    spec: ServerSpec
+    session: ServerSession
+    search: Search
+    warm_up: list[WarmUp] = field(default_factory=list)
+
+    async def find(self) -> FoundCanary | None:
+        """Look again after each thing that it can be told first."""
+        canary = await self._after_its_programs() or await self._after_its_tools()
+        if canary is None and self.warm_up:
+            return await self._after_a_while()
+        return canary
+
+    async def _look(self) -> FoundCanary | None:
+        ground = self.ground
+        return await find_canary(self.session, ground.symbols, ground.paths, self.search)
+
+    async def _after_its_programs(self) -> FoundCanary | None:
+        for command in commands_named(self.search.seen):
+            step = runnable(command, self.spec)
+            if not await self._runs(step):
+                continue
+            self.ground.log(f"  run first, as it says itself: {step}")
+            self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
+            if canary := await self._look():
+                return canary
+        return None
+
+    async def _after_its_tools(self) -> FoundCanary | None:
+        for tool in for_setup(self.session.tools):
+            call = await self._tell(tool)
+            if call is None:
+                continue
+            self.ground.log(f"  told first: {tool.name} {call.arguments or ''}")
+            self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
+            if canary := await self._look():
+                return canary
+        return None
+
+    async def _after_a_while(self) -> FoundCanary | None:
+        for wait_sec in self.ground.polls:
+            self.ground.log(f"  is its index being built? looking again in {wait_sec} s")
+            await asyncio.sleep(wait_sec)
+            if canary := await self._look():
+                return canary
+        return None
+
+    async def _tell(self, tool: mcp_types.Tool) -> McpCall | None:
+        """The first call of a tool that sets something up and is not answered with an error."""
+        target = Target(name="workspace", root=WORKSPACE, handles=self.search.handles)
+        described = tool.description or ""
+        for arguments in arguments_for(tool.input_schema, target, described=described):
+            result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
+            self.search.note(tool.name, result)
+            if not result.is_error:
+                self.search.handles.update(handles_in(result.text))
+                return McpCall(tool=tool.name, arguments=_unplaced(arguments))
+        return None
+
+    async def _runs(self, command: str) -> bool:
+        """Did it run to a good end? Only a program that the server brought is run."""
+        sets = launch(self.spec).env.items()
+        env = "".join(f"export {name}={shlex.quote(value)}; " for name, value in sets)
+        place: str = fill("{install}")
+        program = shlex.quote(command.split(maxsplit=1)[0])
+        # A text of its answers may name any program: `rm` is none of its own.
+        guard = f'case "$(command -v {program})" in {place}/*) ;; *) exit 127;; esac; '
+        script = env + guard + fill(command)
+        result = await self.container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
+        self.search.seen.append(result.output[-2000:])
+        if result.exit_code != 0 or result.timed_out:
+            self.ground.log(f"  it says to run {command}, which fails: {own_words(result.output)}")
+            return False
+        return True
+
+
+def runnable(command: str, spec: ServerSpec) -> str:
+    program, _, rest = command.partition(" ")
+    if spec.env.get("PYTHONPATH") == "{install}/python":
+        # The first line of its script names the Python of the builder, which a cell has not.
+        return f"python3 {{install}}/python/bin/{program} {rest}"
+    return command
+
+
+def _unplaced(arguments: Any) -> Any:
+    """With `{workspace}` for its path."""
+    if isinstance(arguments, str) and arguments == WORKSPACE:
+        return "{workspace}"
+    if isinstance(arguments, Mapping):
+        return {key: _unplaced(value) for key, value in arguments.items()}
+    return arguments
+
+
+# --- its own program ----------------------------------------------------------------------------
+
+
+def commands_named(texts: Sequence[str]) -> list[str]:
+    """`Run "tool build" first`: what its answers say has to be run, the most often said first."""
+    said: dict[str, int] = {}
+    for text in texts:
+        for found in _RUN.finditer(text):
+            command = found["quoted"] or found["bare"]
+            if not _ENDLESS & set(command.split()[1:]):
+                said[command] = said.get(command, 0) + 1
+    return sorted(said, key=lambda command: -said[command])[:_MOST_COMMANDS]

@@ -1,0 +1,24 @@
+"""What a server says has to be run first is taken from its own words."""
+
+from __future__ import annotations
+
+from runner.trying.installed import Installed
+from runner.trying.installing import draft
+from runner.trying.setting_up import commands_named, runnable
+
+
+def test_the_command_said_most_often_is_first() -> None:
+    texts = ['[DB] none. Run "tool build" first to analyze.', "run `tool init`", "Run: tool build"]
+    assert commands_named(texts) == ["tool build", "tool init"]
+
+
+def test_what_never_ends_and_what_is_no_command_is_not_run() -> None:
+    texts = ["Run `tool serve` in another shell", "use `path`", 'Run "tool build; rm -rf x" first']
+    assert commands_named(texts) == []
+
+
+def test_a_python_packages_tool_is_run_by_the_python_of_the_cell() -> None:
+    spec = draft("tool", Installed(name="tool", version="1", entries={}), {})
+    python = spec.model_copy(update={"env": {"PYTHONPATH": "{install}/python"}})
+    assert runnable("tool init", python) == "python3 {install}/python/bin/tool init"
+    assert runnable("tool init", spec) == "tool init"
