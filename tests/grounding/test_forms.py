@@ -262,7 +262,7 @@ benchmark of 500 requests on 8 cores. On 12 March 2024 we saw 345 errors; by 202
 The default is 876, the limit 896, the timeout 120 and the max age 870. Status 304 if not modified.
 There are 890 call sites and 880 snapshots. See PR #880, issue 879, commit 8791234 and RFC 9110.
 `maxDepth` is 880, `width: 900`, `x = 875`. Between 870 and 900 users hit it, 880 of 1000 pass.
-Ports 3000 and 8080; host 10.0.0.12:880. Range 1-10. Array index 876. Up to 900. Version 877. It
+Ports 3000 and 8080; host 192.0.2.12:880. Range 1-10. Array index 876. Up to 900. Version 877. It
 exits with 878. It listens on 879 by default. Section 880, chapter 12, step 3 of 14, page 876.
 
 | metric | before | after |
