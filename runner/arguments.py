@@ -36,7 +36,7 @@ FIRST_SCREEN = f"""\
 {DESCRIPTION}
 
   fairtrial demo                    two servers and the shell, and a report
-  fairtrial try npm:NAME            your server and the shell; pypi:NAME, a folder
+  fairtrial try npm:NAME            your server beside the shell, and a report
   fairtrial ground --repo . FILE    are the file:line citations of a text true?
 
 Next: `fairtrial scenario new --repo .` asks about your own code. `fairtrial

@@ -752,6 +752,9 @@ def init(request: InitRequest) -> int:
 
 
 def lock(request: LockRequest) -> int:
+    from runner.project import require_writable
+
+    require_writable(_places(request), in_project=True)
     for line in _checkout(request).lock(check=request.check):
         show(line)
     return OK
@@ -1659,8 +1662,10 @@ def _write_generation(request: AnchorsRequest) -> int:
     from datetime import UTC, datetime
 
     from runner.anchors import chain, gate
+    from runner.project import require_writable
     from runner.report.gate import gate_text, standing_text
 
+    require_writable(_places(request), in_project=False)
     moves = {"accept": gate.accept, "regrade": gate.regrade}
     today = datetime.now(UTC).date().isoformat()
     checkout = _judging_checkout(request)

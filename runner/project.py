@@ -55,7 +55,22 @@ def state_of(top: Path, caches: Path) -> Path:
 
 def is_checkout(folder: Path) -> bool:
     """True if a folder brings a catalog of its own, and needs none laid under it."""
-    return all((folder / top).is_dir() for top in TOPS) and not (folder / PROJECT_LOCK).exists()
+    if (folder / PROJECT_LOCK).exists():
+        return False
+    # A damaged checkout is one all the same, or it would go by what is installed.
+    return (folder / "images/base").is_dir() or all((folder / top).is_dir() for top in TOPS)
+
+
+def require_writable(places: Places, *, in_project: bool) -> None:
+    """Raises FairtrialError where a lock would be written over what ships."""
+    is_own = places.shipped == places.top or (in_project and places.project is not None)
+    if not is_own:
+        where = "a checkout, or a project (`fairtrial init`)" if in_project else "a checkout"
+        raise FairtrialError(
+            "what ships is not locked from here",
+            where=str(places.top),
+            hint=f"run it in {where}, or name that with --root",
+        )
 
 
 # --- what ships ---------------------------------------------------------------------------------

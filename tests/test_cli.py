@@ -534,7 +534,7 @@ def test_the_bare_command_says_what_it_is_for_and_what_to_try(template: Checkout
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) < 80
     assert "Give an MCP server a fair trial" in lines[0]
-    for command in ("fairtrial demo", "fairtrial server check", "fairtrial ground", "--help"):
+    for command in ("fairtrial demo", "fairtrial try", "fairtrial ground", "--help"):
         assert command in done.stdout
 
 

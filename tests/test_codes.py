@@ -118,13 +118,25 @@ def test_a_file_where_a_folder_is_expected_is_the_users(
 @pytest.mark.parametrize(
     "arguments", [REPORT, ("check",), ("lock",), ("server", "list"), ("verify-anchors",)]
 )
-@pytest.mark.parametrize("root", ["nowhere", "Dockerfile", "upstream"])
-def test_a_root_that_is_no_checkout_is_refused(
+@pytest.mark.parametrize("root", ["nowhere", "Dockerfile"])
+def test_a_root_that_is_no_folder_is_refused(
     checkout: Checkout, root: str, arguments: tuple[str, ...]
 ) -> None:
     done = Checkout(checkout.root / root, checkout.commit).fairtrial(*arguments)
     assert done.returncode in (1, 3), done.stderr
     assert "hint: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("lock",), ("anchors", "accept", "--reason", "x")], ids=["lock", "accept"]
+)
+def test_what_ships_is_locked_from_no_other_folder(
+    checkout: Checkout, arguments: tuple[str, ...]
+) -> None:
+    done = Checkout(checkout.root / "upstream", checkout.commit).fairtrial(*arguments)
+    assert done.returncode == 1
+    assert "what ships is not locked from here" in done.stderr
+    assert "hint: run it in a checkout" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["Big", "a b", "../x", "a/b", "x" * 65, "é", "-x", "."])
