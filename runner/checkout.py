@@ -105,14 +105,7 @@ class Checkout:
 
     def over(self, project: Path) -> Checkout:
         """The same with another project, or a first one, laid over what ships."""
-        return Checkout(
-            root=self.root,
-            project=project,
-            state=self.state,
-            environ=self.environ,
-            log=self.log,
-            judge_settings=self.judge_settings,
-        )
+        return replace(self, project=project)
 
     def is_own(self, folder: Path) -> bool:
         """True for a folder of the project, which no generation of the gate knows."""
@@ -282,7 +275,7 @@ class Checkout:
     def _prepare_scenario(self, name: str) -> PreparedScenario:
         loaded = self.scenario(name)
         repository = self.repository(loaded)
-        image = self._workspace(repository)
+        image = self.workspace(repository)
         return PreparedScenario(
             scenario=loaded.scenario,
             image=image.id,
@@ -294,23 +287,16 @@ class Checkout:
         if name == SHELL:
             return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
         server = self.server(name)
-        volume = self._volume(server)
+        volume = self.volume(server)
         digest = digest_of([server.digest, volume.digest])
         return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest)
 
-    def workspace_image(self, repository: Repository) -> str:
-        """Its id."""
-        return self._workspace(repository).id
-
-    def _workspace(self, repository: Repository) -> WorkspaceImage:
+    def workspace(self, repository: Repository) -> WorkspaceImage:
         return ensure_workspace(
             self.engine, repository, self.base_image, state_dir=self.state, log=self.log
         )
 
-    def server_volume(self, server: LoadedServer) -> ServerVolume:
-        return self._volume(server)
-
-    def _volume(self, server: LoadedServer) -> ServerVolume:
+    def volume(self, server: LoadedServer) -> ServerVolume:
         return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)
 
     # --- verbs ----------------------------------------------------------------------------------
@@ -382,7 +368,7 @@ class Checkout:
         If none is named, on the first that the server has a canary for.
         """
         server = self.server(name)
-        volume = self._volume(server)
+        volume = self.volume(server)
         repository, image = self._place_to_examine(server, scenario)
         self.log(f"checking {name} on {repository}")
         examination = check_server(
@@ -401,7 +387,7 @@ class Checkout:
             return "an empty workspace", self.base_image
         loaded = self.scenario(scenario) if scenario else self._scenario_for(server)
         label = loaded.scenario.repository.label
-        return label, self._workspace(self.repository(loaded)).id
+        return label, self.workspace(self.repository(loaded)).id
 
     def _scenario_for(self, server: LoadedServer) -> LoadedScenario:
         """The first canary decides, not the first scenario."""

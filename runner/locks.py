@@ -11,11 +11,10 @@ from typing import Any
 from runner.archives import Npm
 from runner.catalog import Catalog, LoadedScenario
 from runner.errors import CatalogError, LockError, Problem
-from runner.project import lock_changes, write_project_lock
+from runner.project import lock_changes, lock_text, write_project_lock
 from runner.proposing.labels import open_source
 from runner.records import (
     RepoPin,
-    canonical_json,
     digest_of,
     load_json,
     parse_json,
@@ -71,11 +70,8 @@ def _unreadable(why: str) -> LockError:
 
 
 def write_repos_lock(root: Path, pins: Mapping[str, RepoPin]) -> None:
-    # Two merged branches that both moved a pin conflict in its line alone.
-    lines = []
-    for label, pin in sorted(pins.items()):
-        lines.append(f"{canonical_json(label)}:{canonical_json(pin.model_dump())}")
-    write_whole(root / REPOS_LOCK, "{\n" + ",\n".join(lines) + "\n}\n")
+    entries = {label: pin.model_dump() for label, pin in pins.items()}
+    write_whole(root / REPOS_LOCK, lock_text(entries))
 
 
 # --- every lock -----------------------------------------------------------------------------

@@ -125,10 +125,15 @@ def write_project_lock(project: Path) -> None:
     files, strange = own_files(project)
     if strange:
         raise AnchorsDrifted(strange, hint="make it a plain file", lock=PROJECT_LOCK)
-    lines = [f"{canonical_json(name)}:{canonical_json(files[name])}" for name in sorted(files)]
     path = project / PROJECT_LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    write_whole(path, lock_text(files))
+
+
+def lock_text(entries: Mapping[str, object]) -> str:
+    """A JSON object of a line for each key, sorted: two merged branches conflict in one line."""
+    lines = [f"{canonical_json(key)}:{canonical_json(entries[key])}" for key in sorted(entries)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def read_project_lock(project: Path) -> Mapping[str, str]:

@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from runner.errors import CatalogError, FairtrialError, Problem
 from runner.records import ServerSpec, load_json, read_text
+
+if TYPE_CHECKING:
+    from runner.volumes import Server
 
 REQUIREMENTS, PACKAGES, NPM_LOCK = "requirements.txt", "package.json", "package-lock.json"
 FRESH = {
@@ -41,15 +44,6 @@ _ENTRY = re.compile(
 )
 _NODE_MODULE = re.compile(r"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 """`@scope/name` of {install}/node_modules/@scope/name/dist/index.js."""
-
-
-class Server(Protocol):
-    """A server's folder, read."""
-
-    @property
-    def spec(self) -> ServerSpec: ...
-    @property
-    def folder(self) -> Path: ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,10 +56,10 @@ class Stand:
     async def _session(self) -> AsyncIterator[ServerSession]:
         it, spec = self.checkout, self.server.spec
         cell = ContainerSpec(
-            image=it.workspace_image(it.repository(self.loaded)),
+            image=it.workspace(it.repository(self.loaded)).id,
             limits=it.limits,
             deadline_sec=DEADLINE_SEC,
-            server_volume=it.server_volume(self.server).name,
+            server_volume=it.volume(self.server).name,
             private=spec.private,
         )
         log = ServerLog(stderr=StderrFile(None))

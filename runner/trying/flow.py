@@ -217,7 +217,7 @@ def _ground(steps: Steps, volume: str) -> Ground:
     files = it.files(steps.loaded)
     return Ground(
         engine=it.engine,
-        image=it.workspace_image(repository),
+        image=it.workspace(repository).id,
         limits=it.limits,
         volume=volume,
         # With the person's own canary none is looked for, in whichever language.

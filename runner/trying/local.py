@@ -115,15 +115,8 @@ def _node_folder(path: Path) -> Copied:
             raise FairtrialError(
                 "it is not built", where=str(file), hint="build it, then try again"
             )
-    installed = Installed(
-        name=name,
-        version=str(about.get("version") or "local"),
-        licence=str(about.get("license") or ""),
-        title=str(about.get("description") or ""),
-        entries=entries,
-        env={"PATH": f"{{install}}/node_modules/.bin:{PATH}"},
-        readme=_readme(path),
-    )
+    env = {"PATH": f"{{install}}/node_modules/.bin:{PATH}"}
+    installed = _installed(path, about, name, entries, env)
     needs = {str(key): str(value) for key, value in (about.get("dependencies") or {}).items()}
     return Copied(installed=installed, files=_files(path, "app"), dependencies=needs)
 
@@ -135,20 +128,32 @@ def _python_folder(path: Path) -> Copied:
     source = "src" if (path / "src").is_dir() else "."
     entries = {key: _calling(value) for key, value in about.get("scripts", {}).items()}
     inside = "{install}/app" if source == "." else "{install}/app/src"
-    installed = Installed(
+    env = {
+        "PYTHONPATH": f"{inside}:{{install}}/python",
+        "PATH": f"{{install}}/python/bin:{PATH}",
+    }
+    installed = _installed(path, about, name, entries, env)
+    needs = "".join(f"{need}\n" for need in about.get("dependencies", []))
+    return Copied(installed=installed, files=_files(path, "app"), requirements=needs)
+
+
+def _installed(
+    path: Path,
+    about: Mapping[str, Any],
+    name: str,
+    entries: Mapping[str, tuple[str, ...]],
+    env: Mapping[str, str],
+) -> Installed:
+    """As package.json and pyproject.toml say it, which use the same words for it."""
+    return Installed(
         name=name,
         version=str(about.get("version") or "local"),
         licence=str(about.get("license") or ""),
         title=str(about.get("description") or ""),
-        entries=entries,
-        env={
-            "PYTHONPATH": f"{inside}:{{install}}/python",
-            "PATH": f"{{install}}/python/bin:{PATH}",
-        },
+        entries=dict(entries),
+        env=dict(env),
         readme=_readme(path),
     )
-    needs = "".join(f"{need}\n" for need in about.get("dependencies", []))
-    return Copied(installed=installed, files=_files(path, "app"), requirements=needs)
 
 
 def _calling(target: str) -> tuple[str, ...]:

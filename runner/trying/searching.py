@@ -31,7 +31,6 @@ from runner.trying.over_http import listens
 from runner.trying.setting_up import SETUP_SEC, SettingUp
 from runner.trying.words import own_words
 
-FIRST_START_SEC = 60
 HELP_SEC = 20
 LISTENS_SEC = 5
 """How long one that says that it listens at a port may still answer on stdout."""

@@ -58,7 +58,7 @@ class Bench:
         files = self.checkout.files(self.loaded)
         return Ground(
             engine=self.checkout.engine,
-            image=self.checkout.workspace_image(self.checkout.repository(self.loaded)),
+            image=self.checkout.workspace(self.checkout.repository(self.loaded)).id,
             limits=self.checkout.limits,
             volume=self.volume,
             symbols=tuple(symbols_of(files, "python")),
