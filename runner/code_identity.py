@@ -117,6 +117,9 @@ def _plain(node: object) -> object:
     if not isinstance(node, ast.AST):
         # Not repr(): which characters it escapes depends on the interpreter's Unicode tables.
         return ascii(node)
+    if isinstance(node, ast.JoinedStr):
+        # Python 3.12 ends a nested format, `{name:{width}}`, in a text of no letters.
+        node = ast.JoinedStr([item for item in node.values if not _is_empty_text(item)])
     fields = []
     for name, value in ast.iter_fields(node):
         if _counts(name, value):
@@ -126,6 +129,10 @@ def _plain(node: object) -> object:
 
 def _counts(name: str, value: object) -> bool:
     return name not in _SPELLING and value is not None and value != []
+
+
+def _is_empty_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == ""
 
 
 def _is_docstring(node: object) -> bool:

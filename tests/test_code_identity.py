@@ -128,11 +128,21 @@ def other_pythons() -> list[Path]:
     return sorted(found)
 
 
-def digest_by(python: Path | str) -> list[object]:
-    command = [str(python), "-I", "-c", DIGEST_OF_OUR_CODE, str(RUNNER)]
+def digest_by(python: Path | str, folder: Path = RUNNER) -> list[object]:
+    command = [str(python), "-I", "-c", DIGEST_OF_OUR_CODE, str(folder)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     result: list[object] = json.loads(printed)
     return result
+
+
+def test_a_format_within_a_format_is_one_code_on_every_python(tmp_path: Path) -> None:
+    """Python 3.12 puts a text of no letters after `{width}`; 3.11 and 3.13 do not."""
+    (tmp_path / "code_identity.py").write_bytes((RUNNER / "code_identity.py").read_bytes())
+    (tmp_path / "row.py").write_text('print(f"{__name__:{len(__name__)}} {__name__}")\n')
+    digests = {
+        str(path): digest_by(path, tmp_path) for path in [Path(sys.executable), *other_pythons()]
+    }
+    assert len(set(map(str, digests.values()))) == 1, digests
 
 
 def test_the_digest_of_all_our_code_is_the_same_on_every_python() -> None:
