@@ -196,22 +196,17 @@ class _Reader(BareLines):
 
 def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool) -> list[Interval]:
     """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
-    if not _DIGIT.search(words) or not EVENT.search(words):
+    if not _DIGIT.search(words):
+        return []
+    plain = None if strict or above.seen.aliases else read_plain_lines(words)
+    if plain is None and not EVENT.search(words):
         return []
     if not above.seen.begin_chunk():
         return []
-    return _lines_at_once(words, above, strict=strict) or (
-        _Reader(_plainly(words), index, above, strict=strict).lines()
-    )
-
-
-def _lines_at_once(words: str, above: Above, *, strict: bool) -> list[Interval]:
-    """The lines of words that say nothing else; none for any other words."""
-    plain = None if strict or above.seen.aliases else read_plain_lines(words)
-    if plain is None or above.file is None:
-        return []
-    above.seen.note_sure(above.file, plain)
-    return [plain]
+    if plain and above.file is not None:
+        above.seen.note_sure(above.file, plain)
+        return [plain]
+    return _Reader(_plainly(words), index, above, strict=strict).lines()
 
 
 _TAKERS: dict[str, Callable[[_Reader, re.Match[str]], int | None]] = {

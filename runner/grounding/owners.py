@@ -168,7 +168,7 @@ class Seen:
             near += whole[max(0, place - 1) : place + 1]
         if not near:
             return None
-        return min(abs(line - cited) for cited in near)
+        return min([abs(line - cited) for cited in near])
 
     def is_near(self, path: str, line: int, limit: int) -> bool:
         return self.ask(lambda distance: _is_within(distance(path, line), limit))
