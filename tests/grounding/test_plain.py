@@ -132,12 +132,12 @@ def test_lines_of_every_form_say_the_same_either_way() -> None:
 
 def test_lines_apart_from_their_path_say_the_same_either_way() -> None:
     seed = random.Random(3)
-    texts = {_apart(seed) for _ in range(6_000)}
+    texts = {_apart(seed) for _ in range(3_000)}
     plain = 0
     for text, index in itertools.product(sorted(texts), (INDEX, ODD, SHORT)):
         assert _read(text, index) == _searched(text, index), text
         plain += read_apart(text, index, _below(index, text)) is not None
-    assert plain > 500
+    assert plain > 250
 
 
 def _words(seed: random.Random) -> str:
