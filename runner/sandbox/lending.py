@@ -40,9 +40,7 @@ def lent(image: str, private: Sequence[str] = ()) -> Lent:
     """
     code = code_digest(module_files("runner.sandbox", "tree_host"))
     tree = digest_of([image, sorted(private), code])[:12]
-    return Lent(
-        tree=f"{LABEL}-tree-{tree}", tools=f"{LABEL}-tools-{digest_of([image, code])[:12]}"
-    )
+    return Lent(tree=f"{LABEL}-tree-{tree}", tools=f"{LABEL}-tools-{digest_of([image, code])[:12]}")
 
 
 def ensure_lent(engine: Engine, image: str, private: Sequence[str] = ()) -> None:

@@ -107,15 +107,13 @@ def _writable(place: str, size_mb: int) -> Mount:
     options["o"] = f"size={size_mb}m,mode=1777,nosuid,nodev"
     driver = DriverConfig("local", options)
     labels = {LABEL: "sidecar"}
-    return Mount(
-        place, None, type="volume", no_copy=True, labels=labels, driver_config=driver
-    )
+    return Mount(place, None, type="volume", no_copy=True, labels=labels, driver_config=driver)
 
 
 def _create(container: Container, spec: SidecarSpec) -> str:
     """A container that is not running yet; returns its id."""
     engine, cell = container.engine, container.spec
-    config = engine.api.inspect_image(spec.image)["Config"]
+    config = engine.images.get(spec.image).attrs["Config"]
     words = words_of(config, spec.args)
     if not words:
         raise ServerError("the image runs nothing by itself", hint="`command` in server.yaml")

@@ -100,7 +100,8 @@ def find_out(steps: Steps) -> Tried:
     """
     candidate = _installed(steps, before=steps.given.before)
     spec, attempt = _way(steps, candidate)
-    if attempt.listens and not attempt.started and steps.given.http is None:
+    may_bridge = candidate.image is None and steps.given.http is None
+    if attempt.listens and not attempt.started and may_bridge:
         steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
         steps.given = replace(steps.given, http="")
         spec, attempt = _way(steps, candidate)
@@ -173,7 +174,7 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     installed = candidate.installed
     entry = _entry(steps, installed)
     given = steps.given
-    spec = draft(steps.name, installed, candidate.files)
+    spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
         "command": installed.entries[entry],
         "env": {**spec.env, **given.env},
@@ -182,9 +183,15 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     }
     spec = spec.model_copy(update=update)
     if given.http is not None:
+        if candidate.image is not None:
+            hint = "has it an argument for stdio? --args"
+            what = "an image is spoken to over its stdin, and not over HTTP yet"
+            raise FairtrialError(what, where=candidate.image, hint=hint)
         spec = bridged(spec, given.http)
-    volume = _bench(steps).volume(spec, steps.folder)
-    ground = _ground(steps, volume.name)
+    volume = None
+    if spec.image is None:
+        volume = _bench(steps).volume(spec, steps.folder).name
+    ground = _ground(steps, volume)
     ways = _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")
     canary = _given_canary(steps)
@@ -211,7 +218,7 @@ def _entry(steps: Steps, installed: Installed) -> str:
     return entry
 
 
-def _ground(steps: Steps, volume: str) -> Ground:
+def _ground(steps: Steps, volume: str | None) -> Ground:
     it = steps.checkout
     repository = it.repository(steps.loaded)
     files = it.files(steps.loaded)

@@ -20,7 +20,8 @@ class Ground:
     engine: Engine
     image: str
     limits: Limits
-    volume: str
+    volume: str | None
+    """None for a server that is an image."""
     symbols: tuple[Symbol, ...]
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""

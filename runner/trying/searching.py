@@ -18,12 +18,13 @@ from runner.errors import ServerError
 from runner.protocols import Log
 from runner.records import Canary, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
+from runner.sandbox.lending import ensure_lent
 from runner.sandbox.places import SERVER, WORKSPACE
-from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill, launch
-from runner.servers import network_attempts
+from runner.server_spec import fill, launch, private_in_cell
+from runner.servers import network_attempts, start_server
 from runner.trying.canaries import FoundCanary, Search, find_canary
 from runner.trying.ground import Ground
 from runner.trying.launches import MOST, Launch, launches_if_denied, launches_in_help
@@ -186,12 +187,15 @@ async def _attempt(
 ) -> Attempt:
     log = ServerLog(stderr=StderrFile(None))
     attempt = Attempt(launch=way, private=private)
+    spec = spec.model_copy(update={"private": private})
+    if spec.image is not None:
+        await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
     cell = ContainerSpec(
         image=ground.image,
         limits=ground.limits,
         deadline_sec=DEADLINE_SEC,
         server_volume=ground.volume,
-        private=private,
+        private=private_in_cell(spec),
     )
     async with open_container(ground.engine, cell) as container:
         try:
@@ -224,14 +228,11 @@ async def _session(
     container: Container, spec: ServerSpec, log: ServerLog
 ) -> AsyncIterator[ServerSession]:
     plan = launch(spec)
-    limit_sec = spec.initialize_timeout_sec
     try:
         async with asyncio.timeout(None) as patience:
             watch = asyncio.create_task(_end_if_it_listens(log, patience))
             try:
-                async with open_session(
-                    container, list(plan.argv), plan.env, log, initialize_timeout_sec=limit_sec
-                ) as session:
+                async with start_server(container, spec, plan, log) as session:
                     watch.cancel()
                     patience.reschedule(None)
                     yield session
@@ -310,6 +311,8 @@ def _own_folder(path: str) -> str:
 
 async def _ways_in_help(ground: Ground, spec: ServerSpec) -> list[Launch]:
     """Options of its `--help` that take a project; none if it has no such help."""
+    if spec.image is not None:
+        return []
     cell = ContainerSpec(
         image=ground.image,
         limits=ground.limits,

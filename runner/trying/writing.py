@@ -12,7 +12,7 @@ import yaml
 from runner.records import ServerSpec
 
 _ORDER = (
-    "name", "title", "version", "licence", "homepage", "notes", "command", "env", "files",
+    "name", "title", "version", "licence", "homepage", "notes", "image", "command", "env", "files",
     "private", "warm_up", "canaries", "line_base", "initialize_timeout_sec", "call_timeout_sec",
     "ready_timeout_sec",
 )  # fmt: skip
