@@ -474,7 +474,7 @@ def _read_server(folder: Path) -> LoadedServer:
         problems += _server_problems(folder, spec, locks)
     if problems or not spec:
         raise CatalogError(problems)
-    unseen = {*_ONLY_SHOWN, *(() if spec.image else ("image",))}
+    unseen = {*_ONLY_SHOWN, *(() if spec.image else ("image", "http"))}
     definition = spec.model_dump(mode="json", exclude=unseen)
     digest = digest_of({"spec": definition, "locks": locks})
     return LoadedServer(spec=spec, folder=folder, digest=digest)

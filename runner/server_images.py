@@ -26,7 +26,7 @@ class ServerImage:
     id: str
     """sha256:…, as the engine names it."""
     digest: Sha256
-    """Of the reference."""
+    """The id's: a reference may name a list of images, and the engine has its platform's."""
     size_mb: float
     labels: Mapping[str, str] = field(default_factory=dict)
     volume: None = None
@@ -46,9 +46,9 @@ def find_image(engine: Engine, reference: str) -> ServerImage | None:
             return ServerImage(
                 reference=reference,
                 id=str(found["Id"]),
-                digest=digest,
+                digest=digests_of(found)[0],
                 size_mb=found["Size"] / 1e6,
-                labels=found["Config"].get("Labels") or {},
+                labels=(found.get("Config") or {}).get("Labels") or {},
             )
     return None
 

@@ -59,6 +59,9 @@ def problems(spec: ServerSpec, where: str) -> list[Problem]:
 def _image_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
     """What only a server in the cell itself can have."""
     if spec.image is None:
+        if spec.http is not None:
+            message = "is for an image; `fairtrial try --http` writes what any other needs"
+            yield Problem(where=f"{where} http", message=message)
         return
     if not REFERENCE.fullmatch(spec.image):
         message = f"{spec.image!r} is no NAME@sha256:…: another day it would be another image"

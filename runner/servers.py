@@ -12,7 +12,7 @@ import re
 import shlex
 import time
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from runner.errors import NotReadyError, SandboxError
@@ -71,9 +71,10 @@ async def open_server(
         yield Ready(session=session, warm_up_sec=shell_sec + call_sec)
 
 
-def start_server(
+@asynccontextmanager
+async def start_server(
     container: Container, spec: ServerSpec, plan: LaunchPlan, log: ServerLog
-) -> AbstractAsyncContextManager[ServerSession]:
+) -> AsyncIterator[ServerSession]:
     """The server's process in the cell, or its image beside it, initialised.
 
     Raises ServerError if it does not start, or its image is not on the engine.
@@ -81,10 +82,17 @@ def start_server(
     limit_sec = spec.initialize_timeout_sec
     if spec.image is None:
         argv = list(plan.argv)
-        return open_session(container, argv, plan.env, log, initialize_timeout_sec=limit_sec)
-    image = require_image(container.engine, spec.image, where=spec.name)
-    beside = SidecarSpec(image=image.id, args=plan.argv, env=plan.env, private=spec.private)
-    return open_image_session(container, beside, log, initialize_timeout_sec=limit_sec)
+        opened = open_session(container, argv, plan.env, log, initialize_timeout_sec=limit_sec)
+    else:
+        image = await asyncio.to_thread(
+            require_image, container.engine, spec.image, where=spec.name
+        )
+        beside = SidecarSpec(
+            image=image.id, args=plan.argv, env=plan.env, private=spec.private, http=spec.http
+        )
+        opened = open_image_session(container, beside, log, initialize_timeout_sec=limit_sec)
+    async with opened as session:
+        yield session
 
 
 async def _run_shell_steps(container: Container, spec: ServerSpec, places: Places) -> float:

@@ -46,6 +46,7 @@ def test_an_image_needs_no_command_and_anything_else_does() -> None:
     [
         ({"image": "acme/server:latest"}, "another day it would be another image"),
         ({"image": "acme/server@sha256:abc"}, "another day it would be another image"),
+        ({"image": None, "http": ""}, "is for an image"),
         ({"files": {"a.py": ""}}, "an image brings its own"),
         ({"warm_up": ({"shell": "index"},)}, "only calls can warm it up"),
         ({"env": {"A": "{install}/a"}}, "has no {install}"),
@@ -86,7 +87,7 @@ def test_a_server_without_an_image_has_the_digest_that_it_had_before_there_were_
     folder.mkdir(parents=True)
     (folder / "server.yaml").write_text(yaml.safe_dump(written))
     found = load_catalog(tmp_path).servers["own"]
-    unseen = {"title", "homepage", "licence", "notes", "image"}
+    unseen = {"title", "homepage", "licence", "notes", "image", "http"}
     definition = found.spec.model_dump(mode="json", exclude=unseen)
     assert found.digest == digest_of({"spec": definition, "locks": {}})
 

@@ -66,6 +66,8 @@ class ServerSpec(Record):
     """Traps that a reader of the report should know."""
     image: str | None = None
     """NAME@sha256:… of an image that the server is, instead of packages and files."""
+    http: Annotated[str, Field(pattern=r"^(\d{1,5}(/\S*)?)?$")] | None = None
+    """Of an image that speaks streamable HTTP: `PORT[/PATH]`, or empty for the port it opens."""
     command: tuple[str, ...] = ()
     """Of an image: arguments after what it runs by itself."""
     env: dict[str, str] = Field(default_factory=dict)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,13 @@ from docker.types import DriverConfig, LogConfig, Mount
 
 from runner.errors import SandboxError, ServerError
 from runner.records import Limits
-from runner.sandbox.container import ENVIRONMENT, Container, ContainerSpec, confinement
+from runner.sandbox.container import (
+    ENVIRONMENT,
+    Container,
+    ContainerSpec,
+    confinement,
+    program,
+)
 from runner.sandbox.ending import POLL_SEC, SETTLE_SEC, ended_with, require_at_work
 from runner.sandbox.engine import (
     LABEL,
@@ -32,7 +38,7 @@ from runner.sandbox.engine import (
 )
 from runner.sandbox.lending import TOOLS, ended_in_time, lent, require_lent
 from runner.sandbox.places import STATE, TMP, WORKSPACE
-from runner.sandbox.session import Connection, ServerSession, session_over
+from runner.sandbox.session import Connection, ServerSession, open_session, session_over
 from runner.sandbox.stream import ExecStream, attach
 from runner.sandbox.transport import ServerLog
 
@@ -60,6 +66,11 @@ class SidecarSpec:
     """On top of the image's own."""
     private: Sequence[str] = ()
     """Folders under /workspace that it may write."""
+    http: str | None = None
+    """`PORT[/PATH]` at which it speaks streamable HTTP, empty for the port that it opens.
+
+    None for stdin and stdout.
+    """
 
 
 # --- how it is made -------------------------------------------------------------------------
@@ -245,6 +256,10 @@ async def open_image_session(
 ) -> AsyncIterator[ServerSession]:
     """Start the image beside the cell and initialise its server. Raises as `open_session` does."""
     async with open_sidecar(container, spec, log) as sidecar:
+        if spec.http is not None:
+            async with _over_http(container, spec.http, sidecar, log, initialize_timeout_sec) as it:
+                yield it
+            return
         connection = Connection(
             stream=sidecar.stream,
             how_it_ended=sidecar.how_it_ended,
@@ -252,3 +267,24 @@ async def open_image_session(
         )
         async with session_over(connection, log, initialize_timeout_sec) as session:
             yield session
+
+
+@asynccontextmanager
+async def _over_http(
+    container: Container, where: str, sidecar: Sidecar, log: ServerLog, limit_sec: float
+) -> AsyncIterator[ServerSession]:
+    """Through a bridge in the cell, which shares the server's loopback."""
+    argv = [*program("http_bridge.py"), *([where] if where else []), "--"]
+    reading = asyncio.create_task(_read(sidecar.stream, log))
+    try:
+        async with open_session(container, argv, {}, log, initialize_timeout_sec=limit_sec) as it:
+            yield it
+    finally:
+        reading.cancel()
+
+
+async def _read(stream: ExecStream, log: ServerLog) -> None:
+    """What it prints is its log. Left unread, a server would stand still at a full pipe."""
+    with suppress(ValueError):
+        async for chunk in stream.stdout():
+            log.stderr.feed(chunk)

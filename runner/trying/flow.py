@@ -100,8 +100,7 @@ def find_out(steps: Steps) -> Tried:
     """
     candidate = _installed(steps, before=steps.given.before)
     spec, attempt = _way(steps, candidate)
-    may_bridge = candidate.image is None and steps.given.http is None
-    if attempt.listens and not attempt.started and may_bridge:
+    if attempt.listens and not attempt.started and steps.given.http is None:
         steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
         steps.given = replace(steps.given, http="")
         spec, attempt = _way(steps, candidate)
@@ -183,10 +182,6 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     }
     spec = spec.model_copy(update=update)
     if given.http is not None:
-        if candidate.image is not None:
-            hint = "has it an argument for stdio? --args"
-            what = "an image is spoken to over its stdin, and not over HTTP yet"
-            raise FairtrialError(what, where=candidate.image, hint=hint)
         spec = bridged(spec, given.http)
     volume = None
     if spec.image is None:

@@ -30,6 +30,8 @@ from tests.helpers import PATIENCE_SEC
 from tests.images import committed, foreign
 
 SOURCE = (Path(__file__).parent / "mcp_server.py.txt").read_text(encoding="utf-8")
+HTTP_SERVER = Path(__file__).parent.parent / "trying" / "http_server.py.txt"
+HTTP_SOURCE = HTTP_SERVER.read_text(encoding="utf-8")
 ENTRYPOINT = 'ENTRYPOINT ["python3", "server.py"]'
 FILES = {"workspace/app.py": "def go():\n    pass\n", "workspace/lib/b.py": "B = 1\n"}
 SMALL = Limits(memory_mb=256, pids=64, tmp_mb=16, state_mb=16)
@@ -156,6 +158,23 @@ def test_a_program_that_is_not_there_is_the_images_fault(
         pytest.raises(ServerError, match="No such file"),
     ):
         use("x", nothing, image=image)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("where", ["", "8123", "8123/mcp"])
+def test_one_that_speaks_http_is_reached_over_the_cells_loopback(
+    use: Use, engine: Engine, base_image: str, where: str
+) -> None:
+    async def work(container: Container, session: ServerSession) -> tuple[str, int]:
+        found = await session.call("find_symbol", {"name": "go"}, timeout_sec=PATIENCE_SEC)
+        return found.text, await network_attempts(container)
+
+    start = 'ENTRYPOINT ["python3", "/server.py"]'
+    log = ServerLog(stderr=StderrFile(None))
+    with committed(engine, base_image, {"server.py": HTTP_SOURCE}, start) as image:
+        found = use("", work, image=image, args=(), http=where, log=log)
+    assert found == ("app.py:1: def go():\n", 0)
+    assert b"listening on" in log.stderr.tail
 
 
 # --- what it may do -----------------------------------------------------------------------------

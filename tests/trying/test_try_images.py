@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import docker
 import pytest
@@ -15,8 +16,11 @@ from runner.sandbox.lending import lent
 from runner.trying.asked import read_asked, slug_of
 from runner.trying.images import DockerImage
 from tests.checkout import SESSION, Checkout, make
-from tests.images import foreign
+from tests.images import committed, foreign
 
+HERE = Path(__file__).parent
+HTTP_SERVER = (HERE / "http_server.py.txt").read_text(encoding="utf-8")
+SERVER = (HERE / "server.py.txt").read_text(encoding="utf-8")
 NAME = f"fairtrial-test/foreign-{SESSION[:8]}:1"
 
 # --- what is asked for --------------------------------------------------------------------------
@@ -64,18 +68,22 @@ def test_docker_run_as_a_readme_has_it_is_answered_with_what_to_say_here() -> No
 # --- the whole way ------------------------------------------------------------------------------
 
 
+def workspaces(made: Checkout) -> list[str]:
+    """Ids of the workspace images that it has built."""
+    memory = json.loads((made.root / ".fairtrial/images.json").read_text())
+    return [it for name, it in memory.items() if name.startswith("fairtrial/workspace:")]
+
+
 @pytest.fixture(scope="module")
 def made(
     tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient
 ) -> Iterator[Checkout]:
     checkout = make(tmp_path_factory.mktemp("try-image"))
     yield checkout
-    memory = checkout.root / ".fairtrial/images.json"
-    for name, image in json.loads(memory.read_text()).items():
-        if name.startswith("fairtrial/workspace:"):
-            volumes = lent(image)
-            engine.api.remove_volume(volumes.tree, force=True)
-            engine.api.remove_volume(volumes.tools, force=True)
+    for image in workspaces(checkout):
+        volumes = lent(image)
+        engine.api.remove_volume(volumes.tree, force=True)
+        engine.api.remove_volume(volumes.tools, force=True)
     checkout.remove_images(engine)
 
 
@@ -133,6 +141,35 @@ def engine_has_no_sidecar(made: Checkout) -> bool:
     runs = {path.name for path in made.root.glob(".fairtrial/tries/*/runs/*")}
     found = docker.from_env().api.containers(all=True, filters={"label": "fairtrial=sidecar"})
     return not [item for item in found if item["Labels"].get("fairtrial.run") in runs]
+
+
+@pytest.mark.docker
+def test_an_image_that_waits_at_a_port_is_found_out_and_reached(
+    made: Checkout, engine: docker.DockerClient, base_image: str
+) -> None:
+    start = 'ENTRYPOINT ["python3", "/server.py"]'
+    name = f"fairtrial-test/waiting-{SESSION[:8]}"
+    with committed(engine, base_image, {"server.py": HTTP_SERVER}, start, name=name):
+        done = made.fairtrial("try", f"docker:{name}", "--scenario", "small", "--dry-run")
+        assert done.returncode == 0, done.stderr
+    assert "guessed: it waits at a port" in done.stderr
+    assert "bare, over HTTP): 1 tools, and a canary" in done.stderr
+    assert "passes on" in done.stdout
+
+
+@pytest.mark.docker
+def test_a_folder_that_an_image_insists_on_writing_becomes_its_own(
+    made: Checkout, engine: docker.DockerClient, base_image: str
+) -> None:
+    start = 'ENTRYPOINT ["python3", "/server.py", "own"]'
+    name = f"fairtrial-test/wanting-{SESSION[:8]}"
+    with committed(engine, base_image, {"server.py": SERVER}, start, "USER 1234", name=name) as it:
+        done = made.fairtrial("try", f"docker:{name}@{it}", "--scenario", "small", "--dry-run")
+        assert done.returncode == 0, done.stderr
+    assert ".own becomes its own folder (private)" in done.stderr
+    assert "passes on" in done.stdout
+    for workspace in workspaces(made):
+        engine.api.remove_volume(lent(workspace, (".own",)).tree, force=True)
 
 
 @pytest.mark.docker
