@@ -20,9 +20,10 @@ from runner.protocols import ShellResult
 from runner.records import Canary, Limits, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
+from runner.sandbox.image_session import open_image_session
 from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
-from runner.sandbox.sidecar import SidecarSpec, open_image_session
+from runner.sandbox.sidecar import SidecarSpec
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_images import ServerImage, require_image

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,6 @@ from runner.sandbox.container import (
     Container,
     ContainerSpec,
     confinement,
-    program,
 )
 from runner.sandbox.ending import POLL_SEC, SETTLE_SEC, ended_with, require_at_work
 from runner.sandbox.engine import (
@@ -38,7 +37,6 @@ from runner.sandbox.engine import (
 )
 from runner.sandbox.lending import TOOLS, ended_in_time, lent, require_lent
 from runner.sandbox.places import STATE, TMP, WORKSPACE
-from runner.sandbox.session import Connection, ServerSession, open_session, session_over
 from runner.sandbox.stream import ExecStream, attach
 from runner.sandbox.transport import ServerLog
 
@@ -50,6 +48,7 @@ GIT = {
 }
 NOT_ITS_OWN = ("network_mode", "dns", "tmpfs")
 """Settings that come with the cell's network, or whose place is taken by `_writable`."""
+SIGNALLED_KILL = 137
 BAD_REQUEST = 400
 """What the engine answers if it cannot run an image's program."""
 
@@ -235,7 +234,17 @@ class Sidecar:
             await asyncio.sleep(POLL_SEC)
         if state["OOMKilled"]:
             return f"out of memory: its container has {self._container.spec.limits.memory_mb} MB"
+        # Nobody in the cell can signal it, and it may do so itself: the engine knows who did.
+        if state["ExitCode"] == SIGNALLED_KILL and await asyncio.to_thread(self._was_killed):
+            raise SandboxError("the server's container was killed from outside")
         return ended_with(int(state["ExitCode"]))
+
+    def _was_killed(self) -> bool:
+        """By a call to the engine, which keeps the last thousand events or so."""
+        asked = {"container": self.id, "event": "kill"}
+        with engine_faults("cannot look at the engine's events"):
+            events = self._engine.api.events(since=0, until=int(time.time()) + 1, filters=asked)
+            return any(True for _ in events)
 
     async def _state(self) -> dict[str, Any]:
         """As the engine tells it. Raises SandboxError if it is gone."""
@@ -248,43 +257,3 @@ class Sidecar:
 
         with engine_faults("cannot look at the server's container"):
             return await asyncio.to_thread(inspect)
-
-
-@asynccontextmanager
-async def open_image_session(
-    container: Container, spec: SidecarSpec, log: ServerLog, *, initialize_timeout_sec: float
-) -> AsyncIterator[ServerSession]:
-    """Start the image beside the cell and initialise its server. Raises as `open_session` does."""
-    async with open_sidecar(container, spec, log) as sidecar:
-        if spec.http is not None:
-            async with _over_http(container, spec.http, sidecar, log, initialize_timeout_sec) as it:
-                yield it
-            return
-        connection = Connection(
-            stream=sidecar.stream,
-            how_it_ended=sidecar.how_it_ended,
-            require_at_work=sidecar.require_at_work,
-        )
-        async with session_over(connection, log, initialize_timeout_sec) as session:
-            yield session
-
-
-@asynccontextmanager
-async def _over_http(
-    container: Container, where: str, sidecar: Sidecar, log: ServerLog, limit_sec: float
-) -> AsyncIterator[ServerSession]:
-    """Through a bridge in the cell, which shares the server's loopback."""
-    argv = [*program("http_bridge.py"), *([where] if where else []), "--"]
-    reading = asyncio.create_task(_read(sidecar.stream, log))
-    try:
-        async with open_session(container, argv, {}, log, initialize_timeout_sec=limit_sec) as it:
-            yield it
-    finally:
-        reading.cancel()
-
-
-async def _read(stream: ExecStream, log: ServerLog) -> None:
-    """What it prints is its log. Left unread, a server would stand still at a full pipe."""
-    with suppress(ValueError):
-        async for chunk in stream.stdout():
-            log.stderr.feed(chunk)

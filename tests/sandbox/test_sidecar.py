@@ -20,9 +20,10 @@ from runner.errors import SandboxError, ServerError
 from runner.records import Limits
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine, sweep
+from runner.sandbox.image_session import open_image_session
 from runner.sandbox.lending import Lent, ensure_lent, lent
 from runner.sandbox.session import ServerSession
-from runner.sandbox.sidecar import SidecarSpec, open_image_session, words_of
+from runner.sandbox.sidecar import SidecarSpec, words_of
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers import network_attempts
@@ -343,6 +344,25 @@ def test_a_cell_that_is_removed_under_it_is_a_fault_of_ours(use: Use, engine: En
 
 
 @pytest.mark.docker
+def test_one_that_is_killed_from_outside_has_not_crashed_and_one_that_kills_itself_has(
+    use: Use, engine: Engine
+) -> None:
+    async def killed(container: Container, session: ServerSession) -> None:
+        assert container.sidecar is not None
+        engine.api.kill(container.sidecar.id)
+        await session.call("echo", {"text": "x"}, timeout_sec=PATIENCE_SEC)
+
+    with pytest.raises(SandboxError, match="killed from outside"):
+        use("good", killed)
+
+    async def orphaned(_: Container, session: ServerSession) -> None:
+        await session.call("orphan", {}, timeout_sec=PATIENCE_SEC)
+
+    with pytest.raises(ServerError, match="ended by signal 9"):
+        use("good", orphaned)
+
+
+@pytest.mark.docker
 def test_without_its_tree_it_is_not_started_on_an_empty_one(
     use: Use, engine: Engine, workspace: str
 ) -> None:
@@ -380,7 +400,8 @@ import asyncio, json, sys
 from runner.records import Limits
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.engine import connect
-from runner.sandbox.sidecar import SidecarSpec, open_image_session
+from runner.sandbox.image_session import open_image_session
+from runner.sandbox.sidecar import SidecarSpec
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 
