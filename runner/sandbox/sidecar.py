@@ -103,6 +103,19 @@ def _mounts(cell: ContainerSpec, spec: SidecarSpec, declared: Iterable[str]) -> 
     ]
 
 
+def _declared(config: Mapping[str, Any]) -> list[str]:
+    """The volumes of an image, without those that it gets from us in any case.
+
+    Raises ServerError for one in the repository's tree, where no folder can be made for it.
+    """
+    paths = [path.rstrip("/") for path in config.get("Volumes") or {}]
+    for path in paths:
+        if path.startswith(f"{WORKSPACE}/"):
+            hint = "build it without that VOLUME; `private` in server.yaml may take its place"
+            raise ServerError(f"the image declares a volume at {path}", hint=hint)
+    return [path for path in paths if path not in (WORKSPACE, TMP)]
+
+
 def _read_only(place: str, volume: str) -> Mount:
     return Mount(place, volume, type="volume", read_only=True, no_copy=True)
 
@@ -128,7 +141,7 @@ def _create(container: Container, spec: SidecarSpec) -> str:
     if not words:
         raise ServerError("the image runs nothing by itself", hint="`command` in server.yaml")
     require_lent(engine, lent(cell.image, spec.private))
-    declared = [path for path in config.get("Volumes") or {} if path not in (WORKSPACE, TMP)]
+    declared = _declared(config)
     host = engine.api.create_host_config(
         network_mode=f"container:{container.id}",
         mounts=_mounts(cell, spec, declared),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runner.protocols import Log
 from runner.records import Limits
@@ -28,3 +28,5 @@ class Ground:
     log: Log
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""
+    lent: set[tuple[str, ...]] = field(default_factory=set)
+    """Private folders with which the repository's tree is ready for an image."""

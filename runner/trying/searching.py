@@ -188,8 +188,9 @@ async def _attempt(
     log = ServerLog(stderr=StderrFile(None))
     attempt = Attempt(launch=way, private=private)
     spec = spec.model_copy(update={"private": private})
-    if spec.image is not None:
+    if spec.image is not None and private not in ground.lent:
         await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
+        ground.lent.add(private)
     cell = ContainerSpec(
         image=ground.image,
         limits=ground.limits,
