@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import docker
 from runner.sandbox.builder import tar_of
 
 FOREIGN = (Path(__file__).parent / "foreign_server.pl.txt").read_text(encoding="utf-8")
+FOREIGN_ENTRYPOINT = ["/usr/bin/perl", "/server.pl"]
 LABELS = {
     "fairtrial": "test",
     "org.opencontainers.image.version": "2.5",
@@ -41,12 +43,8 @@ def committed(
         engine.api.remove_image(image["Id"], force=True)
 
 
-@contextmanager
-def foreign(engine: docker.DockerClient, base: str, name: str, *changes: str) -> Iterator[str]:
-    """An image that is not on our base: an interpreter, its libraries, a server; the image's id.
-
-    There is neither a shell nor Python in it, nor any folder of ours.
-    """
+def foreign_root(engine: docker.DockerClient, base: str) -> bytes:
+    """A tar of an interpreter, its libraries and a server: no shell, no Python, nothing of ours."""
     script = (
         "mkdir /tmp/root && cd /tmp/root && for file in $(ldd /usr/bin/perl | grep -o '/[^ ]*') "
         '/usr/bin/perl; do mkdir -p ".$(dirname $file)" && cp -L $file .$file; done && '
@@ -61,10 +59,16 @@ def foreign(engine: docker.DockerClient, base: str, name: str, *changes: str) ->
         network_mode="none",
         labels={"fairtrial": "test"},
     )
+    return base64.b64decode(said)
+
+
+@contextmanager
+def foreign(engine: docker.DockerClient, base: str, name: str, *changes: str) -> Iterator[str]:
+    """An image that is not on our base; the image's id."""
     repository, _, tag = name.partition(":")
-    start = 'ENTRYPOINT ["/usr/bin/perl", "/server.pl"]'
+    start = f"ENTRYPOINT {json.dumps(FOREIGN_ENTRYPOINT)}"
     engine.api.import_image_from_data(
-        base64.b64decode(said),
+        foreign_root(engine, base),
         repository=repository,
         tag=tag,
         changes=_changes((start, *changes), LABELS),

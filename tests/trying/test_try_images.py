@@ -12,11 +12,13 @@ import pytest
 
 from runner.errors import FairtrialError
 from runner.records import ServerSpec, parse_yaml
+from runner.sandbox.engine import image_id, remove_image
 from runner.sandbox.lending import lent
 from runner.trying.asked import read_asked, slug_of
 from runner.trying.images import DockerImage
 from tests.checkout import SESSION, Checkout, make
-from tests.images import committed, foreign
+from tests.images import FOREIGN_ENTRYPOINT, LABELS, committed, foreign, foreign_root
+from tests.registry import holding, served
 
 HERE = Path(__file__).parent
 HTTP_SERVER = (HERE / "http_server.py.txt").read_text(encoding="utf-8")
@@ -170,6 +172,32 @@ def test_a_folder_that_an_image_insists_on_writing_becomes_its_own(
     assert "passes on" in done.stdout
     for workspace in workspaces(made):
         engine.api.remove_volume(lent(workspace, (".own",)).tree, force=True)
+
+
+@pytest.mark.docker
+def test_an_image_that_is_not_here_is_pulled_and_pinned_by_its_registrys_digest(
+    made: Checkout, engine: docker.DockerClient, base_image: str
+) -> None:
+    tar = foreign_root(engine, base_image)
+    with served(holding(tar, FOREIGN_ENTRYPOINT, LABELS)) as registry:
+        name = f"{registry.address}/acme/pulled"
+        reference = f"{name}@{registry.digest}"
+        try:
+            done = made.fairtrial("try", f"docker:{name}", "--scenario", "small", "--dry-run")
+            assert done.returncode == 0, done.stderr
+            assert f"{name} is not on the engine: pulling it" in done.stderr
+            assert f"guessed: the image of that name now, {reference};" in done.stderr
+            asked = len(registry.asked)
+            again = made.fairtrial("try", f"docker:{reference}", "--scenario", "small", "--dry-run")
+            assert again.returncode == 0, again.stderr
+            assert len(registry.asked) == asked, "it was pulled though it was there"
+        finally:
+            if (found := image_id(engine, name)) is not None:
+                remove_image(engine, found)
+        gone = made.fairtrial("server", "call", "pulled", "find_symbol", '{"name": "x"}')
+        assert gone.returncode == 1
+        assert f"`docker pull {reference}`" in gone.stderr
+        assert len(registry.asked) == asked, "a cell pulled an image"
 
 
 @pytest.mark.docker
