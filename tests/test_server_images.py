@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import docker
 import pytest
 import yaml
 
-from runner.catalog import load_catalog
-from runner.errors import CatalogError, LockError, ServerError
+from runner.benchmarks.agentbench.testbed.servers import Testbed
+from runner.catalog import LoadedServer, load_catalog
+from runner.errors import CatalogError, FairtrialError, LockError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, digest_of
 from runner.report.card import card_text
 from runner.sandbox.lending import ensure_lent, lent
@@ -96,6 +97,15 @@ def test_its_private_folders_are_its_own_containers_and_not_the_cells() -> None:
     assert private_in_cell(spec_of(private=(".index",))) == (".index",)
     assert private_in_cell(image_spec(private=(".index",))) == ()
     assert private_in_cell(None) == ()
+
+
+def test_several_servers_of_one_cell_have_no_image_among_them(tmp_path: Path) -> None:
+    class Asked:
+        def server(self, _: str) -> LoadedServer:
+            return LoadedServer(spec=image_spec(), folder=tmp_path, digest="")
+
+    with pytest.raises(FairtrialError, match="an image has a container of its own"):
+        Testbed(cast("Any", Asked())).install("tiny")
 
 
 # --- on the engine ------------------------------------------------------------------------------
