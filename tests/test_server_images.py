@@ -11,7 +11,7 @@ import docker
 import pytest
 import yaml
 
-from runner.benchmarks.agentbench.testbed.servers import Testbed
+from runner.benchmarks.agentbench.testbed import servers as testbed
 from runner.catalog import LoadedServer, load_catalog
 from runner.errors import CatalogError, FairtrialError, LockError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, digest_of
@@ -105,7 +105,7 @@ def test_several_servers_of_one_cell_have_no_image_among_them(tmp_path: Path) ->
             return LoadedServer(spec=image_spec(), folder=tmp_path, digest="")
 
     with pytest.raises(FairtrialError, match="an image has a container of its own"):
-        Testbed(cast("Any", Asked())).install("tiny")
+        testbed.Testbed(cast("Any", Asked())).install("tiny")
 
 
 # --- on the engine ------------------------------------------------------------------------------
