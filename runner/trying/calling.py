@@ -17,7 +17,7 @@ from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_spec import PLACES, fill_call
 from runner.servers import open_server
-from runner.trying.flow import DEFAULT_SCENARIO
+from runner.trying.steps import DEFAULT_SCENARIO
 from runner.trying.tools import writes
 
 if TYPE_CHECKING:

@@ -1,0 +1,66 @@
+"""What a server says it lacks is added under the name that its registry knows it by."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.trying.asked import Npm, Pypi
+from runner.trying.missing import with_missing
+
+TOOL = Pypi(name="acme-tool", version="")
+NODE = Npm(name="@acme/tool", version="")
+
+
+@pytest.mark.parametrize(
+    ("problem", "name"),
+    [
+        ("ModuleNotFoundError: No module named 'tqdm'", "tqdm"),
+        ("ModuleNotFoundError: No module named 'yaml'", "pyyaml"),
+        ("ModuleNotFoundError: No module named 'tree_sitter'", "tree-sitter"),
+        ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]"),
+        ('pip install "mcp>=1"', "mcp"),
+    ],
+)
+def test_a_python_package_that_is_missing_is_added(problem: str, name: str) -> None:
+    found = with_missing(TOOL, problem)
+    assert found is not None
+    assert isinstance(found[0], Pypi)
+    assert (found[0].also, found[1]) == ((name,), name)
+
+
+def test_a_node_package_that_is_missing_is_added() -> None:
+    for problem in (
+        "Error: Cannot find module '@acme/core/dist/x.js'",
+        "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@acme/core' imported from /x",
+    ):
+        found = with_missing(NODE, problem)
+        assert found is not None
+        assert found[0].also == ("@acme/core",)
+
+
+def test_its_own_extra_is_asked_for_if_it_says_so() -> None:
+    found = with_missing(TOOL, "MCP is not installed: pip install acme_tool[mcp]")
+    assert found is not None
+    assert found[0] == Pypi(name="acme-tool", version="", extras="mcp")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        "ModuleNotFoundError: No module named 'src'",
+        "ModuleNotFoundError: No module named 'mcp.server.fastmcp'",
+        "ModuleNotFoundError: No module named 'acme_tool'",
+        "usage: acme-tool FOLDER",
+        "pip install acme-tool",
+    ],
+)
+def test_a_part_of_a_package_and_a_name_that_is_anybodys_are_not_fetched(problem: str) -> None:
+    assert with_missing(TOOL, problem) is None
+
+
+def test_a_file_of_its_own_is_no_package_and_what_was_added_is_not_added_again() -> None:
+    assert with_missing(NODE, "Error: Cannot find module '/opt/server/x.js'") is None
+    assert with_missing(NODE, "Error: Cannot find module './x.js'") is None
+    found = with_missing(TOOL, "No module named 'tqdm'")
+    assert found is not None
+    assert with_missing(found[0], "No module named 'tqdm'") is None
