@@ -19,6 +19,7 @@ from runner.trying.launches import Launch, launches
 from runner.trying.missing import MOST, with_missing
 from runner.trying.over_http import bridged, over_http
 from runner.trying.searching import Attempt, find_way
+from runner.trying.setting_up import commands_shown
 from runner.trying.steps import Given, Steps, Tried
 from runner.trying.targets import symbols_of
 from runner.trying.tools import writes
@@ -137,7 +138,8 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     if given.http is not None:
         spec = bridged(spec, given.http)
     volume = steps.bench.volume(spec, steps.folder)
-    ground = _ground(steps, volume.name)
+    programs = commands_shown(installed.readme, list(installed.entries))
+    ground = replace(_ground(steps, volume.name), programs=tuple(programs))
     ways = _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")
     canary = _given_canary(steps)

@@ -25,5 +25,7 @@ class Ground:
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""
     log: Log
+    programs: tuple[str, ...] = ()
+    """Commands of its README that build an index, for one that names none itself."""
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""

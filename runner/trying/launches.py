@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runner.trying.words import plain
+
 MOST = 9
 """Ways to start that are tried."""
 _BLOCK = re.compile(
@@ -148,7 +150,15 @@ _OPTION = re.compile(
     r"[ =](?P<value><[^>]+>|\[[^\]]+\]|[A-Z][A-Z_]+)"
 )
 _NOT_A_PROJECT = re.compile(r"log|cache|config|data|db|output|index|state|static|cert|key")
-_COMMANDS = re.compile(r"^\s+(mcp|serve|server|start|stdio|start-mcp-server|run)\b", re.MULTILINE)
+_COMMANDS = re.compile(
+    r"^[ \t]+(mcp|serve|server|start|stdio|start-mcp-server|run)(?![\w-])", re.MULTILINE
+)
+_SERVES = re.compile(
+    r"^[ \t]+(?P<word>[a-z][\w-]*)(?: [\[<A-Z][^\n]*?)?[ \t]{2,}(?P<about>[^\n]*\bMCP\b[^\n]*)",
+    re.MULTILINE,
+)
+_STARTS = re.compile(r"\b(?:start|run|serve|launch|expose|server)", re.IGNORECASE)
+_CONFIGURES = re.compile(r"\b(?:config|install|set ?up|setup|add|remov|regist|list|generat|wire)")
 
 
 _DENIED = re.compile(
@@ -167,13 +177,34 @@ def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
     return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
 
 
-def launches_in_help(text: str) -> list[Launch]:
-    """Options that take a project's folder, and commands that serve."""
+def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
+    """Options that take a project's folder, and commands that serve.
+
+    `behind`: the words it was started with when it said this; they stay if the usage names them.
+    """
+    text = plain(text)
     flags = []
     for option in _OPTION.finditer(text):
         if not _NOT_A_PROJECT.search(option["flag"]):
             flags.append(option["flag"])
+    kept = behind if behind and _usage_names(text, behind) else ()
     why = "its own usage names it"
-    ways = [Launch(args=(flag, "{workspace}"), why=why) for flag in dict.fromkeys(flags)]
-    listed = dict.fromkeys(_COMMANDS.findall(text))
-    return [*(Launch(args=(word,), why=why) for word in listed), *ways][:4]
+    ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
+    commands = [(word,) for word in _commands_in(text)]
+    return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
+
+
+def _commands_in(text: str) -> list[str]:
+    """Those that say that they serve MCP, before those that are only called so."""
+    told = [
+        found["word"]
+        for found in _SERVES.finditer(text)
+        if _STARTS.search(found["about"]) and not _CONFIGURES.search(found["about"].lower())
+    ]
+    return list(dict.fromkeys([*told, *_COMMANDS.findall(text)]))
+
+
+def _usage_names(text: str, words: Sequence[str]) -> bool:
+    """`Usage: tool mcp [OPTIONS] COMMAND` is said of `tool mcp`."""
+    usage = re.search(r"usage:([^\n]*)", text, re.IGNORECASE)
+    return usage is not None and all(word in usage[1].split() for word in words)

@@ -67,6 +67,8 @@ class Attempt:
     canary: FoundCanary | None = None
     problem: str = ""
     """Why it did not start, or was lost."""
+    said: str = ""
+    """All that it said then."""
     search: Search = field(default_factory=Search)
     network_attempts: int = 0
     stray_lines: int = 0
@@ -142,7 +144,7 @@ async def find_way(
 def _ways_it_asks_for(attempt: Attempt) -> list[Launch]:
     """By its own complaint: that it was not started so, or that our folder is closed to it."""
     if not attempt.started:
-        return launches_in_help(attempt.problem)
+        return launches_in_help(attempt.said, attempt.launch.args)
     return launches_if_denied(attempt.search.errors_of.values())
 
 
@@ -198,9 +200,9 @@ async def _attempt(
                 attempt = replace(attempt, tools=session.tools)
                 attempt = await _look(ground, container, spec, session, attempt)
         except ServerError as error:
-            said = own_words(log.stderr.tail.decode(errors="replace"))
-            problem = said or own_words("\n".join(log.stray)) or error.what
-            attempt = replace(attempt, problem=problem)
+            stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
+            problem = own_words(stderr) or own_words(stdout) or error.what
+            attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}")
         attempts = await network_attempts(container)
     texts = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
     return replace(

@@ -156,6 +156,38 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     assert own_words("") == ""
 
 
+BOXES = """\x1b[33mUsage: \x1b[0mtool [OPTIONS] COMMAND [ARGS]...
+
+╭─ Error ──────────────────────────────────────────────────────────╮
+│ Missing command.                                                 │
+╰──────────────────────────────────────────────────────────────────╯
+╭─ Commands ───────────────────────────────────────────────────────╮
+│ host       Run the shared host over MCP for several clients.     │
+│ mcp-setup  Configure MCP for an editor.                          │
+│ serve      Start it.                                             │
+│ one        One.                                                  │
+│ two        Two.                                                  │
+│ three      Three.                                                │
+╰──────────────────────────────────────────────────────────────────╯
+"""
+
+
+def test_words_in_boxes_and_in_colours_are_read_and_of_a_help_only_what_complains() -> None:
+    assert own_words(BOXES) == "Usage: tool [OPTIONS] COMMAND [ARGS]... | Missing command."
+    box = BOXES[BOXES.index("╭─ Error") : BOXES.index("╭─ Commands")]
+    assert own_words(f"\x1b[31m{box}\x1b[0m") == "Missing command."
+
+
+def test_commands_in_a_box_are_found_those_that_say_they_serve_first() -> None:
+    assert [way.args for way in launches_in_help(BOXES)] == [("host",), ("serve",)]
+
+
+def test_a_command_below_a_command_stands_behind_it_if_the_usage_says_so() -> None:
+    said = "Usage: tool mcp [OPTIONS] COMMAND\n\nCommands:\n  start  Start it.\n"
+    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "start")]
+    assert [way.args for way in launches_in_help(said, ("--mcp",))] == [("start",)]
+
+
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
     package = Installed(name="tool", version="1", entries={}, extras=("dev", "mcp-server"))
     assert package.server_extra == "mcp-server"

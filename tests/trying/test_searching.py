@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from tests.helpers import PATIENCE_SEC
 pytestmark = pytest.mark.docker
 
 BROUGHT = '#!/bin/sh\ntouch "$HOME/built"\n'
+BROUGHT_PYTHON = "import os\nopen(os.path.expanduser('~/built'), 'w').close()\n"
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
+FILES = {"server.py": SERVER, "brought": BROUGHT, "python/bin/tool": BROUGHT_PYTHON}
 
 
 class Bench:
@@ -46,7 +49,7 @@ class Bench:
         )
         self.loaded = self.checkout.scenario("small")
         installed = Installed(name="wanting", version="1", entries={})
-        self.spec = draft("wanting", installed, {"server.py": SERVER, "brought": BROUGHT})
+        self.spec = draft("wanting", installed, FILES)
         bench = Workbench(
             root=made.root,
             engine=self.checkout.engine,
@@ -74,12 +77,18 @@ class Bench:
         return self.spec.model_copy(update={"initialize_timeout_sec": PATIENCE_SEC, **update})
 
     def way(
-        self, mode: str, *ways: Launch, canary: Canary | None = None, **changes: Any
+        self,
+        mode: str,
+        *ways: Launch,
+        canary: Canary | None = None,
+        programs: tuple[str, ...] = (),
+        **changes: Any,
     ) -> Attempt:
         """What is found; the ways are the only ones if some are given."""
+        ground = replace(self.ground(), programs=programs)
         chosen = list(ways) or launches("", ["wanting"])
         search = find_way(
-            self.ground(), self.wanting(mode, **changes), chosen, fixed=bool(ways), canary=canary
+            ground, self.wanting(mode, **changes), chosen, fixed=bool(ways), canary=canary
         )
         return asyncio.run(search)
 
@@ -172,6 +181,24 @@ def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Ben
     found = bench.way("unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["brought build"]
+
+
+def test_a_python_packages_own_program_is_run_by_the_python_of_the_cell(bench: Bench) -> None:
+    env = {"PYTHONPATH": "{install}/python"}
+    found = bench.way("unbuilt", Launch(args=("tool", "build"), why="given"), env=env)
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["python3 {install}/python/bin/tool build"]
+
+
+def test_a_program_that_only_its_readme_names_is_run_and_one_that_fails_says_how(
+    bench: Bench,
+) -> None:
+    env, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
+    bench.said.clear()
+    found = bench.way("unbuilt", bare, env=env, programs=("brought-not", "brought build"))
+    assert [step.shell for step in found.warm_up] == ["brought build"]
+    bench.way("unbuilt", bare, env=env, programs=("server.py", "brought build"))
+    assert any("server.py ends with " in line for line in bench.said)
 
 
 def test_what_it_says_has_to_be_run_is_not_if_it_did_not_bring_that(bench: Bench) -> None:
