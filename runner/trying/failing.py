@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from runner.errors import NotReadyError, ServerError
+from runner.trying.attempting import Attempt
 from runner.trying.installing import Candidate, unrun_scripts
 from runner.trying.launches import secrets_in
-from runner.trying.searching import Attempt
 from runner.trying.steps import Steps
 
 _README_CHARS = 4000

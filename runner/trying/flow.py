@@ -11,6 +11,7 @@ from runner.errors import FairtrialError, NotReadyError
 from runner.project import write_project_lock
 from runner.records import Canary, ServerCard, ServerSpec
 from runner.trying.asked import Npm, Pypi
+from runner.trying.attempting import Attempt
 from runner.trying.failing import no_canary, require_start
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
@@ -18,7 +19,7 @@ from runner.trying.installing import Candidate, draft, install
 from runner.trying.launches import Launch, launches
 from runner.trying.missing import MOST, with_missing
 from runner.trying.over_http import bridged, over_http
-from runner.trying.searching import Attempt, find_way
+from runner.trying.searching import find_way
 from runner.trying.setting_up import commands_shown
 from runner.trying.steps import Given, Steps, Tried
 from runner.trying.targets import symbols_of

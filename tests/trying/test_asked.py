@@ -10,6 +10,7 @@ import pytest
 from runner.errors import FairtrialError
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
+from runner.trying.attempting import Attempt
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import unrun_scripts
 from runner.trying.launches import (
@@ -20,7 +21,6 @@ from runner.trying.launches import (
     secrets_in,
 )
 from runner.trying.local import copied_command, copied_folder
-from runner.trying.searching import Attempt
 from runner.trying.tools import for_looking, for_setup, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text

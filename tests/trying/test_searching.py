@@ -16,11 +16,12 @@ from runner.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
 from runner.servers import check_server
+from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
 from runner.trying.launches import Launch, launches
-from runner.trying.searching import Attempt, find_way
+from runner.trying.searching import find_way
 from runner.trying.targets import symbols_of
 from runner.volumes import ServerVolume
 from tests.checkout import SESSION, make
