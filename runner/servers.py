@@ -63,7 +63,7 @@ async def open_server(
     Raises NotReadyError if a warm-up step fails, ServerError if the server ends or breaks.
     """
     plan = launch(spec, places)
-    shell_sec = await _run_shell_steps(container, spec, places)
+    shell_sec = await run_shell_steps(container, spec, places)
     async with open_session(
         container,
         list(plan.argv),
@@ -75,7 +75,7 @@ async def open_server(
         yield Ready(session=session, warm_up_sec=shell_sec + call_sec)
 
 
-async def _run_shell_steps(container: Container, spec: ServerSpec, places: Places) -> float:
+async def run_shell_steps(container: Container, spec: ServerSpec, places: Places = PLACES) -> float:
     """The warm-up's shell steps, as the server's user, before its process starts. In seconds.
 
     Raises NotReadyError if one fails.

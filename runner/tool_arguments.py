@@ -38,6 +38,8 @@ class Target:
     """Of the code, such as `python`; empty to go by the file."""
     root: str = SANDBOX_ROOT
     """Where the repository is."""
+    database: str = ""
+    """A file that holds the repository as a table, where one was made."""
     label: str = "workspace"
     """What a project is called where a tool wants a name for it."""
     handles: Answers = field(default_factory=dict)
@@ -103,6 +105,7 @@ _SECRET = {"token", "password", "secret", "credential", "credentials", "apikey",
 _HANDLES = {"id", "handle", "uuid", "cursor", "session", "hash", "sha"}
 _ROOTS = {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
 _FILES = {"file", "filename", "filepath", "uri", "module", "document"}
+_DATABASES = {"db", "database", "sqlite"}
 _LINES = {"line", "row", "lineno"}
 _COLUMNS = {"character", "char", "column", "col", "offset"}
 _GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "exclude", "excludes"}
@@ -243,10 +246,23 @@ class _Filler:
     def _texts(self, key: str, schema: Schema) -> list[Any]:
         words = key_words(key)
         about = f"{schema.get('description', '')} {schema.get('title', '')}".lower()
-        values = self._text_values(words, set(words), about)
+        values = self._of_tables(set(words), about) or self._text_values(words, set(words), about)
         if isinstance(schema.get("default"), str) and schema["default"]:
             values = list(dict.fromkeys([*values[:1], schema["default"], *values[1:]]))
         return values
+
+    def _of_tables(self, known: set[str], about: str) -> list[Any]:
+        """Where the repository is a table `lines`: see Target.database."""
+        if known & _DATABASES and known & (_FILES | {"path"}) and self.target.database:
+            return [self.target.database]
+        says_sql = bool(re.search(r"\bsql\b", f"{about} {self.described}"))
+        if "sql" in known or (says_sql and known & {"query", "statement"}):
+            return [
+                "SELECT path, line, text FROM lines WHERE text LIKE '%NAME%'".replace(
+                    "NAME", self.target.name.replace("'", "''")
+                )
+            ]
+        return []
 
     def _text_values(  # noqa: PLR0911 - one rule a line, the first that holds
         self, words: list[str], known: set[str], about: str

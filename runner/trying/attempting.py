@@ -18,9 +18,10 @@ from runner.sandbox.places import WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import launch
-from runner.servers import network_attempts, warm_up_call
-from runner.trying.canaries import FoundCanary, Search, find_canary
+from runner.server_spec import fill, launch
+from runner.servers import network_attempts, run_shell_steps, warm_up_call
+from runner.trying import tables
+from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch
 from runner.trying.over_http import listens
@@ -103,6 +104,7 @@ async def attempt_at(
     )
     async with open_container(ground.engine, cell) as container:
         try:
+            await run_shell_steps(container, spec)
             async with _session(container, started_by(spec, way), log) as session:
                 attempt = replace(attempt, tools=session.tools)
                 attempt = await _look(ground, container, spec, session, attempt)
@@ -165,21 +167,24 @@ async def _look(
 ) -> Attempt:
     """Look for a canary as it is, and again after each thing that it can be told first."""
     search = attempt.search
-    warm_up = list(spec.warm_up)
+    if tables.MADE in spec.warm_up:
+        search.database = fill(tables.DATABASE)
     for step in spec.warm_up:
         if step.call is not None:
             await warm_up_call(session, step.call, SETUP_SEC)
     search.learn(session.answers)
     if not ground.symbols:
         return replace(attempt, warm_up=spec.warm_up)
-    canary = await find_canary(session, ground.symbols, ground.paths, search)
-    if canary is None and not spec.warm_up:
-        setting_up = SettingUp(
-            ground=ground, container=container, spec=spec, session=session, search=search
-        )
-        canary = await setting_up.find()
-        warm_up = setting_up.warm_up
-    return replace(attempt, canary=canary, warm_up=tuple(warm_up))
+    setting_up = SettingUp(
+        ground=ground,
+        container=container,
+        spec=spec,
+        session=session,
+        search=search,
+        warm_up=list(spec.warm_up),
+    )
+    canary = await setting_up.find()
+    return replace(attempt, canary=canary, warm_up=tuple(setting_up.warm_up))
 
 
 # --- what it may not write ----------------------------------------------------------------------

@@ -13,7 +13,7 @@ import mcp_types
 
 from runner.answers import Answers
 from runner.records import Canary, McpCall
-from runner.sandbox.places import WORKSPACE
+from runner.sandbox.places import STATE, WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession
 from runner.tool_arguments import Target, arguments_for, handle_for, handles_in
 from runner.trying.targets import Symbol
@@ -82,6 +82,9 @@ class Search:
     """Texts of errors and answers, for paths that could not be written."""
     handles: dict[str, str | int] = field(default_factory=dict)
     """What the project is called by, as what opened or indexed it answered: key -> value."""
+
+    database: str = ""
+    """Where the repository is a table, if it was made one."""
 
     def learn(self, answers: Answers) -> None:
         self.handles.update(handles_in(answers))
@@ -176,7 +179,12 @@ def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
 
 
 async def find_canary(
-    session: ServerSession, symbols: Sequence[Symbol], paths: Collection[str], search: Search
+    session: ServerSession,
+    symbols: Sequence[Symbol],
+    paths: Collection[str],
+    search: Search,
+    *,
+    most: int = MOST_CALLS,
 ) -> FoundCanary | None:
     """The call that three times out of three answers with the most telling text.
 
@@ -186,11 +194,11 @@ async def find_canary(
     first_call = search.calls
     best: FoundCanary | None = None
     for tool in for_looking(session.tools):
-        for symbol, arguments in _calls_of(tool, symbols, search.handles):
+        for symbol, arguments in _calls_of(tool, symbols, search):
             calls = search.calls - first_call
             # What is good enough ends it sooner than what is poor.
-            most = MOST_CALLS // (1 + (best is not None and best.evidence.kind == "code"))
-            if calls >= most or time.monotonic() > give_up:
+            enough = most // (1 + (best is not None and best.evidence.kind == "code"))
+            if calls >= enough or time.monotonic() > give_up:
                 return best
             found = await _try_call(
                 session, McpCall(tool=tool.name, arguments=arguments), symbol, paths, search
@@ -207,7 +215,7 @@ async def find_canary(
 
 
 def _calls_of(
-    tool: mcp_types.Tool, symbols: Sequence[Symbol], handles: Answers
+    tool: mcp_types.Tool, symbols: Sequence[Symbol], search: Search
 ) -> Iterator[tuple[Symbol, dict[str, Any]]]:
     """Every way to ask for the first symbol, then the first way for the others."""
     for place, symbol in enumerate(symbols):
@@ -216,7 +224,8 @@ def _calls_of(
             path=symbol.path,
             line=symbol.line,
             root=WORKSPACE,
-            handles=handles,
+            database=search.database,
+            handles=search.handles,
         )
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
@@ -264,5 +273,6 @@ def with_places(arguments: Any, handles: Answers, key: str = "") -> Any:
         # Of this session; the next one gives another.
         return f"{{answer.{handle}}}"
     if isinstance(arguments, str):
+        arguments = re.sub(rf"^{STATE}(?=/)", "{state}", arguments)
         return re.sub(rf"(?<![\w.-]){WORKSPACE}(?=/|$)", "{workspace}", arguments)
     return arguments

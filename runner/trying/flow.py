@@ -9,15 +9,17 @@ from dataclasses import replace
 
 from runner.errors import FairtrialError, NotReadyError
 from runner.project import write_project_lock
-from runner.records import Canary, ServerCard, ServerSpec
+from runner.records import Canary, ServerCard, ServerSpec, WarmUp
+from runner.trying import tables
 from runner.trying.asked import Npm, Pypi
 from runner.trying.attempting import Attempt
 from runner.trying.failing import no_canary, require_start
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, draft, install
-from runner.trying.launches import Launch, launches
+from runner.trying.launches import Launch, launches, variables_in
 from runner.trying.missing import MOST, with_missing
+from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
 from runner.trying.searching import find_way
 from runner.trying.setting_up import commands_shown
@@ -132,7 +134,7 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     update = {
         "command": installed.entries[entry],
         "env": {**spec.env, **given.env},
-        "warm_up": given.warm_up,
+        "warm_up": given.warm_up or _tables(steps, installed),
         "initialize_timeout_sec": 90,
     }
     spec = spec.model_copy(update=update)
@@ -140,7 +142,11 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
         spec = bridged(spec, given.http)
     volume = steps.bench.volume(spec, steps.folder)
     programs = commands_shown(installed.readme, list(installed.entries))
-    ground = replace(_ground(steps, volume.name), programs=tuple(programs))
+    ground = replace(
+        _ground(steps, volume.name),
+        programs=tuple(programs),
+        variables=tuple(variables_in(installed.readme)),
+    )
     ways = _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")
     canary = _given_canary(steps)
@@ -148,10 +154,19 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     return spec, asyncio.run(search)
 
 
+def _tables(steps: Steps, installed: Installed) -> tuple[WarmUp, ...]:
+    if not tables.reads_tables(installed.title, installed.readme):
+        return ()
+    steps.guess("it reads tables: the repository's lines as one", "--warm-up TOOL JSON")
+    return (tables.MADE,)
+
+
 def _ways(given: Given, installed: Installed) -> list[Launch]:
     if given.args is not None:
         return [Launch(args=given.args, why="given")]
-    ways = launches(installed.readme, [installed.name, *installed.entries])
+    known = tables.reads_tables(installed.title, installed.readme)
+    names = [installed.name, *installed.entries]
+    ways = launches(installed.readme, names, reads_tables=known)
     return ways if given.http is None else over_http(ways)
 
 
@@ -180,6 +195,7 @@ def _ground(steps: Steps, volume: str) -> Ground:
         symbols=()
         if steps.given.canary
         else tuple(symbols_of(files, steps.loaded.scenario.language)),
+        notes=() if steps.given.canary else tuple(notes_of(files)),
         paths=frozenset(files.paths()),
         log=it.log,
     )
@@ -239,7 +255,7 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
         if step.call is not None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
             steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
-        else:
+        elif step != tables.MADE:
             steps.guess(f"run first, as it says itself: {step.shell}", "warm_up in server.yaml")
     if attempt.private:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")

@@ -15,7 +15,14 @@ from runner.sandbox.places import SERVER
 from runner.server_spec import launch
 from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, Attempt, attempt_at
 from runner.trying.ground import Ground
-from runner.trying.launches import MOST, Launch, launches_if_denied, launches_in_help
+from runner.trying.launches import (
+    MOST,
+    Launch,
+    launches_if_denied,
+    launches_in_help,
+    launches_with,
+    variables_in,
+)
 
 HELP_SEC = 20
 WHOLE_SEC = 300
@@ -61,18 +68,21 @@ async def find_way(
             # It was waited for once; started in another way, it would index the same again.
             ground = replace(ground, polls=())
         if not fixed:
-            left = [*_ways_it_asks_for(attempt), *left]
+            left = [*_ways_it_asks_for(ground, attempt), *left]
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
     return best
 
 
-def _ways_it_asks_for(attempt: Attempt) -> list[Launch]:
+def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
     """By its own complaint: that it was not started so, or that our folder is closed to it."""
-    if not attempt.started:
-        return launches_in_help(attempt.said, attempt.launch.args)
-    return launches_if_denied(attempt.search.errors_of.values())
+    if attempt.started:
+        why = "its README names the variable"
+        denied = launches_if_denied(attempt.search.errors_of.values())
+        return [*denied, *launches_with(ground.variables, attempt.launch, why)]
+    named = launches_with(variables_in(attempt.said), attempt.launch, "it names the variable")
+    return [*named, *launches_in_help(attempt.said, attempt.launch.args)]
 
 
 def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:

@@ -25,6 +25,7 @@ from runner.trying.words import own_words, plain
 SETUP_SEC = 300
 _MOST_COMMANDS = 3
 _SHOWN_CHARS = 300
+CALLS_ABOUT_NOTES = 24
 _NOT_ITS_OWN = 127
 _PYTHON = "python3"
 _RUN = re.compile(
@@ -46,14 +47,26 @@ class SettingUp:
     warm_up: list[WarmUp] = field(default_factory=list)
 
     async def find(self) -> FoundCanary | None:
-        """Look again after each thing that it can be told first."""
+        """Look as it is, and again after each thing that it can be told first."""
+        canary = await self._look()
+        # What the person has told it is all that it is told.
+        if canary is None and not any(step.call for step in self.spec.warm_up):
+            canary = await self._after_being_told()
+        if canary is None and self.ground.notes:
+            notes, search = self.ground.notes, self.search
+            canary = await find_canary(
+                self.session, notes, self.ground.paths, search, most=CALLS_ABOUT_NOTES
+            )
+        if canary is None and len(self.warm_up) > len(self.spec.warm_up):
+            return await self._after_a_while()
+        return canary
+
+    async def _after_being_told(self) -> FoundCanary | None:
         named = commands_named(self.search.seen)
         canary = await self._after_its_programs(named, "as it says itself")
         canary = canary or await self._after_its_tools()
-        if canary is None and not self.warm_up:
+        if canary is None and len(self.warm_up) == len(self.spec.warm_up):
             canary = await self._after_its_programs(self.ground.programs, "as its README shows")
-        if canary is None and self.warm_up:
-            return await self._after_a_while()
         return canary
 
     async def _look(self) -> FoundCanary | None:

@@ -19,8 +19,10 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     secrets_in,
+    variables_in,
 )
 from runner.trying.local import copied_command, copied_folder
+from runner.trying.tables import reads_tables
 from runner.trying.tools import for_looking, for_setup, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
@@ -186,6 +188,29 @@ def test_a_command_below_a_command_stands_behind_it_if_the_usage_says_so() -> No
     said = "Usage: tool mcp [OPTIONS] COMMAND\n\nCommands:\n  start  Start it.\n"
     assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "start")]
     assert [way.args for way in launches_in_help(said, ("--mcp",))] == [("start",)]
+
+
+def test_variables_that_hold_a_project_are_known_by_their_names() -> None:
+    readme = (
+        "| `ACME_SOURCE_DIR` | … |\nACME_INDEX_PATH=…\nACME_LOG_DIR=x ACME_KEY ACME_ROOT X_REPO"
+    )
+    assert variables_in(readme) == ["ACME_SOURCE_DIR", "ACME_ROOT"]
+
+
+TABLES = """
+# A SQLite server
+Reads SQLite. {"command": "npx", "args": ["-y", "tool", "--ro", "/path/to/your/data.db"]} sqlite
+"""
+
+
+def test_where_an_author_has_a_database_of_his_own_the_repositorys_stands() -> None:
+    assert reads_tables("", TABLES)
+    shown = launches(TABLES, ["tool"], reads_tables=True)[1]
+    assert shown.args == ("--ro", "{state}/tables/repository.db")
+
+
+def test_one_that_only_keeps_its_index_in_sqlite_reads_no_tables() -> None:
+    assert not reads_tables("Code search", f"Finds symbols.{' ' * 600} Its index is SQLite. " * 5)
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:

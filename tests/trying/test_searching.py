@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from runner.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
 from runner.servers import check_server
-from runner.trying.attempting import Attempt
+from runner.trying import tables
+from runner.trying.attempting import Attempt, started_by
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
 from runner.trying.launches import Launch, launches
 from runner.trying.searching import find_way
-from runner.trying.targets import symbols_of
+from runner.trying.targets import Symbol, symbols_of
 from runner.volumes import ServerVolume
 from tests.checkout import SESSION, make
 from tests.helpers import PATIENCE_SEC
@@ -82,14 +83,19 @@ class Bench:
         mode: str,
         *ways: Launch,
         canary: Canary | None = None,
-        programs: tuple[str, ...] = (),
+        fixed: bool | None = None,
+        about: Mapping[str, Any] | None = None,
         **changes: Any,
     ) -> Attempt:
-        """What is found; the ways are the only ones if some are given."""
-        ground = replace(self.ground(), programs=programs)
+        """What is found; the ways are the only ones if some are given. `about`: of the ground."""
+        ground = replace(self.ground(), **(about or {}))
         chosen = list(ways) or launches("", ["wanting"])
         search = find_way(
-            ground, self.wanting(mode, **changes), chosen, fixed=bool(ways), canary=canary
+            ground,
+            self.wanting(mode, **changes),
+            chosen,
+            fixed=bool(ways) if fixed is None else fixed,
+            canary=canary,
         )
         return asyncio.run(search)
 
@@ -102,7 +108,7 @@ class Bench:
         return asyncio.run(
             check_server(
                 ground.engine,
-                self.wanting(mode, **changes),
+                started_by(self.wanting(mode, **changes), found.launch),
                 volume,
                 image=ground.image,
                 repository="*",
@@ -196,10 +202,38 @@ def test_a_program_that_only_its_readme_names_is_run_and_one_that_fails_says_how
 ) -> None:
     env, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
     bench.said.clear()
-    found = bench.way("unbuilt", bare, env=env, programs=("brought-not", "brought build"))
+    found = bench.way(
+        "unbuilt", bare, env=env, about={"programs": ("brought-not", "brought build")}
+    )
     assert [step.shell for step in found.warm_up] == ["brought build"]
-    bench.way("unbuilt", bare, env=env, programs=("server.py", "brought build"))
+    bench.way("unbuilt", bare, env=env, about={"programs": ("server.py", "brought build")})
     assert any("server.py ends with " in line for line in bench.said)
+
+
+def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> None:
+    about = {"variables": ("ACME_VAULT_DIR",)}
+    found = bench.way("vault", BARE, fixed=False, about=about)
+    assert found.canary is not None
+    assert found.launch.env == {"ACME_VAULT_DIR": "{workspace}"}
+
+
+def test_a_server_that_reads_databases_gets_the_repository_as_one(bench: Bench) -> None:
+    ways = launches("A SQLite server", ["wanting"], reads_tables=True)
+    found = bench.way("sql", *ways, fixed=False, warm_up=(tables.MADE,))
+    assert (found.launch.args, found.warm_up) == ((tables.DATABASE,), (tables.MADE,))
+    assert found.canary is not None
+    assert "'app.py', " in found.canary.evidence.contains or found.canary.evidence.kind == "code"
+    assert bench.proven("sql", found).canary_passed
+
+
+def test_a_server_that_reads_no_code_is_asked_about_prose(bench: Bench) -> None:
+    note = Symbol(
+        name="test_it", path="tests/test_app.py", line=2, text="App().dispatch_all()", below=()
+    )
+    assert bench.way("prose", BARE).canary is None
+    found = bench.way("prose", BARE, about={"notes": (note,)})
+    assert found.canary is not None
+    assert found.canary.call.arguments["path"].endswith("tests/test_app.py")
 
 
 def test_what_it_says_has_to_be_run_is_not_if_it_did_not_bring_that(bench: Bench) -> None:
