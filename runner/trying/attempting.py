@@ -42,6 +42,8 @@ _BROKEN = re.compile(
     r"|AttributeError: (?:module|'\w+' object)"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
+_TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
+USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
 _OFFLINE = re.compile(
     r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
     r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
@@ -83,7 +85,15 @@ class Attempt:
     @property
     def is_hopeless(self) -> bool:
         """No other arguments would start it."""
-        return self.is_broken or self.needs_network or (self.listens and not self.started)
+        if self.started:
+            return False
+        return self.is_broken or self.needs_network or self.listens or self.lacks_a_package
+
+    @property
+    def lacks_a_package(self) -> bool:
+        """It says which one to install, and complains of nothing that it was started with."""
+        says = _TO_INSTALL.search(self.problem) and not USAGE.search(self.problem)
+        return not self.started and bool(says)
 
     @property
     def started(self) -> bool:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from runner.errors import NotReadyError, ServerError
 from runner.trying.attempting import Attempt
 from runner.trying.installing import Candidate, unrun_scripts
 from runner.trying.launches import secrets_in
 from runner.trying.steps import Steps
+from runner.trying.tools import writes
 
 _README_CHARS = 4000
+_FILE = re.compile(
+    r"(?<![\w.-])(package\.json|tsconfig\.json|pyproject\.toml|Cargo\.toml|go\.mod|pom\.xml"
+    r"|composer\.json|Gemfile|build\.gradle|requirements\.txt|Makefile|Dockerfile)(?![\w/-])"
+)
+"""By which a kind of project is known."""
 
 
 def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
@@ -18,7 +25,7 @@ def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
         raise ServerError(
             f"it does not start: {attempt.problem}",
             where=steps.name,
-            hint=_hint_to_start(candidate, attempt),
+            hint=_hint_to_start(candidate, attempt) + _lacking(steps, [attempt.said]),
         )
 
 
@@ -27,8 +34,25 @@ def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyE
         f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
         f"shows that it sees the repository{_why_not(attempt)}",
         where=steps.name,
-        hint=_hint_to_see(steps.name, candidate),
+        hint=_hint_to_see(steps.name, candidate)
+        + _lacking(steps, attempt.search.errors_of.values()),
     )
+
+
+def _lacking(steps: Steps, said: Iterable[str]) -> str:
+    """What it asks for that the repository has not, such as package.json."""
+    lacked = files_lacked(said, steps.checkout.files(steps.loaded).paths())
+    if not lacked:
+        return ""
+    label = steps.loaded.scenario.repository.label
+    return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
+
+
+def files_lacked(said: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """Files of a project that a complaint names and that are nowhere among `paths`."""
+    there = {path.rpartition("/")[2] for path in paths}
+    named = [name for text in said for name in _FILE.findall(text)]
+    return [name for name in dict.fromkeys(named) if name not in there][:2]
 
 
 def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
@@ -54,6 +78,10 @@ def _why_not(attempt: Attempt) -> str:
         lines.append(f"\n  {attempt.network_attempts} network attempts were refused")
     if attempt.stray_lines:
         lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
+    if attempt.tools and all(map(writes, attempt.tools)):
+        lines.append(
+            "\n  all of them write, which nothing may do here: it cannot show what it sees"
+        )
     names = ", ".join(tool.name for tool in attempt.tools[:12])
     return f": {names}" + "".join(lines)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from runner.records import Canary, ServerSpec
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.places import SERVER
 from runner.server_spec import launch
-from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, Attempt, attempt_at
+from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, USAGE, Attempt, attempt_at
 from runner.trying.ground import Ground
 from runner.trying.launches import (
     MOST,
@@ -27,7 +26,6 @@ from runner.trying.launches import (
 HELP_SEC = 20
 WHOLE_SEC = 300
 """After which no further way to start it is begun."""
-_USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
 
 
 async def find_way(
@@ -88,7 +86,7 @@ def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
 def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:
     """How far it went: past its own arguments, to its tools, to answers."""
     works = attempt.search.calls - attempt.search.errors
-    takes_arguments = not _USAGE.search(attempt.problem)
+    takes_arguments = not USAGE.search(attempt.problem)
     return (attempt.started, takes_arguments, works, len(attempt.tools))
 
 

@@ -149,6 +149,13 @@ def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_
     assert not Attempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
 
 
+def test_one_that_says_what_to_install_is_given_that_and_no_other_arguments() -> None:
+    bare = Launch(why="bare")
+    assert Attempt(launch=bare, problem="the SDK is missing: uv add mcp[cli]").is_hopeless
+    usage = "usage: tool FOLDER (for colours, pip install tool[rich])"
+    assert not Attempt(launch=bare, problem=usage).is_hopeless
+
+
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
     assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
@@ -310,5 +317,5 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
 def test_packages_whose_install_scripts_are_not_run_are_named(tmp_path: Path) -> None:
     packages = '"node_modules/a": {}, "node_modules/a/node_modules/b": {"hasInstallScript": true}'
     (tmp_path / "package-lock.json").write_text(f'{{"packages": {{{packages}}}}}')
-    assert unrun_scripts(tmp_path) == ["b"]
+    assert unrun_scripts(tmp_path) == ["b (it brings nothing built beforehand)"]
     assert unrun_scripts(tmp_path / "none") == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from runner.trying.asked import Npm, Pypi
+from runner.trying.failing import files_lacked
 from runner.trying.installing import unrun_scripts
 from runner.trying.missing import with_missing
 
@@ -86,3 +87,8 @@ def test_a_package_whose_install_script_is_not_run_is_named_with_what_it_brings_
         "built (built beforehand in built-l, which is installed)",
         "other (none of what it has built beforehand is for this platform)",
     ]
+
+
+def test_a_file_that_a_complaint_names_and_the_repository_has_not_is_named() -> None:
+    said = ["Error: no package.json in /workspace", "read pyproject.toml", "/opt/package.json.bak"]
+    assert files_lacked(said, ["a/pyproject.toml", "b.py"]) == ["package.json"]
