@@ -79,9 +79,7 @@ def _why_not(attempt: Attempt) -> str:
     if attempt.stray_lines:
         lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
     if attempt.tools and all(map(writes, attempt.tools)):
-        lines.append(
-            "\n  all of them write, which nothing may do here: it cannot show what it sees"
-        )
+        lines.append("\n  all of them write, which nothing may do here")
     names = ", ".join(tool.name for tool in attempt.tools[:12])
     return f": {names}" + "".join(lines)
 
