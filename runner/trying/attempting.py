@@ -42,6 +42,10 @@ _BROKEN = re.compile(
     r"|AttributeError: (?:module|'\w+' object)"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
+_NATIVE = re.compile(
+    r"Could not locate the bindings file|No native build was found|[Cc]annot find native binding"
+    r"|Cannot find module '[^']*\.node'|different Node\.js version"
+)
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
 USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
 _OFFLINE = re.compile(
@@ -87,7 +91,13 @@ class Attempt:
         """No other arguments would start it."""
         if self.started:
             return False
-        return self.is_broken or self.needs_network or self.listens or self.lacks_a_package
+        lacks = self.lacks_a_package or self.lacks_native
+        return self.is_broken or self.needs_network or self.listens or lacks
+
+    @property
+    def lacks_native(self) -> bool:
+        """A part of it that its install script would have built or fetched is not there."""
+        return not self.started and bool(_NATIVE.search(self.problem))
 
     @property
     def lacks_a_package(self) -> bool:

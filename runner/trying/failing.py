@@ -59,6 +59,8 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
     if attempt.needs_network:
         return "a cell has no network: does an option or a variable keep it offline? --args, --env"
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
+    if attempt.lacks_native:
+        hint = "a native part of it is missing, which no argument brings"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
     if scripts := unrun_scripts(candidate.folder):

@@ -18,6 +18,7 @@ _RUNTIME = re.compile(
     | ^\s*[{}\]\[(),;]*\s*$
     | ^\s*(?:code|requireStack|url|errno|syscall):.*
     | ^/\S+:\d+$
+    | ^\s*(?:→|tries:)\s.*            # where node looked for a native part
     | ^\s{4,}\S.*                    # a line of source below a frame
     | ^The\sabove\sexception.*
     | ^During\shandling\sof.*

@@ -156,6 +156,16 @@ def test_one_that_says_what_to_install_is_given_that_and_no_other_arguments() ->
     assert not Attempt(launch=bare, problem=usage).is_hopeless
 
 
+def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_other_way() -> None:
+    said = (
+        "Error: Could not locate the bindings file. Tried:\n → /opt/server/node_modules/x/b.node\n"
+        " → /opt/server/node_modules/x/c.node\n    at bindings (/x.js:1:2) {\n  tries: [\n  ]\n}\n"
+    )
+    assert own_words(said) == "Error: Could not locate the bindings file. Tried:"
+    found = Attempt(launch=Launch(why="bare"), problem=own_words(said))
+    assert (found.is_hopeless, found.is_broken) == (True, False)
+
+
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
     assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
