@@ -14,6 +14,9 @@ _PYTHON_TOLD = re.compile(
     r"\b(?:uv (?:pip install|add)|pip3? install|poetry add)(?: (?:-U|--upgrade))?\s+[\"'`]?"
     r"(?P<name>[A-Za-z0-9][\w.-]*\w)(?:\[(?P<extras>[\w,.-]+)\])?"
 )
+_PYTHON_PINNED = re.compile(r"\bpin [\"'`](?P<need>[A-Za-z0-9][\w.-]*(?:[<=~!]=?[\d.]+,?)+)[\"'`]")
+_OLDER_SDK = re.compile(r"(?:cannot import name .*from|No module named) '(?:mcp|fastmcp)\.[\w.]+'")
+"""What is imported from the protocol's own library and is gone from its second version."""
 _NODE_MODULE = re.compile(r"Cannot find (?:module|package) '(@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
 _NODE_TOLD = re.compile(r"\bnpm (?:i|install|add)(?: -g| --save)? (@[\w.-]+/[\w.-]+|[a-z][\w.-]*)")
 _OTHER_NAMES = {
@@ -34,11 +37,23 @@ def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | No
     """The same with one package more, and that package in words; None if none is named."""
     if isinstance(asked, Npm):
         return _npm(asked, problem)
-    if told := _PYTHON_TOLD.search(problem):
-        if _plain(told["name"]) == _plain(asked.name):
-            return _with_extras(asked, told["extras"])
-        extras = f"[{told['extras']}]" if told["extras"] else ""
-        return _added(asked, f"{told['name']}{extras}")
+    if pinned := _PYTHON_PINNED.search(problem):
+        # Nearer to what it was made with than every package of that day.
+        return _added(asked, pinned["need"])
+    if _OLDER_SDK.search(problem):
+        return _added(asked, "mcp<2")
+    told = _PYTHON_TOLD.search(problem)
+    return _told(asked, told) if told else _lacked(asked, problem)
+
+
+def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+    if _plain(told["name"]) == _plain(asked.name):
+        return _with_extras(asked, told["extras"])
+    extras = f"[{told['extras']}]" if told["extras"] else ""
+    return _added(asked, f"{told['name']}{extras}")
+
+
+def _lacked(asked: Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
     found = _PYTHON_MODULE.search(problem)
     if found is None or found[1] in _ANYBODYS or found[1].startswith("_"):
         return None
@@ -51,8 +66,7 @@ def _npm(asked: Npm, problem: str) -> tuple[Npm | Pypi, str] | None:
 
 
 def _added(asked: Npm | Pypi, name: str) -> tuple[Npm | Pypi, str] | None:
-    known = [_plain(one.partition("[")[0]) for one in (asked.name, *asked.also)]
-    if _plain(name.partition("[")[0]) in known:
+    if _plain(name) in map(_plain, (asked.name, *asked.also)):
         return None
     return replace(asked, also=(*asked.also, name)), name
 
@@ -64,4 +78,6 @@ def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | No
 
 
 def _plain(name: str) -> str:
+    """Without extras and versions."""
+    name = re.split(r"(?<=.)[\[<>=~!@]", name)[0]
     return re.sub(r"[-_.]+", "-", name).lower()

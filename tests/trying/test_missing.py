@@ -24,6 +24,8 @@ NODE = Npm(name="@acme/tool", version="")
         ("ModuleNotFoundError: No module named 'tree_sitter'", "tree-sitter"),
         ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]"),
         ('pip install "mcp>=1"', "mcp"),
+        ("ImportError: cannot import name 'gone' from 'mcp.client.x' (/opt/x.py)", "mcp<2"),
+        ("No module named 'mcp.server.fastmcp'. This is mcp 2.x: pin 'mcp<2' to keep it", "mcp<2"),
     ],
 )
 def test_a_python_package_that_is_missing_is_added(problem: str, name: str) -> None:
@@ -53,7 +55,7 @@ def test_its_own_extra_is_asked_for_if_it_says_so() -> None:
     "problem",
     [
         "ModuleNotFoundError: No module named 'src'",
-        "ModuleNotFoundError: No module named 'mcp.server.fastmcp'",
+        "ModuleNotFoundError: No module named 'other.server'",
         "ModuleNotFoundError: No module named 'acme_tool'",
         "usage: acme-tool FOLDER",
         "pip install acme-tool",
