@@ -32,6 +32,8 @@ class Npm:
     name: str
     version: str
     """Empty for the newest."""
+    also: tuple[str, ...] = ()
+    """Packages that it needs and does not name."""
 
     @property
     def wanted(self) -> str:
@@ -47,6 +49,8 @@ class Pypi:
     """Empty for the newest."""
     extras: str = ""
     """Such as `cli,mcp`."""
+    also: tuple[str, ...] = ()
+    """Packages that it needs and does not name."""
 
     @property
     def requirement(self) -> str:

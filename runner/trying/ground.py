@@ -23,9 +23,15 @@ class Ground:
     volume: str | None
     """None for a server that is an image."""
     symbols: tuple[Symbol, ...]
+    notes: tuple[Symbol, ...] = ()
+    """Words of its prose, for one that reads no code."""
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""
     log: Log
+    programs: tuple[str, ...] = ()
+    """Commands of its README that build an index, for one that names none itself."""
+    variables: tuple[str, ...] = ()
+    """Of its README, those that hold where the project is."""
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""
     lent: set[tuple[str, ...]] = field(default_factory=set)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from runner.catalog import LoadedServer
 from runner.protocols import Log
@@ -135,9 +135,20 @@ def unrun_scripts(folder: Path) -> list[str]:
     if not (folder / "package-lock.json").exists():
         return []
     lock = load_json((folder / "package-lock.json").read_text(encoding="utf-8"))
-    named = lock.get("packages", {}).items()
-    found = [name for name, package in named if package.get("hasInstallScript")]
-    return [name.rpartition("node_modules/")[2] for name in found]
+    packages = lock.get("packages", {})
+    found = [name for name, package in packages.items() if package.get("hasInstallScript")]
+    return [f"{name.rpartition('node_modules/')[2]} ({_instead(name, packages)})" for name in found]
+
+
+def _instead(name: str, packages: Mapping[str, Any]) -> str:
+    """What a package may bring in place of what its script would build or fetch."""
+    brought = packages[name].get("optionalDependencies") or {}
+    here = [one for one in brought if f"node_modules/{one}" in packages]
+    if here:
+        return f"built beforehand in {', '.join(here[:2])}, which is installed"
+    if brought:
+        return "none of what it has built beforehand is for this platform"
+    return "it brings nothing built beforehand"
 
 
 def draft(
