@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     )
     from runner.spending import Purse, Spending
     from runner.store import LoadedCell, LoadedRun, RunStore
-    from runner.trying.flow import Tried
+    from runner.trying.steps import Tried
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
 WIDEST_COLUMNS = 120

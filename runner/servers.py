@@ -15,16 +15,30 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from runner.answers import answers_in
 from runner.errors import NotReadyError, SandboxError
 from runner.protocols import ShellResult
-from runner.records import Canary, Limits, ServerCard, ServerSpec, WarmUp
+from runner.records import Canary, Limits, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
+from runner.sandbox.image_session import open_image_session
 from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
-from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.session import McpResult, ServerSession, open_session
+from runner.sandbox.sidecar import SidecarSpec
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import PLACES, Places, environment_of, fill, launch, pick_canary
+from runner.server_images import ServerImage, require_image
+from runner.server_spec import (
+    PLACES,
+    LaunchPlan,
+    Places,
+    environment_of,
+    fill,
+    fill_call,
+    launch,
+    pick_canary,
+    private_in_cell,
+)
 from runner.tokens import estimated_tokens
 from runner.volumes import ServerVolume
 
@@ -54,19 +68,37 @@ async def open_server(
     Raises NotReadyError if a warm-up step fails, ServerError if the server ends or breaks.
     """
     plan = launch(spec, places)
-    shell_sec = await _run_shell_steps(container, spec, places)
-    async with open_session(
-        container,
-        list(plan.argv),
-        plan.env,
-        log,
-        initialize_timeout_sec=spec.initialize_timeout_sec,
-    ) as session:
+    shell_sec = await run_shell_steps(container, spec, places)
+    async with start_server(container, spec, plan, log) as session:
         call_sec = await _make_warm_up_calls(session, spec, places)
         yield Ready(session=session, warm_up_sec=shell_sec + call_sec)
 
 
-async def _run_shell_steps(container: Container, spec: ServerSpec, places: Places) -> float:
+@asynccontextmanager
+async def start_server(
+    container: Container, spec: ServerSpec, plan: LaunchPlan, log: ServerLog
+) -> AsyncIterator[ServerSession]:
+    """The server's process in the cell, or its image beside it, initialised.
+
+    Raises ServerError if it does not start, or its image is not on the engine.
+    """
+    limit_sec = spec.initialize_timeout_sec
+    if spec.image is None:
+        argv = list(plan.argv)
+        opened = open_session(container, argv, plan.env, log, initialize_timeout_sec=limit_sec)
+    else:
+        image = await asyncio.to_thread(
+            require_image, container.engine, spec.image, where=spec.name
+        )
+        beside = SidecarSpec(
+            image=image.id, args=plan.argv, env=plan.env, private=spec.private, http=spec.http
+        )
+        opened = open_image_session(container, beside, log, initialize_timeout_sec=limit_sec)
+    async with opened as session:
+        yield session
+
+
+async def run_shell_steps(container: Container, spec: ServerSpec, places: Places = PLACES) -> float:
     """The warm-up's shell steps, as the server's user, before its process starts. In seconds.
 
     Raises NotReadyError if one fails.
@@ -109,13 +141,25 @@ async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec, places: 
     started = time.monotonic()
     for step in spec.warm_up:
         if step.call is not None:
-            tool = step.call.tool
-            arguments = fill(step.call.arguments, places)
-            result = await session.call(tool, arguments, timeout_sec=step.timeout_sec)
+            result = await warm_up_call(session, step.call, step.timeout_sec, places)
             if result.is_error:
-                reason = _excerpt(result.text)
-                raise NotReadyError(f"warm-up call {tool} failed: {reason}", where=spec.name)
+                what = f"warm-up call {step.call.tool} failed: {_excerpt(result.text)}"
+                raise NotReadyError(what, where=spec.name)
     return time.monotonic() - started
+
+
+async def warm_up_call(
+    session: ServerSession, call: McpCall, timeout_sec: float, places: Places = PLACES
+) -> McpResult:
+    """Make it, and keep what it answered for the calls behind it.
+
+    Raises NotReadyError if it needs an answer that no call before it gave.
+    """
+    arguments = fill_call(call, places, session.answers)
+    result = await session.call(call.tool, arguments, timeout_sec=timeout_sec)
+    if not result.is_error:
+        session.answers.update(answers_in(result.text, result.structured))
+    return result
 
 
 def _excerpt(text: str) -> str:
@@ -197,7 +241,8 @@ async def poll_canary(session: ServerSession, spec: ServerSpec, canary: Canary) 
 async def try_canary(
     session: ServerSession, canary: Canary, places: Places = PLACES
 ) -> CanaryResult:
-    arguments = fill(canary.call.arguments, places)
+    """Raises NotReadyError if it needs an answer that no warm-up call gave."""
+    arguments = fill_call(canary.call, places, session.answers)
     wanted = fill(canary.contains, places)
     result = await session.call(canary.call.tool, arguments, timeout_sec=canary.timeout_sec)
     # An error that quotes its arguments ("no symbol wsgi_app") may hold the wanted text too.
@@ -228,10 +273,10 @@ def line_base(canary: Canary, result: CanaryResult) -> int | None:
 # --- the doctor -----------------------------------------------------------------------------
 
 
-async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it is put in
+async def check_server(  # noqa: PLR0913 - a server, its install, and the cell it is put in
     engine: Engine,
     spec: ServerSpec,
-    volume: ServerVolume,
+    installed: ServerVolume | ServerImage,
     *,
     image: str,
     repository: str,
@@ -249,15 +294,15 @@ async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it
         image=image,
         limits=limits,
         deadline_sec=DOCTOR_LIMIT_SEC + warm_up_sec + canary_limit_sec(spec),
-        server_volume=volume.name,
-        private=spec.private,
+        server_volume=installed.volume,
+        private=private_in_cell(spec),
     )
     async with (
         open_container(engine, cell) as container,
         open_server(container, spec, log) as ready,
     ):
         examination = await _examine(container, ready.session, spec, canary)
-        return _card(spec, volume, repository, ready, examination)
+        return _card(spec, installed, repository, ready, examination)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +333,7 @@ async def _examine(
 
 def _card(
     spec: ServerSpec,
-    volume: ServerVolume,
+    installed: ServerVolume | ServerImage,
     repository: str,
     ready: Ready,
     examination: Examination,
@@ -312,8 +357,8 @@ def _card(
         answer_sec=readiness.last.wall_sec,
         peak_memory_mb=examination.peak_memory_mb,
         state_mb=examination.state_mb,
-        install_mb=volume.size_mb,
-        install_digest=volume.digest,
+        install_mb=installed.size_mb,
+        install_digest=installed.digest,
         files_written=examination.traces.count,
         paths_written=examination.traces.paths,
         network_attempts=examination.network_attempts,
@@ -337,8 +382,8 @@ def _card(
 class Traces:
     """What a server left on disk."""
 
-    count: int
-    """Files that belong to its user."""
+    count: int | None
+    """Files that belong to its user; None if nobody can look."""
     paths: tuple[str, ...]
     """The first of them, sorted."""
 
@@ -346,8 +391,10 @@ class Traces:
 async def state_mb(container: Container) -> float | None:
     """What the server's index costs on disk: its own directory and private mounts.
 
-    None if that cannot be told.
+    None if that cannot be told, as of a container of its own: it may have no shell to ask.
     """
+    if container.sidecar is not None:
+        return None
     places = shlex.join(_own_places(container.spec.private))
     command = f"du -sk {places} | awk '{{ kb += $1 }} END {{ print kb }}'"
     result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
@@ -364,6 +411,8 @@ def _own_places(private: Iterable[str]) -> list[str]:
 
 async def traces(container: Container, spec: ServerSpec) -> Traces:
     """Raises SandboxError if they cannot be listed."""
+    if container.sidecar is not None:
+        return Traces(count=None, paths=())
     command = _traces_command(_own_places(spec.private))
     result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
     try:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from runner.catalog import LoadedScenario, LoadedServer
 from runner.checkout import Checkout
+from runner.records import McpCall
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill
+from runner.server_spec import PLACES, fill_call, private_in_cell
 from runner.servers import open_server
-from runner.trying.flow import DEFAULT_SCENARIO
+from runner.trying.steps import DEFAULT_SCENARIO
 from runner.trying.tools import writes
 
 if TYPE_CHECKING:
@@ -48,20 +49,24 @@ class Stand:
         async def answered() -> McpResult:
             async with self._session() as session:
                 limit_sec = self.server.spec.call_timeout_sec
-                return await session.call(tool, fill(dict(arguments)), timeout_sec=limit_sec)
+                wanted = McpCall(tool=tool, arguments=dict(arguments))
+                filled = fill_call(wanted, PLACES, session.answers)
+                return await session.call(tool, filled, timeout_sec=limit_sec)
 
         return asyncio.run(answered())
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[ServerSession]:
         it, spec = self.checkout, self.server.spec
+        image = it.workspace(it.repository(self.loaded)).id
         cell = ContainerSpec(
-            image=it.workspace(it.repository(self.loaded)).id,
+            image=image,
             limits=it.limits,
             deadline_sec=DEADLINE_SEC,
-            server_volume=it.volume(self.server).name,
-            private=spec.private,
+            server_volume=it.install(self.server).volume,
+            private=private_in_cell(spec),
         )
+        it.lend(spec, image)
         log = ServerLog(stderr=StderrFile(None))
         async with (
             open_container(it.engine, cell) as container,

@@ -4,93 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
-from runner.catalog import LoadedScenario
-from runner.checkout import Checkout
-from runner.errors import FairtrialError, NotReadyError, ServerError
+from runner.errors import FairtrialError, NotReadyError
 from runner.project import write_project_lock
-from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
-from runner.trying.asked import Asked, Npm, Pypi
+from runner.records import Canary, ServerCard, ServerSpec, WarmUp
+from runner.trying import tables
+from runner.trying.asked import Npm, Pypi
+from runner.trying.attempting import Attempt
+from runner.trying.failing import no_canary, require_start
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
-from runner.trying.installing import Candidate, Workbench, draft, install, unrun_scripts
-from runner.trying.launches import Launch, launches, secrets_in
+from runner.trying.installing import Candidate, draft, install
+from runner.trying.launches import Launch, launches, variables_in
+from runner.trying.missing import MOST, with_missing
+from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
-from runner.trying.searching import Attempt, find_way
+from runner.trying.searching import find_way
+from runner.trying.setting_up import commands_shown
+from runner.trying.steps import Given, Steps, Tried
 from runner.trying.targets import symbols_of
 from runner.trying.tools import writes
 from runner.trying.writing import write_definition
-
-DEFAULT_SCENARIO = "flask-error-handling"
-"""Its repository is small: a cell takes seconds."""
-_README_CHARS = 4000
-Ask = Callable[[str, Sequence[str]], str]
-"""Puts a question to the person: (question, choices) -> the choice. Empty if nobody is there."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What the person said instead of letting it be guessed."""
-
-    args: tuple[str, ...] | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
-    entry: str = ""
-    warm_up: tuple[WarmUp, ...] = ()
-    canary: tuple[McpCall, str] | None = None
-    """A call, and what its answer must contain."""
-    before: str = ""
-    """A date: packages younger than that are not looked at."""
-    http: str | None = None
-    """`PORT[/PATH]` of a server that speaks HTTP, empty for what it opens; None to have it guessed.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tried:
-    """A server that is defined and proven."""
-
-    folder: Path
-    """The project: images/servers/<name>/ and locks/ in it."""
-    server: str
-    scenario: str
-    card: ServerCard
-    guesses: tuple[str, ...]
-    writing_tools: tuple[str, ...]
-    wall_sec: float
-
-
-@dataclass(kw_only=True)
-class Steps:
-    """One try: what it stands on, and what it has guessed so far."""
-
-    checkout: Checkout
-    asked: Asked
-    given: Given
-    loaded: LoadedScenario
-    """The scenario whose questions are asked."""
-    ask: Ask
-    name: str
-    """The server's, in files and reports."""
-    project: Path
-    """A folder of this try's own."""
-    guesses: list[str] = field(default_factory=list)
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def folder(self) -> Path:
-        return self.project / "images" / "servers" / self.name
-
-    def guess(self, what: str, option: str) -> None:
-        self.guesses.append(f"{what} [{option}]")
-        self.say(f"  guessed: {what}; {option} overrides it")
-
-    def say(self, text: str) -> None:
-        self.checkout.log(text)
 
 
 def find_out(steps: Steps) -> Tried:
@@ -104,12 +40,13 @@ def find_out(steps: Steps) -> Tried:
         steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
         steps.given = replace(steps.given, http="")
         spec, attempt = _way(steps, candidate)
+    candidate, spec, attempt = _with_missing(steps, candidate, spec, attempt)
     if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
         candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
-    _require_start(steps, candidate, attempt)
+    require_start(steps, candidate, attempt)
     if attempt.canary is None and steps.given.canary is None:
         _keep_without_canary(steps, spec, attempt)
-        raise _no_canary(steps, candidate, attempt)
+        raise no_canary(steps, candidate, attempt)
     spec = _spec_of(steps, spec, attempt)
     write_definition(steps.folder, spec, steps.guesses)
     card = _proven(steps)
@@ -128,14 +65,9 @@ def find_out(steps: Steps) -> Tried:
 # --- installed ----------------------------------------------------------------------------------
 
 
-def _bench(steps: Steps) -> Workbench:
-    it = steps.checkout
-    return Workbench(root=it.root, engine=it.engine, base=it.base, env=it.builder_env, log=it.log)
-
-
 def _installed(steps: Steps, *, before: str) -> Candidate:
     steps.say("1/6 locking and installing")
-    candidate = install(steps.asked, steps.name, steps.folder, _bench(steps), before=before)
+    candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
     installed = candidate.installed
     licence = installed.licence or "licence unknown"
     steps.say(f"  {installed.name} {installed.version} ({licence}) {installed.homepage}".rstrip())
@@ -144,13 +76,38 @@ def _installed(steps: Steps, *, before: str) -> Candidate:
     return candidate
 
 
+def _with_missing(
+    steps: Steps, candidate: Candidate, spec: ServerSpec, attempt: Attempt
+) -> tuple[Candidate, ServerSpec, Attempt]:
+    """Once more with each package that it says it lacks."""
+    for _ in range(MOST):
+        if attempt.started or not isinstance(steps.asked, (Npm, Pypi)):
+            break
+        found = with_missing(steps.asked, attempt.problem)
+        if found is None:
+            break
+        asked, name = found
+        steps.say(f"  it says that it lacks something: trying with {name}")
+        before, steps.asked = steps.asked, asked
+        try:
+            candidate = _installed(steps, before=steps.given.before)
+        except FairtrialError as error:
+            steps.say(f"  it cannot be added: {error.what.splitlines()[0]}")
+            steps.asked = before
+            # The folder must hold the locks that were installed.
+            return _installed(steps, before=steps.given.before), spec, attempt
+        steps.guess(f"{name}, which it needs and does not name", "requirements.in or package.json")
+        spec, attempt = _way(steps, candidate)
+    return candidate, spec, attempt
+
+
 def _as_of_its_release(
     steps: Steps, candidate: Candidate, spec: ServerSpec, attempt: Attempt
 ) -> tuple[Candidate, ServerSpec, Attempt]:
     """Once more with the packages of the day it was released: newer ones may have broken it."""
     version = candidate.installed.version
     assert isinstance(steps.asked, (Npm, Pypi))  # noqa: S101 - what is local has no release
-    date = _bench(steps).locker.released(steps.asked, version)
+    date = steps.bench.locker.released(steps.asked, version)
     if not date:
         return candidate, spec, attempt
     steps.say(f"  it does not start with today's packages; trying those of its release, {date}")
@@ -173,18 +130,25 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     installed = candidate.installed
     entry = _entry(steps, installed)
     given = steps.given
-    spec = draft(steps.name, installed, candidate.files)
+    spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
         "command": installed.entries[entry],
         "env": {**spec.env, **given.env},
-        "warm_up": given.warm_up,
+        "warm_up": given.warm_up or _tables(steps, candidate),
         "initialize_timeout_sec": 90,
     }
     spec = spec.model_copy(update=update)
     if given.http is not None:
         spec = bridged(spec, given.http)
-    volume = _bench(steps).volume(spec, steps.folder)
-    ground = _ground(steps, volume.name)
+    volume = None
+    if spec.image is None:
+        volume = steps.bench.volume(spec, steps.folder).name
+    programs = commands_shown(installed.readme, list(installed.entries))
+    ground = replace(
+        _ground(steps, volume),
+        programs=tuple(programs),
+        variables=tuple(variables_in(installed.readme)),
+    )
     ways = _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")
     canary = _given_canary(steps)
@@ -192,10 +156,21 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     return spec, asyncio.run(search)
 
 
+def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
+    installed = candidate.installed
+    # What makes them is a step of a shell, in a folder that an image cannot see.
+    if candidate.image or not tables.reads_tables(installed.title, installed.readme):
+        return ()
+    steps.guess("it reads tables: the repository's lines as one", "--warm-up TOOL JSON")
+    return (tables.MADE,)
+
+
 def _ways(given: Given, installed: Installed) -> list[Launch]:
     if given.args is not None:
         return [Launch(args=given.args, why="given")]
-    ways = launches(installed.readme, [installed.name, *installed.entries])
+    known = tables.reads_tables(installed.title, installed.readme)
+    names = [installed.name, *installed.entries]
+    ways = launches(installed.readme, names, reads_tables=known)
     return ways if given.http is None else over_http(ways)
 
 
@@ -211,7 +186,7 @@ def _entry(steps: Steps, installed: Installed) -> str:
     return entry
 
 
-def _ground(steps: Steps, volume: str) -> Ground:
+def _ground(steps: Steps, volume: str | None) -> Ground:
     it = steps.checkout
     repository = it.repository(steps.loaded)
     files = it.files(steps.loaded)
@@ -224,6 +199,7 @@ def _ground(steps: Steps, volume: str) -> Ground:
         symbols=()
         if steps.given.canary
         else tuple(symbols_of(files, steps.loaded.scenario.language)),
+        notes=() if steps.given.canary else tuple(notes_of(files)),
         paths=frozenset(files.paths()),
         log=it.log,
     )
@@ -240,71 +216,12 @@ def _given_canary(steps: Steps) -> Canary | None:
 # --- what was found -----------------------------------------------------------------------------
 
 
-def _require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
-    if not attempt.started:
-        raise ServerError(
-            f"it does not start: {attempt.problem}",
-            where=steps.name,
-            hint=_hint_to_start(candidate, attempt),
-        )
-
-
 def _keep_without_canary(steps: Steps, spec: ServerSpec, attempt: Attempt) -> None:
     """So that `server tools` and `server call` show what a canary can be written from."""
     known = _started(spec, attempt)
     guesses = [*steps.guesses, "no canary was found: this one is a placeholder"]
     write_definition(steps.folder, known, guesses)
     write_project_lock(steps.project)
-
-
-def _no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
-    return NotReadyError(
-        f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
-        f"shows that it sees the repository{_why_not(attempt)}",
-        where=steps.name,
-        hint=_hint_to_see(steps.name, candidate),
-    )
-
-
-def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
-    if attempt.needs_network:
-        return "a cell has no network: does an option or a variable keep it offline? --args, --env"
-    hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
-    if secrets := secrets_in(candidate.installed.readme):
-        hint += f"; its README asks for {', '.join(secrets)}"
-    if scripts := unrun_scripts(candidate.folder):
-        hint += f"; install scripts are not run, and these packages have one: {', '.join(scripts)}"
-    if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
-        hint += "; if it drives a language server, that has to be chosen and brought: README, files"
-    if attempt.network_attempts:
-        hint += f"; {attempt.network_attempts} network attempts were refused: a cell has no network"
-    return hint
-
-
-def _why_not(attempt: Attempt) -> str:
-    lines = []
-    for tool, error in list(attempt.search.errors_of.items())[:3]:
-        lines.append(f"\n  {tool}: {' '.join(error.split())[:160]}")
-    if attempt.network_attempts:
-        lines.append(f"\n  {attempt.network_attempts} network attempts were refused")
-    if attempt.stray_lines:
-        lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
-    names = ", ".join(tool.name for tool in attempt.tools[:12])
-    return f": {names}" + "".join(lines)
-
-
-def _hint_to_see(name: str, candidate: Candidate) -> str:
-    hint = (
-        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show "
-        "what it answers. Then say again, with a call that must work and a text of its answer: "
-        '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
-        '--warm-up TOOL \'{"path": "{workspace}"}\''
-    )
-    if secrets := secrets_in(candidate.installed.readme):
-        hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
-    if scripts := unrun_scripts(candidate.folder):
-        hint += f"; install scripts are not run, and these packages have one: {', '.join(scripts)}"
-    return hint
 
 
 def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
@@ -342,7 +259,7 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
         if step.call is not None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
             steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
-        else:
+        elif step != tables.MADE:
             steps.guess(f"run first, as it says itself: {step.shell}", "warm_up in server.yaml")
     if attempt.private:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")

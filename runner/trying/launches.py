@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runner.trying import tables
+from runner.trying.words import plain
+
 MOST = 9
 """Ways to start that are tried."""
 _BLOCK = re.compile(
@@ -37,13 +40,19 @@ class Launch:
         return f"{words}{sets} ({self.why})"
 
 
-def launches(readme: str, names: Sequence[str]) -> list[Launch]:
+def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -> list[Launch]:
     """Bare, as the README has it, with the workspace as argument, then the usual flags.
 
     `names`: of the package and its entry points, by which the README's commands are known.
+    `reads_tables`: it gets the repository as a table where its README has one of the author's.
     """
     ways: list[Launch] = []
-    for way in (Launch(why="bare"), *_shown(readme, names), *_usual()):
+    shown, usual = list(_shown(readme, names)), list(_usual())
+    if reads_tables:
+        shown = [_with_tables(way) for way in _shown(readme, names, keep=True)]
+        why = "the repository as a table"
+        usual = [*(Launch(args=args, why=why) for args in tables.ways()), *usual]
+    for way in (Launch(why="bare"), *shown, *usual):
         if not any((way.args, way.env) == (other.args, other.env) for other in ways):
             ways.append(way)
     return ways[:MOST]
@@ -65,7 +74,14 @@ def secrets_in(readme: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
+def _with_tables(way: Launch) -> Launch:
+    args = [tables.placed(word) if _is_path(word) else "" for word in way.args]
+    found = tuple(known or _placed(word) for known, word in zip(args, way.args, strict=True))
+    return Launch(args=_once(found), env=way.env, why=way.why)
+
+
+def _shown(readme: str, names: Sequence[str], *, keep: bool = False) -> Iterator[Launch]:
+    """`keep`: the author's own paths as they are."""
     for block in _BLOCK.finditer(readme):
         try:
             given = [part for word in json.loads(block["args"]) for part in _parted(str(word))]
@@ -75,7 +91,8 @@ def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
         args = _behind_the_program(words, names)
         if args is not None:
             env = dict(_settings(_object(block["env"])))
-            yield Launch(args=_once(map(_placed, args)), env=env, why="as its README shows")
+            placed = tuple(args) if keep else _once(map(_placed, args))
+            yield Launch(args=placed, env=env, why="as its README shows")
 
 
 def _parted(word: str) -> list[str]:
@@ -148,7 +165,15 @@ _OPTION = re.compile(
     r"[ =](?P<value><[^>]+>|\[[^\]]+\]|[A-Z][A-Z_]+)"
 )
 _NOT_A_PROJECT = re.compile(r"log|cache|config|data|db|output|index|state|static|cert|key")
-_COMMANDS = re.compile(r"^\s+(mcp|serve|server|start|stdio|start-mcp-server|run)\b", re.MULTILINE)
+_COMMANDS = re.compile(
+    r"^[ \t]+(mcp|serve|server|start|stdio|start-mcp-server|run)(?![\w-])", re.MULTILINE
+)
+_SERVES = re.compile(
+    r"^[ \t]+(?P<word>[a-z][\w-]*)(?: [\[<A-Z][^\n]*?)?[ \t]{2,}(?P<about>[^\n]*\bMCP\b[^\n]*)",
+    re.MULTILINE,
+)
+_STARTS = re.compile(r"\b(?:start|run|serve|launch|expose|server)", re.IGNORECASE)
+_CONFIGURES = re.compile(r"\b(?:config|install|set ?up|setup|add|remov|regist|list|generat|wire)")
 
 
 _DENIED = re.compile(
@@ -167,13 +192,65 @@ def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
     return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
 
 
-def launches_in_help(text: str) -> list[Launch]:
-    """Options that take a project's folder, and commands that serve."""
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_FOLDER_ENDS = frozenset(
+    "DIR DIRECTORY PATH ROOT WORKSPACE PROJECT REPO REPOSITORY FOLDER VAULT CODEBASE".split()
+)
+_MOST_VARIABLES = 2
+
+
+def variables_in(text: str) -> list[str]:
+    """Variables whose name says that they hold where the project is, the first named first."""
+    names = dict.fromkeys(_VARIABLE.findall(text))
+    found = [name for name in names if name.rpartition("_")[2] in _FOLDER_ENDS]
+    return [name for name in found if not _holds_another(name)][:_MOST_VARIABLES]
+
+
+def _holds_another(name: str) -> bool:
+    words = {word.lower() for word in name.split("_")}
+    return bool(_SECRET.search(name) or words & _OTHER_FOLDERS)
+
+
+_OTHER_FOLDERS = frozenset(
+    "log logs cache config data db output index state static cert home bin embeddings model models "
+    "history tmp temp python node ld token backup trash install template templates".split()
+)
+
+
+def launches_with(variables: Iterable[str], launch: Launch, why: str) -> list[Launch]:
+    """The same, with our folder in a variable of the server's."""
+    sets = [{**launch.env, name: "{workspace}"} for name in variables if name not in launch.env]
+    return [Launch(args=launch.args, env=env, why=why) for env in sets]
+
+
+def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
+    """Options that take a project's folder, and commands that serve.
+
+    `behind`: the words it was started with when it said this; they stay if the usage names them.
+    """
+    text = plain(text)
     flags = []
     for option in _OPTION.finditer(text):
         if not _NOT_A_PROJECT.search(option["flag"]):
             flags.append(option["flag"])
+    kept = behind if behind and _usage_names(text, behind) else ()
     why = "its own usage names it"
-    ways = [Launch(args=(flag, "{workspace}"), why=why) for flag in dict.fromkeys(flags)]
-    listed = dict.fromkeys(_COMMANDS.findall(text))
-    return [*(Launch(args=(word,), why=why) for word in listed), *ways][:4]
+    ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
+    commands = [(word,) for word in _commands_in(text)]
+    return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
+
+
+def _commands_in(text: str) -> list[str]:
+    """Those that say that they serve MCP, before those that are only called so."""
+    told = [
+        found["word"]
+        for found in _SERVES.finditer(text)
+        if _STARTS.search(found["about"]) and not _CONFIGURES.search(found["about"].lower())
+    ]
+    return list(dict.fromkeys([*told, *_COMMANDS.findall(text)]))
+
+
+def _usage_names(text: str, words: Sequence[str]) -> bool:
+    """`Usage: tool mcp [OPTIONS] COMMAND` is said of `tool mcp`."""
+    usage = re.search(r"usage:([^\n]*)", text, re.IGNORECASE)
+    return usage is not None and all(word in usage[1].split() for word in words)

@@ -60,13 +60,15 @@ class Locker:
             tools.run(command, "its packages could not be locked", hint=hint)
 
     def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> None:
-        self.lock_python(f"{asked.requirement}\n", folder, before=before)
+        needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also))
+        self.lock_python(needs, folder, before=before)
 
     # --- npm ------------------------------------------------------------------------------------
 
     def lock_npm(self, asked: Npm, folder: Path, *, before: str = "") -> None:
-        self.lock_node({asked.name: asked.wanted}, folder, before=before)
-        _pin_exactly(folder, asked.name)
+        also = dict.fromkeys(asked.also, "latest")
+        self.lock_node({asked.name: asked.wanted, **also}, folder, before=before)
+        _pin_exactly(folder, asked.name, *asked.also)
 
     def lock_node(self, dependencies: Mapping[str, str], folder: Path, *, before: str = "") -> None:
         """Write package.json and package-lock.json. Raises SourceError."""
@@ -168,17 +170,18 @@ def _complaint(output: str) -> str:
     return " | ".join(list(dict.fromkeys(said))[:2])
 
 
-def _pin_exactly(folder: Path, name: str) -> None:
-    """Write the version that npm chose into both files: `latest` is another one tomorrow."""
+def _pin_exactly(folder: Path, name: str, *also: str) -> None:
+    """Write the versions that npm chose into both files: `latest` is another one tomorrow."""
     lock = folder / "package-lock.json"
     locked: dict[str, Any] = load_json(lock.read_text(encoding="utf-8"))
-    version = locked["packages"][f"node_modules/{name}"]["version"]
-    locked["packages"][""]["dependencies"] = {name: version}
+    packages = locked["packages"]
+    versions = {one: packages[f"node_modules/{one}"]["version"] for one in (name, *also)}
+    packages[""]["dependencies"] = versions
     # npm calls the lock after the folder it was made in.
     locked["name"] = name.rpartition("/")[2]
-    locked["packages"][""].pop("name", None)
+    packages[""].pop("name", None)
     lock.write_text(_json_text(locked), encoding="utf-8")
-    given = {"private": True, "dependencies": {name: version}}
+    given = {"private": True, "dependencies": versions}
     (folder / "package.json").write_text(_json_text(given), encoding="utf-8")
 
 

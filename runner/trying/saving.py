@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from runner.errors import FairtrialError
-from runner.trying.flow import Tried
+from runner.trying.steps import Tried
 
 
 def save(tried: Tried, project: Path) -> Path:

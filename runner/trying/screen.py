@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from runner.report import tables
 from runner.report.records import Arm, Report
-from runner.trying.flow import Tried
+from runner.trying.steps import Tried
 
 WIDTH = 80
 NOTICES = 2

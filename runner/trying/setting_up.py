@@ -5,25 +5,29 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import mcp_types
 
+from runner.answers import answers_in, is_refusal
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.sandbox.session import ServerSession
 from runner.server_spec import fill, launch
-from runner.tool_arguments import Target, arguments_for, handles_in
-from runner.trying.canaries import FoundCanary, Search, find_canary
+from runner.tool_arguments import Target, arguments_for
+from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
 from runner.trying.tools import for_setup
-from runner.trying.words import own_words
+from runner.trying.words import own_words, plain
 
 SETUP_SEC = 300
 _MOST_COMMANDS = 3
+_SHOWN_CHARS = 300
+CALLS_ABOUT_NOTES = 24
+_NOT_ITS_OWN = 127
+_PYTHON = "python3"
 _RUN = re.compile(
     r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry)\b:?\s+"
     r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){1,4})\1|(?P<bare>[a-z][\w.-]+ [a-z][\w-]+))"
@@ -43,22 +47,38 @@ class SettingUp:
     warm_up: list[WarmUp] = field(default_factory=list)
 
     async def find(self) -> FoundCanary | None:
-        """Look again after each thing that it can be told first."""
-        canary = await self._after_its_programs() or await self._after_its_tools()
-        if canary is None and self.warm_up:
+        """Look as it is, and again after each thing that it can be told first."""
+        canary = await self._look()
+        # What the person has told it is all that it is told.
+        if canary is None and not any(step.call for step in self.spec.warm_up):
+            canary = await self._after_being_told()
+        if canary is None and self.ground.notes:
+            notes, search = self.ground.notes, self.search
+            canary = await find_canary(
+                self.session, notes, self.ground.paths, search, most=CALLS_ABOUT_NOTES
+            )
+        if canary is None and len(self.warm_up) > len(self.spec.warm_up):
             return await self._after_a_while()
+        return canary
+
+    async def _after_being_told(self) -> FoundCanary | None:
+        named = commands_named(self.search.seen)
+        canary = await self._after_its_programs(named, "as it says itself")
+        canary = canary or await self._after_its_tools()
+        if canary is None and len(self.warm_up) == len(self.spec.warm_up):
+            canary = await self._after_its_programs(self.ground.programs, "as its README shows")
         return canary
 
     async def _look(self) -> FoundCanary | None:
         ground = self.ground
         return await find_canary(self.session, ground.symbols, ground.paths, self.search)
 
-    async def _after_its_programs(self) -> FoundCanary | None:
-        for command in commands_named(self.search.seen):
+    async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
+        for command in commands:
             step = runnable(command, self.spec)
-            if not await self._runs(step):
+            if not await self._runs(step, why):
                 continue
-            self.ground.log(f"  run first, as it says itself: {step}")
+            self.ground.log(f"  run first, {why}: {step}")
             self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
             if canary := await self._look():
                 return canary
@@ -90,43 +110,50 @@ class SettingUp:
         for arguments in arguments_for(tool.input_schema, target, described=described):
             result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
             self.search.note(tool.name, result)
-            if not result.is_error:
-                self.search.handles.update(handles_in(result.text))
-                return McpCall(tool=tool.name, arguments=_unplaced(arguments))
+            if not result.is_error and not is_refusal(result.text):
+                call = McpCall(
+                    tool=tool.name, arguments=with_places(arguments, self.search.handles)
+                )
+                self.search.learn(answers_in(result.text, result.structured))
+                return call
         return None
 
-    async def _runs(self, command: str) -> bool:
+    async def _runs(self, command: str, why: str) -> bool:
         """Did it run to a good end? Only a program that the server brought is run."""
         sets = launch(self.spec).env.items()
         env = "".join(f"export {name}={shlex.quote(value)}; " for name, value in sets)
-        place: str = fill("{install}")
-        program = shlex.quote(command.split(maxsplit=1)[0])
-        # A text of its answers may name any program: `rm` is none of its own.
-        guard = f'case "$(command -v {program})" in {place}/*) ;; *) exit 127;; esac; '
-        script = env + guard + fill(command)
+        script = f"{env}{_guard(command)}{fill(command)} </dev/null"
         result = await self.container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
         self.search.seen.append(result.output[-2000:])
+        if result.exit_code == _NOT_ITS_OWN:
+            return False
         if result.exit_code != 0 or result.timed_out:
-            self.ground.log(f"  it says to run {command}, which fails: {own_words(result.output)}")
+            end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
+            said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
+            self.ground.log(f"  run first, {why}: {command} {end}: {said or 'it says nothing'}")
             return False
         return True
+
+
+def _guard(command: str) -> str:
+    """Ends the shell unless a command's program is the server's own.
+
+    A text of its answers may name any program: `rm` is none of its own.
+    """
+    program, _, rest = command.partition(" ")
+    if program == _PYTHON:
+        return f"[ -f {shlex.quote(fill(rest.split()[0]))} ] || exit {_NOT_ITS_OWN}; "
+    place: str = fill("{install}")
+    found = f'"$(command -v {shlex.quote(program)})"'
+    return f"case {found} in {place}/*) ;; *) exit {_NOT_ITS_OWN};; esac; "
 
 
 def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
     if spec.env.get("PYTHONPATH") == "{install}/python":
         # The first line of its script names the Python of the builder, which a cell has not.
-        return f"python3 {{install}}/python/bin/{program} {rest}"
+        return f"{_PYTHON} {{install}}/python/bin/{program} {rest}"
     return command
-
-
-def _unplaced(arguments: Any) -> Any:
-    """With `{workspace}` for its path."""
-    if isinstance(arguments, str) and arguments == WORKSPACE:
-        return "{workspace}"
-    if isinstance(arguments, Mapping):
-        return {key: _unplaced(value) for key, value in arguments.items()}
-    return arguments
 
 
 # --- its own program ----------------------------------------------------------------------------
@@ -141,3 +168,21 @@ def commands_named(texts: Sequence[str]) -> list[str]:
             if not _ENDLESS & set(command.split()[1:]):
                 said[command] = said.get(command, 0) + 1
     return sorted(said, key=lambda command: -said[command])[:_MOST_COMMANDS]
+
+
+_BUILDS = "init|index|build|scan|analy[sz]e|ingest|sync|reindex"
+
+
+def commands_shown(readme: str, names: Sequence[str]) -> list[str]:
+    """`NAME init`, `NAME index .`: the README's own lines of a shell that build an index.
+
+    `names`: of its programs.
+    """
+    programs = "|".join(map(re.escape, names))
+    line = re.compile(
+        rf"^[ \t]*(?:[$>%] )?(?:npx (?:-y )?|uvx )?(?P<program>{programs})"
+        rf"(?P<rest> (?:{_BUILDS})(?: (?:\.|--?[a-z][\w-]*))*)[ \t]*(?:#.*)?$",
+        re.MULTILINE,
+    )
+    found = [f"{one['program']}{one['rest']}" for one in line.finditer(readme)] if names else []
+    return list(dict.fromkeys(found))[:_MOST_COMMANDS]

@@ -20,8 +20,8 @@ from runner.proposing.labels import LOCAL
 from runner.records import McpCall, WarmUp, digest_of
 from runner.requests import NewScenarioRequest
 from runner.trying.asked import Asked, read_asked, slug_of
-from runner.trying.flow import DEFAULT_SCENARIO, Ask, Given, Steps
 from runner.trying.setting_up import SETUP_SEC
+from runner.trying.steps import DEFAULT_SCENARIO, Ask, Given, Steps
 
 QUESTIONS = 4
 """Of a repository of the person's own."""

@@ -18,6 +18,7 @@ _RUNTIME = re.compile(
     | ^\s*[{}\]\[(),;]*\s*$
     | ^\s*(?:code|requireStack|url|errno|syscall):.*
     | ^/\S+:\d+$
+    | ^\s*(?:→|tries:)\s.*            # where node looked for a native part
     | ^\s{4,}\S.*                    # a line of source below a frame
     | ^The\sabove\sexception.*
     | ^During\shandling\sof.*
@@ -25,16 +26,41 @@ _RUNTIME = re.compile(
     re.VERBOSE,
 )
 _MARK = re.compile(r"^\s*[\^~]+\s*$")
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9])")
+_SIDES = re.compile(r"[│┃║▌▐]")
+_BORDER = re.compile(r"^\s*[╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣─━═].*[─━═]{2}")
+_USAGE = re.compile(r"^\s*usage\b", re.IGNORECASE)
+_COMPLAINS = re.compile(
+    r"^\W{0,3}(?:\w+: )?(?:error|fatal|missing|no such|unknown|unrecognized|unexpected|invalid)\b",
+    re.IGNORECASE,
+)
+_HELP_LINES = 6
+"""Of more than so many, a usage is its help, whose last lines say nothing of why it ended."""
 LINES = 3
 CHARS = 400
 
 
+def plain(text: str) -> str:
+    """Without colours, and without the boxes that are drawn around errors and lists of commands."""
+    lines = _ANSI.sub("", text).splitlines()
+    return "\n".join(_SIDES.sub(" ", line).rstrip() for line in lines if not _BORDER.match(line))
+
+
 def own_words(stderr: str) -> str:
     """The last lines that say something, joined; empty if there is none."""
-    lines = stderr.splitlines()
+    lines = plain(stderr).splitlines()
     # A line of source stands above the mark that points into it.
     sources = {place for place, line in enumerate(lines[1:]) if _MARK.match(line)}
     said = [line for place, line in enumerate(lines) if place not in sources]
     kept = [line.strip() for line in said if not _RUNTIME.match(line)]
     kept = list(dict.fromkeys(filter(None, kept)))
-    return " | ".join(kept[-LINES:])[-CHARS:]
+    return " | ".join((_in_help(kept) or kept)[-LINES:])[-CHARS:]
+
+
+def _in_help(lines: list[str]) -> list[str]:
+    """What a help begins with, and what complains around it; none if it is no help."""
+    usage = next((place for place, line in enumerate(lines) if _USAGE.match(line)), None)
+    if usage is None or len(lines) - usage <= _HELP_LINES:
+        return []
+    complaints = [line for line in lines if _COMPLAINS.match(line)]
+    return [lines[usage], *complaints[-LINES + 1 :]]

@@ -10,6 +10,7 @@ import pytest
 from runner.errors import FairtrialError
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
+from runner.trying.attempting import Attempt
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import unrun_scripts
 from runner.trying.launches import (
@@ -18,9 +19,10 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     secrets_in,
+    variables_in,
 )
 from runner.trying.local import copied_command, copied_folder
-from runner.trying.searching import Attempt
+from runner.trying.tables import reads_tables
 from runner.trying.tools import for_looking, for_setup, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
@@ -147,6 +149,23 @@ def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_
     assert not Attempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
 
 
+def test_one_that_says_what_to_install_is_given_that_and_no_other_arguments() -> None:
+    bare = Launch(why="bare")
+    assert Attempt(launch=bare, problem="the SDK is missing: uv add mcp[cli]").is_hopeless
+    usage = "usage: tool FOLDER (for colours, pip install tool[rich])"
+    assert not Attempt(launch=bare, problem=usage).is_hopeless
+
+
+def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_other_way() -> None:
+    said = (
+        "Error: Could not locate the bindings file. Tried:\n → /opt/server/node_modules/x/b.node\n"
+        " → /opt/server/node_modules/x/c.node\n    at bindings (/x.js:1:2) {\n  tries: [\n  ]\n}\n"
+    )
+    assert own_words(said) == "Error: Could not locate the bindings file. Tried:"
+    found = Attempt(launch=Launch(why="bare"), problem=own_words(said))
+    assert (found.is_hopeless, found.is_broken) == (True, False)
+
+
 def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     python = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    go()\n'
     assert own_words(f"{python}RuntimeError: set ACME_KEY\n") == "RuntimeError: set ACME_KEY"
@@ -154,6 +173,61 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     node = f"{head}Error: no index\n    at f (a.js:1:2)\n"
     assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
     assert own_words("") == ""
+
+
+BOXES = """\x1b[33mUsage: \x1b[0mtool [OPTIONS] COMMAND [ARGS]...
+
+╭─ Error ──────────────────────────────────────────────────────────╮
+│ Missing command.                                                 │
+╰──────────────────────────────────────────────────────────────────╯
+╭─ Commands ───────────────────────────────────────────────────────╮
+│ host       Run the shared host over MCP for several clients.     │
+│ mcp-setup  Configure MCP for an editor.                          │
+│ serve      Start it.                                             │
+│ one        One.                                                  │
+│ two        Two.                                                  │
+│ three      Three.                                                │
+╰──────────────────────────────────────────────────────────────────╯
+"""
+
+
+def test_words_in_boxes_and_in_colours_are_read_and_of_a_help_only_what_complains() -> None:
+    assert own_words(BOXES) == "Usage: tool [OPTIONS] COMMAND [ARGS]... | Missing command."
+    box = BOXES[BOXES.index("╭─ Error") : BOXES.index("╭─ Commands")]
+    assert own_words(f"\x1b[31m{box}\x1b[0m") == "Missing command."
+
+
+def test_commands_in_a_box_are_found_those_that_say_they_serve_first() -> None:
+    assert [way.args for way in launches_in_help(BOXES)] == [("host",), ("serve",)]
+
+
+def test_a_command_below_a_command_stands_behind_it_if_the_usage_says_so() -> None:
+    said = "Usage: tool mcp [OPTIONS] COMMAND\n\nCommands:\n  start  Start it.\n"
+    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "start")]
+    assert [way.args for way in launches_in_help(said, ("--mcp",))] == [("start",)]
+
+
+def test_variables_that_hold_a_project_are_known_by_their_names() -> None:
+    readme = (
+        "| `ACME_SOURCE_DIR` | … |\nACME_INDEX_PATH=…\nACME_LOG_DIR=x ACME_KEY ACME_ROOT X_REPO"
+    )
+    assert variables_in(readme) == ["ACME_SOURCE_DIR", "ACME_ROOT"]
+
+
+TABLES = """
+# A SQLite server
+Reads SQLite. {"command": "npx", "args": ["-y", "tool", "--ro", "/path/to/your/data.db"]} sqlite
+"""
+
+
+def test_where_an_author_has_a_database_of_his_own_the_repositorys_stands() -> None:
+    assert reads_tables("", TABLES)
+    shown = launches(TABLES, ["tool"], reads_tables=True)[1]
+    assert shown.args == ("--ro", "{state}/tables/repository.db")
+
+
+def test_one_that_only_keeps_its_index_in_sqlite_reads_no_tables() -> None:
+    assert not reads_tables("Code search", f"Finds symbols.{' ' * 600} Its index is SQLite. " * 5)
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
@@ -253,5 +327,5 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
 def test_packages_whose_install_scripts_are_not_run_are_named(tmp_path: Path) -> None:
     packages = '"node_modules/a": {}, "node_modules/a/node_modules/b": {"hasInstallScript": true}'
     (tmp_path / "package-lock.json").write_text(f'{{"packages": {{{packages}}}}}')
-    assert unrun_scripts(tmp_path) == ["b"]
+    assert unrun_scripts(tmp_path) == ["b (it brings nothing built beforehand)"]
     assert unrun_scripts(tmp_path / "none") == []

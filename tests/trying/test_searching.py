@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,27 @@ import docker
 import pytest
 
 from runner.checkout import Checkout
-from runner.records import Canary, McpCall, ServerSpec, WarmUp
+from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
+from runner.servers import check_server
+from runner.trying import tables
+from runner.trying.attempting import Attempt, started_by
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
 from runner.trying.launches import Launch, launches
-from runner.trying.searching import Attempt, find_way
-from runner.trying.targets import symbols_of
+from runner.trying.searching import find_way
+from runner.trying.targets import Symbol, symbols_of
+from runner.volumes import ServerVolume
 from tests.checkout import SESSION, make
 from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker
 
 BROUGHT = '#!/bin/sh\ntouch "$HOME/built"\n'
+BROUGHT_PYTHON = "import os\nopen(os.path.expanduser('~/built'), 'w').close()\n"
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
+FILES = {"server.py": SERVER, "brought": BROUGHT, "python/bin/tool": BROUGHT_PYTHON}
 
 
 class Bench:
@@ -44,7 +51,7 @@ class Bench:
         )
         self.loaded = self.checkout.scenario("small")
         installed = Installed(name="wanting", version="1", entries={})
-        self.spec = draft("wanting", installed, {"server.py": SERVER, "brought": BROUGHT})
+        self.spec = draft("wanting", installed, FILES)
         bench = Workbench(
             root=made.root,
             engine=self.checkout.engine,
@@ -72,14 +79,42 @@ class Bench:
         return self.spec.model_copy(update={"initialize_timeout_sec": PATIENCE_SEC, **update})
 
     def way(
-        self, mode: str, *ways: Launch, canary: Canary | None = None, **changes: Any
+        self,
+        mode: str,
+        *ways: Launch,
+        canary: Canary | None = None,
+        fixed: bool | None = None,
+        about: Mapping[str, Any] | None = None,
+        **changes: Any,
     ) -> Attempt:
-        """What is found; the ways are the only ones if some are given."""
+        """What is found; the ways are the only ones if some are given. `about`: of the ground."""
+        ground = replace(self.ground(), **(about or {}))
         chosen = list(ways) or launches("", ["wanting"])
         search = find_way(
-            self.ground(), self.wanting(mode, **changes), chosen, fixed=bool(ways), canary=canary
+            ground,
+            self.wanting(mode, **changes),
+            chosen,
+            fixed=bool(ways) if fixed is None else fixed,
+            canary=canary,
         )
         return asyncio.run(search)
+
+    def proven(self, mode: str, found: Attempt) -> ServerCard:
+        """What the doctor finds in a fresh cell, of the server as it was found."""
+        assert found.canary is not None
+        changes = {"warm_up": found.warm_up, "canaries": (found.canary.as_canary("*"),)}
+        volume = ServerVolume(name=self.volume, digest="0" * 64, size_mb=0)
+        ground = self.ground()
+        return asyncio.run(
+            check_server(
+                ground.engine,
+                started_by(self.wanting(mode, **changes), found.launch),
+                volume,
+                image=ground.image,
+                repository="*",
+                limits=ground.limits,
+            )
+        )
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +129,7 @@ def bench(
 
 
 BARE = Launch(why="bare")
+LOOK = WarmUp(call=McpCall(tool="find_symbol", arguments={"name": "nothing", "repo": "x"}))
 
 
 def test_a_plain_server_is_started_bare_and_its_line_base_is_measured(bench: Bench) -> None:
@@ -123,14 +159,28 @@ def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm
     assert step.call == McpCall(tool="index_project", arguments={"path": "{workspace}"})
 
 
-def test_what_it_calls_the_repository_when_it_has_indexed_it_is_asked_with(bench: Bench) -> None:
-    found = bench.way("named")
+@pytest.mark.parametrize(
+    ("mode", "key", "placed"),
+    [
+        ("named", "repo", "{answer.repo}"),
+        ("random", "repo", "{answer.repo}"),
+        ("said", "session_id", "{answer.session_id}"),
+        ("word", "session_id", "{answer.text}"),
+        ("nested", "session_id", "{answer.session.id}"),
+    ],
+)
+def test_what_a_first_call_calls_the_project_is_asked_with_in_this_session_and_in_the_next(
+    bench: Bench, mode: str, key: str, placed: str
+) -> None:
+    found = bench.way(mode, BARE)
     assert found.canary is not None
-    assert found.canary.call.arguments["repo"] == "local/it-3f2a"
+    assert found.canary.call.arguments[key] == placed
+    again = bench.proven(mode, found)
+    assert again.canary_passed
 
 
-def test_a_handle_of_one_session_is_in_no_canary(bench: Bench) -> None:
-    assert bench.way("random", BARE).canary is None
+def test_a_handle_that_nothing_answered_with_is_made_up_by_nobody(bench: Bench) -> None:
+    assert bench.way("random", BARE, warm_up=(LOOK,)).canary is None
 
 
 def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Bench) -> None:
@@ -138,6 +188,52 @@ def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Ben
     found = bench.way("unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["brought build"]
+
+
+def test_a_python_packages_own_program_is_run_by_the_python_of_the_cell(bench: Bench) -> None:
+    env = {"PYTHONPATH": "{install}/python"}
+    found = bench.way("unbuilt", Launch(args=("tool", "build"), why="given"), env=env)
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["python3 {install}/python/bin/tool build"]
+
+
+def test_a_program_that_only_its_readme_names_is_run_and_one_that_fails_says_how(
+    bench: Bench,
+) -> None:
+    env, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
+    bench.said.clear()
+    found = bench.way(
+        "unbuilt", bare, env=env, about={"programs": ("brought-not", "brought build")}
+    )
+    assert [step.shell for step in found.warm_up] == ["brought build"]
+    bench.way("unbuilt", bare, env=env, about={"programs": ("server.py", "brought build")})
+    assert any("server.py ends with " in line for line in bench.said)
+
+
+def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> None:
+    about = {"variables": ("ACME_VAULT_DIR",)}
+    found = bench.way("vault", BARE, fixed=False, about=about)
+    assert found.canary is not None
+    assert found.launch.env == {"ACME_VAULT_DIR": "{workspace}"}
+
+
+def test_a_server_that_reads_databases_gets_the_repository_as_one(bench: Bench) -> None:
+    ways = launches("A SQLite server", ["wanting"], reads_tables=True)
+    found = bench.way("sql", *ways, fixed=False, warm_up=(tables.MADE,))
+    assert (found.launch.args, found.warm_up) == ((tables.DATABASE,), (tables.MADE,))
+    assert found.canary is not None
+    assert "'app.py', " in found.canary.evidence.contains or found.canary.evidence.kind == "code"
+    assert bench.proven("sql", found).canary_passed
+
+
+def test_a_server_that_reads_no_code_is_asked_about_prose(bench: Bench) -> None:
+    note = Symbol(
+        name="test_it", path="tests/test_app.py", line=2, text="App().dispatch_all()", below=()
+    )
+    assert bench.way("prose", BARE).canary is None
+    found = bench.way("prose", BARE, about={"notes": (note,)})
+    assert found.canary is not None
+    assert found.canary.call.arguments["path"].endswith("tests/test_app.py")
 
 
 def test_what_it_says_has_to_be_run_is_not_if_it_did_not_bring_that(bench: Bench) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runner.trying.installed import Installed
 from runner.trying.installing import draft
-from runner.trying.setting_up import commands_named, runnable
+from runner.trying.setting_up import commands_named, commands_shown, runnable
 
 
 def test_the_command_said_most_often_is_first() -> None:
@@ -22,3 +22,22 @@ def test_a_python_packages_tool_is_run_by_the_python_of_the_cell() -> None:
     python = spec.model_copy(update={"env": {"PYTHONPATH": "{install}/python"}})
     assert runnable("tool init", python) == "python3 {install}/python/bin/tool init"
     assert runnable("tool init", spec) == "tool init"
+
+
+README = """
+Run it:
+
+```bash
+$ tool init
+npx tool index . --full   # once
+tool serve
+other build
+tool build && rm -rf /
+```
+Then `tool init` is done, and tool index grows.
+"""
+
+
+def test_a_readmes_own_lines_that_build_an_index_are_known_and_nothing_else_is() -> None:
+    assert commands_shown(README, ["tool", "tool-mcp"]) == ["tool init", "tool index . --full"]
+    assert commands_shown(README, []) == []

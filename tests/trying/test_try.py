@@ -71,6 +71,21 @@ def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_b
     assert (called.returncode, called.stderr.splitlines()[-1][:8]) == (1, "an error")
 
 
+def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> None:
+    asked = '{"name": "finish_up", "repo": "{answer.repo}"}'
+    options = ["--scenario", "small", "--dry-run", "--canary", "find_symbol", asked, "app.py:5"]
+    told = ["--warm-up", "index_project", '{"path": "{workspace}"}']
+    done = made.fairtrial("try", *options, *told, *command(made, "random"))
+    assert done.returncode == 0, done.stderr
+    called = made.fairtrial(
+        "server", "call", "wanting", "find_symbol", asked, "--scenario", "small"
+    )
+    assert "app.py:5" in called.stdout
+    refused = made.fairtrial("try", *options, *command(made, "random"))
+    assert refused.returncode == 1
+    assert "{answer.repo}: no warm-up call is made before it" in refused.stderr
+
+
 def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     made: Checkout, tmp_path: Path
 ) -> None:
@@ -97,6 +112,6 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
 
 
 def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
-    done = made.fairtrial("try", "docker:acme/server@sha256:0")
+    done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1
-    assert "images cannot be tried yet" in done.stderr
+    assert "that is no image's name" in done.stderr

@@ -1,0 +1,236 @@
+"""One way to start a server in the sandbox: how far it goes, and what it is told on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+import mcp_types
+
+from runner.errors import ServerError
+from runner.records import ServerSpec, WarmUp
+from runner.sandbox.container import Container, ContainerSpec, open_container
+from runner.sandbox.lending import ensure_lent
+from runner.sandbox.places import WORKSPACE
+from runner.sandbox.session import ServerSession
+from runner.sandbox.stream import StderrFile
+from runner.sandbox.transport import ServerLog
+from runner.server_spec import fill, launch, private_in_cell
+from runner.servers import network_attempts, run_shell_steps, start_server, warm_up_call
+from runner.trying import tables
+from runner.trying.canaries import FoundCanary, Search
+from runner.trying.ground import Ground
+from runner.trying.launches import Launch
+from runner.trying.over_http import listens
+from runner.trying.setting_up import SETUP_SEC, SettingUp
+from runner.trying.words import own_words
+
+LISTENS_SEC = 5
+"""How long one that says that it listens at a port may still answer on stdout."""
+MOST_PRIVATE = 4
+DEADLINE_SEC = 3600
+_REFUSED = re.compile(
+    r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
+    # What node says of a folder in a folder that cannot be made.
+    r"|ENOENT.*\bmkdir\b"
+)
+_BROKEN = re.compile(
+    r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
+    r"|AttributeError: (?:module|'\w+' object)"
+    r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
+)
+_NATIVE = re.compile(
+    r"Could not locate the bindings file|No native build was found|[Cc]annot find native binding"
+    r"|Cannot find module '[^']*\.node'|different Node\.js version"
+)
+_TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
+USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
+_OFFLINE = re.compile(
+    r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
+    r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
+)
+_PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One way to start it, and how far that went."""
+
+    launch: Launch
+    private: tuple[str, ...] = ()
+    tools: tuple[mcp_types.Tool, ...] = ()
+    """None if it did not start."""
+    warm_up: tuple[WarmUp, ...] = ()
+    canary: FoundCanary | None = None
+    problem: str = ""
+    """Why it did not start, or was lost."""
+    said: str = ""
+    """All that it said then."""
+    search: Search = field(default_factory=Search)
+    network_attempts: int = 0
+    stray_lines: int = 0
+    wants_private: tuple[str, ...] = ()
+    listens: bool = False
+    """It waits at a port, and says so; over stdin nobody would ever answer."""
+
+    @property
+    def is_broken(self) -> bool:
+        """No argument helps a program whose own modules do not load."""
+        return not self.started and bool(_BROKEN.search(self.problem))
+
+    @property
+    def needs_network(self) -> bool:
+        """It fetches something before it answers, which no argument changes."""
+        return not self.started and bool(_OFFLINE.search(self.problem))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """No other arguments would start it."""
+        if self.started:
+            return False
+        lacks = self.lacks_a_package or self.lacks_native
+        return self.is_broken or self.needs_network or self.listens or lacks
+
+    @property
+    def lacks_native(self) -> bool:
+        """A part of it that its install script would have built or fetched is not there."""
+        return not self.started and bool(_NATIVE.search(self.problem))
+
+    @property
+    def lacks_a_package(self) -> bool:
+        """It says which one to install, and complains of nothing that it was started with."""
+        says = _TO_INSTALL.search(self.problem) and not USAGE.search(self.problem)
+        return not self.started and bool(says)
+
+    @property
+    def started(self) -> bool:
+        return bool(self.tools)
+
+
+async def attempt_at(
+    ground: Ground, spec: ServerSpec, way: Launch, private: tuple[str, ...]
+) -> Attempt:
+    log = ServerLog(stderr=StderrFile(None))
+    attempt = Attempt(launch=way, private=private)
+    spec = spec.model_copy(update={"private": private})
+    if spec.image is not None and private not in ground.lent:
+        await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
+        ground.lent.add(private)
+    cell = ContainerSpec(
+        image=ground.image,
+        limits=ground.limits,
+        deadline_sec=DEADLINE_SEC,
+        server_volume=ground.volume,
+        private=private_in_cell(spec),
+    )
+    async with open_container(ground.engine, cell) as container:
+        try:
+            await run_shell_steps(container, spec)
+            async with _session(container, started_by(spec, way), log) as session:
+                attempt = replace(attempt, tools=session.tools)
+                attempt = await _look(ground, container, spec, session, attempt)
+        except ServerError as error:
+            stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
+            problem = own_words(stderr) or own_words(stdout) or error.what
+            attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}")
+        attempts = await network_attempts(container)
+    texts = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
+    return replace(
+        attempt,
+        network_attempts=attempts,
+        stray_lines=log.stray_lines,
+        wants_private=_refused(texts, ground.paths, private),
+        listens=listens([*texts, *log.stray]),
+    )
+
+
+def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:
+    return spec.model_copy(
+        update={"command": (*spec.command, *way.args), "env": {**spec.env, **way.env}}
+    )
+
+
+@asynccontextmanager
+async def _session(
+    container: Container, spec: ServerSpec, log: ServerLog
+) -> AsyncIterator[ServerSession]:
+    plan = launch(spec)
+    try:
+        async with asyncio.timeout(None) as patience:
+            watch = asyncio.create_task(_end_if_it_listens(log, patience))
+            try:
+                async with start_server(container, spec, plan, log) as session:
+                    watch.cancel()
+                    patience.reschedule(None)
+                    yield session
+            finally:
+                watch.cancel()
+    except TimeoutError as error:
+        raise ServerError("it waits at a port, and says nothing on stdout") from error
+
+
+async def _end_if_it_listens(log: ServerLog, patience: asyncio.Timeout) -> None:
+    """Its whole time to start would be waited for in vain."""
+    while not listens([log.stderr.tail.decode(errors="replace"), *log.stray]):
+        await asyncio.sleep(1)
+    patience.reschedule(asyncio.get_running_loop().time() + LISTENS_SEC)
+
+
+async def _look(
+    ground: Ground,
+    container: Container,
+    spec: ServerSpec,
+    session: ServerSession,
+    attempt: Attempt,
+) -> Attempt:
+    """Look for a canary as it is, and again after each thing that it can be told first."""
+    search = attempt.search
+    if tables.MADE in spec.warm_up:
+        search.database = fill(tables.DATABASE)
+    for step in spec.warm_up:
+        if step.call is not None:
+            await warm_up_call(session, step.call, SETUP_SEC)
+    search.learn(session.answers)
+    if not ground.symbols:
+        return replace(attempt, warm_up=spec.warm_up)
+    setting_up = SettingUp(
+        ground=ground,
+        container=container,
+        spec=spec,
+        session=session,
+        search=search,
+        warm_up=list(spec.warm_up),
+    )
+    canary = await setting_up.find()
+    return replace(attempt, canary=canary, warm_up=tuple(setting_up.warm_up))
+
+
+# --- what it may not write ----------------------------------------------------------------------
+
+
+def _refused(
+    texts: Sequence[str], paths: frozenset[str], private: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Folders in the workspace that it tried to write and that are not the repository's."""
+    folders = []
+    for text in texts:
+        for line in text.splitlines():
+            if _REFUSED.search(line):
+                folders += _PLACE.findall(line)
+    kept = []
+    for place in filter(None, dict.fromkeys(map(_own_folder, folders))):
+        is_new = place not in private and place not in kept
+        # The repository's own folder would be hidden from the server.
+        if is_new and not any(path == place or path.startswith(f"{place}/") for path in paths):
+            kept.append(place)
+    return tuple(kept[:MOST_PRIVATE])
+
+
+def _own_folder(path: str) -> str:
+    """`.index/db/x.sqlite` is in `.index`; empty for a file at the top: none can be mounted."""
+    first, *others = PurePosixPath(path).parts
+    return first if others or "." not in first.removeprefix(".") else ""

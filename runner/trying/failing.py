@@ -1,0 +1,100 @@
+"""What is said of a server that does not start, or shows nothing: why, and what would help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from runner.errors import NotReadyError, ServerError
+from runner.trying.attempting import Attempt
+from runner.trying.installing import Candidate, unrun_scripts
+from runner.trying.launches import secrets_in
+from runner.trying.steps import Steps
+from runner.trying.tools import writes
+
+_README_CHARS = 4000
+_FILE = re.compile(
+    r"(?<![\w.-])(package\.json|tsconfig\.json|pyproject\.toml|Cargo\.toml|go\.mod|pom\.xml"
+    r"|composer\.json|Gemfile|build\.gradle|requirements\.txt|Makefile|Dockerfile)(?![\w/-])"
+)
+"""By which a kind of project is known."""
+
+
+def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
+    if not attempt.started:
+        raise ServerError(
+            f"it does not start: {attempt.problem}",
+            where=steps.name,
+            hint=_hint_to_start(candidate, attempt) + _lacking(steps, [attempt.said]),
+        )
+
+
+def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
+    return NotReadyError(
+        f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
+        f"shows that it sees the repository{_why_not(attempt)}",
+        where=steps.name,
+        hint=_hint_to_see(steps.name, candidate)
+        + _lacking(steps, attempt.search.errors_of.values()),
+    )
+
+
+def _lacking(steps: Steps, said: Iterable[str]) -> str:
+    """What it asks for that the repository has not, such as package.json."""
+    lacked = files_lacked(said, steps.checkout.files(steps.loaded).paths())
+    if not lacked:
+        return ""
+    label = steps.loaded.scenario.repository.label
+    return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
+
+
+def files_lacked(said: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """Files of a project that a complaint names and that are nowhere among `paths`."""
+    there = {path.rpartition("/")[2] for path in paths}
+    named = [name for text in said for name in _FILE.findall(text)]
+    return [name for name in dict.fromkeys(named) if name not in there][:2]
+
+
+def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
+    if attempt.needs_network:
+        return "a cell has no network: does an option or a variable keep it offline? --args, --env"
+    hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
+    if attempt.lacks_native:
+        hint = "a native part of it is missing, which no argument brings"
+    if secrets := secrets_in(candidate.installed.readme):
+        hint += f"; its README asks for {', '.join(secrets)}"
+    if scripts := unrun_scripts(candidate.folder):
+        hint += f"; install scripts are not run, which these packages have: {', '.join(scripts)}"
+    if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
+        hint += "; if it drives a language server, that has to be chosen and brought: README, files"
+    if attempt.network_attempts:
+        hint += f"; {attempt.network_attempts} network attempts were refused: a cell has no network"
+    return hint
+
+
+def _why_not(attempt: Attempt) -> str:
+    lines = []
+    for tool, error in list(attempt.search.errors_of.items())[:3]:
+        lines.append(f"\n  {tool}: {' '.join(error.split())[:160]}")
+    if attempt.network_attempts:
+        lines.append(f"\n  {attempt.network_attempts} network attempts were refused")
+    if attempt.stray_lines:
+        lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
+    if attempt.tools and all(map(writes, attempt.tools)):
+        lines.append("\n  all of them write, which nothing may do here")
+    names = ", ".join(tool.name for tool in attempt.tools[:12])
+    return f": {names}" + "".join(lines)
+
+
+def _hint_to_see(name: str, candidate: Candidate) -> str:
+    hint = (
+        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show "
+        "what it answers. Then say again, with a call that must work and a text of its answer: "
+        '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
+        '--warm-up TOOL \'{"path": "{workspace}"}\''
+    )
+    if secrets := secrets_in(candidate.installed.readme):
+        hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
+    if scripts := unrun_scripts(candidate.folder):
+        hint += f"; install scripts are not run, which these packages have: {', '.join(scripts)}"
+    return hint

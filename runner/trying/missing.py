@@ -1,0 +1,83 @@
+"""A package that a server needs and does not name: taken from the words with which it ends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from runner.trying.asked import Npm, Pypi
+
+MOST = 3
+"""Packages that are added, one after the other."""
+_PYTHON_MODULE = re.compile(r"No module named '?(\w+)'?(?![\w.'])")
+_PYTHON_TOLD = re.compile(
+    r"\b(?:uv (?:pip install|add)|pip3? install|poetry add)(?: (?:-U|--upgrade))?\s+[\"'`]?"
+    r"(?P<name>[A-Za-z0-9][\w.-]*\w)(?:\[(?P<extras>[\w,.-]+)\])?"
+)
+_PYTHON_PINNED = re.compile(r"\bpin [\"'`](?P<need>[A-Za-z0-9][\w.-]*(?:[<=~!]=?[\d.]+,?)+)[\"'`]")
+_OLDER_SDK = re.compile(r"(?:cannot import name .*from|No module named) '(?:mcp|fastmcp)\.[\w.]+'")
+"""What is imported from the protocol's own library and is gone from its second version."""
+_NODE_MODULE = re.compile(r"Cannot find (?:module|package) '(@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
+_NODE_TOLD = re.compile(r"\bnpm (?:i|install|add)(?: -g| --save)? (@[\w.-]+/[\w.-]+|[a-z][\w.-]*)")
+_OTHER_NAMES = {
+    "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv", "git": "gitpython", "github": "pygithub", "jwt": "pyjwt",
+    "magic": "python-magic", "PIL": "pillow", "pkg_resources": "setuptools<81",
+    "sklearn": "scikit-learn", "yaml": "pyyaml",
+}  # fmt: skip
+"""Modules whose usual distribution is called otherwise."""
+_ANYBODYS = frozenset(
+    "app api cli common config core data helpers lib main models module modules package server "
+    "servers scripts settings src test tests tools types util utils version".split()
+)
+"""What packages call their own parts: in a registry, a stranger has the name."""
+
+
+def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
+    """The same with one package more, and that package in words; None if none is named."""
+    if isinstance(asked, Npm):
+        return _npm(asked, problem)
+    if pinned := _PYTHON_PINNED.search(problem):
+        # Nearer to what it was made with than every package of that day.
+        return _added(asked, pinned["need"])
+    if _OLDER_SDK.search(problem):
+        return _added(asked, "mcp<2")
+    told = _PYTHON_TOLD.search(problem)
+    return _told(asked, told) if told else _lacked(asked, problem)
+
+
+def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+    if _plain(told["name"]) == _plain(asked.name):
+        return _with_extras(asked, told["extras"])
+    extras = f"[{told['extras']}]" if told["extras"] else ""
+    return _added(asked, f"{told['name']}{extras}")
+
+
+def _lacked(asked: Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
+    found = _PYTHON_MODULE.search(problem)
+    if found is None or found[1] in _ANYBODYS or found[1].startswith("_"):
+        return None
+    return _added(asked, _OTHER_NAMES.get(found[1], found[1].replace("_", "-")))
+
+
+def _npm(asked: Npm, problem: str) -> tuple[Npm | Pypi, str] | None:
+    found = _NODE_TOLD.search(problem) or _NODE_MODULE.search(problem)
+    return None if found is None or found[1] in _ANYBODYS else _added(asked, found[1])
+
+
+def _added(asked: Npm | Pypi, name: str) -> tuple[Npm | Pypi, str] | None:
+    if _plain(name) in map(_plain, (asked.name, *asked.also)):
+        return None
+    return replace(asked, also=(*asked.also, name)), name
+
+
+def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | None:
+    if not extras or asked.extras:
+        return None
+    return replace(asked, extras=extras), f"{asked.name}[{extras}]"
+
+
+def _plain(name: str) -> str:
+    """Without extras and versions."""
+    name = re.split(r"(?<=.)[\[<>=~!@]", name)[0]
+    return re.sub(r"[-_.]+", "-", name).lower()

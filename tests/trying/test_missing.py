@@ -1,0 +1,96 @@
+"""What a server says it lacks is added under the name that its registry knows it by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from runner.trying.asked import Npm, Pypi
+from runner.trying.failing import files_lacked
+from runner.trying.installing import unrun_scripts
+from runner.trying.missing import with_missing
+
+TOOL = Pypi(name="acme-tool", version="")
+NODE = Npm(name="@acme/tool", version="")
+
+
+@pytest.mark.parametrize(
+    ("problem", "name"),
+    [
+        ("ModuleNotFoundError: No module named 'tqdm'", "tqdm"),
+        ("ModuleNotFoundError: No module named 'yaml'", "pyyaml"),
+        ("ModuleNotFoundError: No module named 'tree_sitter'", "tree-sitter"),
+        ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]"),
+        ('pip install "mcp>=1"', "mcp"),
+        ("ImportError: cannot import name 'gone' from 'mcp.client.x' (/opt/x.py)", "mcp<2"),
+        ("No module named 'mcp.server.fastmcp'. This is mcp 2.x: pin 'mcp<2' to keep it", "mcp<2"),
+    ],
+)
+def test_a_python_package_that_is_missing_is_added(problem: str, name: str) -> None:
+    found = with_missing(TOOL, problem)
+    assert found is not None
+    assert isinstance(found[0], Pypi)
+    assert (found[0].also, found[1]) == ((name,), name)
+
+
+def test_a_node_package_that_is_missing_is_added() -> None:
+    for problem in (
+        "Error: Cannot find module '@acme/core/dist/x.js'",
+        "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@acme/core' imported from /x",
+    ):
+        found = with_missing(NODE, problem)
+        assert found is not None
+        assert found[0].also == ("@acme/core",)
+
+
+def test_its_own_extra_is_asked_for_if_it_says_so() -> None:
+    found = with_missing(TOOL, "MCP is not installed: pip install acme_tool[mcp]")
+    assert found is not None
+    assert found[0] == Pypi(name="acme-tool", version="", extras="mcp")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        "ModuleNotFoundError: No module named 'src'",
+        "ModuleNotFoundError: No module named 'other.server'",
+        "ModuleNotFoundError: No module named 'acme_tool'",
+        "usage: acme-tool FOLDER",
+        "pip install acme-tool",
+    ],
+)
+def test_a_part_of_a_package_and_a_name_that_is_anybodys_are_not_fetched(problem: str) -> None:
+    assert with_missing(TOOL, problem) is None
+
+
+def test_a_file_of_its_own_is_no_package_and_what_was_added_is_not_added_again() -> None:
+    assert with_missing(NODE, "Error: Cannot find module '/opt/server/x.js'") is None
+    assert with_missing(NODE, "Error: Cannot find module './x.js'") is None
+    found = with_missing(TOOL, "No module named 'tqdm'")
+    assert found is not None
+    assert with_missing(found[0], "No module named 'tqdm'") is None
+
+
+def test_a_package_whose_install_script_is_not_run_is_named_with_what_it_brings_instead(
+    tmp_path: Path,
+) -> None:
+    packages = {
+        "node_modules/native": {"hasInstallScript": True},
+        "node_modules/built": {"hasInstallScript": True, "optionalDependencies": {"built-l": "1"}},
+        "node_modules/built-l": {},
+        "node_modules/other": {"hasInstallScript": True, "optionalDependencies": {"other-w": "1"}},
+        "node_modules/plain": {},
+    }
+    (tmp_path / "package-lock.json").write_text(json.dumps({"packages": packages}))
+    assert unrun_scripts(tmp_path) == [
+        "native (it brings nothing built beforehand)",
+        "built (built beforehand in built-l, which is installed)",
+        "other (none of what it has built beforehand is for this platform)",
+    ]
+
+
+def test_a_file_that_a_complaint_names_and_the_repository_has_not_is_named() -> None:
+    said = ["Error: no package.json in /workspace", "read pyproject.toml", "/opt/package.json.bak"]
+    assert files_lacked(said, ["a/pyproject.toml", "b.py"]) == ["package.json"]
