@@ -344,7 +344,7 @@ def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
 # --- imports --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["catalog", "plan", "records", "protocols"])
+@pytest.mark.parametrize("module", ["catalog", "plan", "records", "protocols", "checkout"])
 def test_importing_it_loads_no_engine_and_no_arithmetic(module: str) -> None:
     # Each of these takes up to three seconds to import, and `fairtrial --help` would wait for it.
     code = f"import runner.{module}, sys; print(*sys.modules)"

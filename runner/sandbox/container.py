@@ -14,8 +14,6 @@ from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from docker.types import LogConfig, Mount
-
 from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.records import Limits, Sha256, digest_of
@@ -25,8 +23,10 @@ from runner.sandbox.engine import (
     Engine,
     absent_ok,
     engine_faults,
+    no_log,
     owner_labels,
     remove_container,
+    volume_mount,
 )
 from runner.sandbox.places import (
     AGENT,
@@ -43,6 +43,9 @@ from runner.sandbox.places import (
 )
 from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
 from runner.sandbox.stream import ExecStream, upgrade
+
+if TYPE_CHECKING:
+    from docker.types import Mount
 
 if TYPE_CHECKING:
     from runner.sandbox.sidecar import Sidecar
@@ -153,7 +156,7 @@ def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, Any]:
     host: dict[str, Any] = engine.api.create_host_config(
         mounts=_server_mounts(spec),
         auto_remove=True,
-        log_config=LogConfig(type="none"),
+        log_config=no_log(),
         **confined,
     )
     return host
@@ -163,11 +166,7 @@ def _server_mounts(spec: ContainerSpec) -> list[Mount]:
     volumes = dict(spec.volumes)
     if spec.server_volume:
         volumes[INSTALL] = spec.server_volume
-    # no_copy: the engine would fill an empty volume from the image, and change what was built.
-    return [
-        Mount(place, volume, type="volume", read_only=True, no_copy=True)
-        for place, volume in volumes.items()
-    ]
+    return [volume_mount(place, volume, read_only=True) for place, volume in volumes.items()]
 
 
 def _create(engine: Engine, spec: ContainerSpec) -> str:

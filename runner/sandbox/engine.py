@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from runner.errors import EngineError, FairtrialError, SandboxError
 from runner.records import digest_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     # Loading the SDK takes a third of a second: `--help` and `plan` must not pay for it, and both
     # reach this module. So everything below imports it late.
     import docker
+    from docker.types import LogConfig, Mount
 
 Engine: TypeAlias = "docker.DockerClient"
 """A connection to one Docker Engine."""
@@ -93,6 +94,29 @@ def conflict_ok() -> Iterator[None]:
     except docker.errors.APIError as error:
         if error.status_code != 409:
             raise
+
+
+def volume_mount(place: str, volume: str | None, **settings: Any) -> Mount:
+    """A volume at a place in a container; one of its own if None is named."""
+    from docker.types import Mount  # noqa: PLC0415 - see Engine
+
+    # no_copy: the engine would fill an empty volume from the image, and change what was built.
+    return Mount(place, volume, type="volume", no_copy=True, **settings)
+
+
+def memory_mount(place: str, options: str, labels: Mapping[str, str]) -> Mount:
+    """A tmpfs as a volume that is gone with its container. `options`: as mount(8) has them."""
+    from docker.types import DriverConfig  # noqa: PLC0415 - see Engine
+
+    driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
+    return volume_mount(place, None, labels=dict(labels), driver_config=driver)
+
+
+def no_log() -> LogConfig:
+    """The engine keeps nothing of what a container prints."""
+    from docker.types import LogConfig  # noqa: PLC0415 - see Engine
+
+    return LogConfig(type="none")
 
 
 @dataclass(frozen=True, kw_only=True)

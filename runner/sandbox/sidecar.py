@@ -13,10 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-from docker.errors import APIError
-from docker.types import DriverConfig, LogConfig, Mount
+from typing import TYPE_CHECKING, Any
 
 from runner.errors import SandboxError, ServerError
 from runner.records import Limits
@@ -32,13 +29,19 @@ from runner.sandbox.engine import (
     Engine,
     absent_ok,
     engine_faults,
+    memory_mount,
+    no_log,
     owner_labels,
     remove_container,
+    volume_mount,
 )
 from runner.sandbox.lending import TOOLS, ended_in_time, lent, require_lent
 from runner.sandbox.places import STATE, TMP, WORKSPACE
 from runner.sandbox.stream import ExecStream, attach
 from runner.sandbox.transport import ServerLog
+
+if TYPE_CHECKING:
+    from docker.types import Mount
 
 GIT = {
     # The tree belongs to root: git would refuse it to any other user of the image.
@@ -117,7 +120,7 @@ def _declared(config: Mapping[str, Any]) -> list[str]:
 
 
 def _read_only(place: str, volume: str) -> Mount:
-    return Mount(place, volume, type="volume", read_only=True, no_copy=True)
+    return volume_mount(place, volume, read_only=True)
 
 
 def _writable(place: str, size_mb: int) -> Mount:
@@ -126,11 +129,8 @@ def _writable(place: str, size_mb: int) -> Mount:
     A tmpfs of the container's own would get the mode of the image's folder, which its user may not
     write. Who that is, is the image's to say, and nobody else is in there.
     """
-    options = {"type": "tmpfs", "device": "tmpfs"}
-    options["o"] = f"size={size_mb}m,mode=1777,nosuid,nodev"
-    driver = DriverConfig("local", options)
-    labels = {LABEL: "sidecar"}
-    return Mount(place, None, type="volume", no_copy=True, labels=labels, driver_config=driver)
+    options = f"size={size_mb}m,mode=1777,nosuid,nodev"
+    return memory_mount(place, options, {LABEL: "sidecar"})
 
 
 def _create(container: Container, spec: SidecarSpec) -> str:
@@ -145,7 +145,7 @@ def _create(container: Container, spec: SidecarSpec) -> str:
     host = engine.api.create_host_config(
         network_mode=f"container:{container.id}",
         mounts=_mounts(cell, spec, declared),
-        log_config=LogConfig(type="none"),
+        log_config=no_log(),
         **settings(cell.limits),
     )
     made = engine.api.create_container(
@@ -191,6 +191,8 @@ async def open_sidecar(
 
 
 def _start(engine: Engine, sidecar_id: str) -> None:
+    from docker.errors import APIError  # noqa: PLC0415 - see Engine
+
     with engine_faults("cannot start the server's container"):
         try:
             engine.api.start(sidecar_id)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from docker.transport import UnixHTTPAdapter
-
 from runner.errors import EngineError, SandboxError
 from runner.sandbox.engine import Engine
 
@@ -105,6 +103,8 @@ def _is_started(head: bytes) -> bool:
 
 
 async def _dial(engine: Engine) -> Connection:
+    from docker.transport import UnixHTTPAdapter  # noqa: PLC0415 - see Engine
+
     url = engine.api.base_url
     adapter = engine.api.get_adapter(url)
     if isinstance(adapter, UnixHTTPAdapter):
