@@ -280,7 +280,10 @@ def _run_request(arguments: argparse.Namespace) -> Request:
 def _add_try(verbs: Verbs) -> None:
     text = "a server by its name: install it, find a canary, and compare it with the shell"
     parser = _add(verbs, "try", _try_request, text)
-    parser.usage = "fairtrial try npm:NAME[@V] | pypi:NAME[==V] | PATH | -- COMMAND … [options]"
+    parser.usage = (
+        "fairtrial try npm:NAME[@V] | pypi:NAME[==V] | docker:IMAGE | PATH [options]\n"
+        "       fairtrial try [options] -- COMMAND …"
+    )
     parser.add_argument("words", nargs="+", metavar="SERVER", help="options come before `--`")
     parser.add_argument("--args", help="it is started with, as in --args='--root {workspace}'")
     parser.add_argument("--env", action="append", default=[], metavar="K=V", help="repeatable")

@@ -474,7 +474,8 @@ def _read_server(folder: Path) -> LoadedServer:
         problems += _server_problems(folder, spec, locks)
     if problems or not spec:
         raise CatalogError(problems)
-    definition = spec.model_dump(mode="json", exclude=set(_ONLY_SHOWN))
+    unseen = {*_ONLY_SHOWN, *(() if spec.image else ("image", "http"))}
+    definition = spec.model_dump(mode="json", exclude=unseen)
     digest = digest_of({"spec": definition, "locks": locks})
     return LoadedServer(spec=spec, folder=folder, digest=digest)
 
@@ -495,10 +496,13 @@ def _read_locks(folder: Path, problems: list[Problem]) -> dict[str, str]:
 
 def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -> Iterator[Problem]:
     installs = "requirements.txt" in locks or "package-lock.json" in locks
-    if not installs and not spec.files:
+    if installs and spec.image:
+        message = "an image is its own lock: package locks beside it install nothing"
+        yield Problem(where=_where(folder), message=message)
+    if not installs and not spec.files and not spec.image:
         message = (
             "nothing is installed: it needs requirements.txt (with hashes), package-lock.json, "
-            "or `files` in server.yaml"
+            "or `files` or `image` in server.yaml"
         )
         yield Problem(where=_where(folder), message=message)
     where = _where(folder / "server.yaml")

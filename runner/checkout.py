@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 from runner.anchors.chain import read_chain
@@ -41,7 +42,16 @@ from runner.proofs import prove
 from runner.proposing.labels import open_source
 from runner.proposing.writing import left_to_write
 from runner.protocols import Judge, Log, Source
-from runner.records import DEFAULT_AGENT, Gate, Limits, RepoPin, ServerCard, Since, digest_of
+from runner.records import (
+    DEFAULT_AGENT,
+    Gate,
+    Limits,
+    RepoPin,
+    ServerCard,
+    ServerSpec,
+    Since,
+    digest_of,
+)
 from runner.report.data import build_report
 from runner.report.records import Report
 from runner.repository import Repository
@@ -55,6 +65,8 @@ from runner.sandbox.engine import (
     remove_all,
     sweep,
 )
+from runner.sandbox.lending import ensure_lent
+from runner.server_images import ServerImage, require_image
 from runner.servers import check_server
 from runner.store import LoadedRun, RunStore
 from runner.volumes import ServerVolume, ensure_volume
@@ -259,6 +271,8 @@ class Checkout:
         facts = engine_facts(self.engine)
         prepared_scenarios = {name: self._prepare_scenario(name) for name in scenarios}
         arms = {name: self._prepare_arm(name) for name in servers}
+        for arm, scenario in product(arms.values(), prepared_scenarios.values()):
+            self.lend(arm.spec, scenario.image)
         return PreparedRun(
             engine_url=self.engine_url,
             engine_version=facts.version,
@@ -287,17 +301,25 @@ class Checkout:
         if name == SHELL:
             return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
         server = self.server(name)
-        volume = self.volume(server)
-        digest = digest_of([server.digest, volume.digest])
-        return Arm(name=name, spec=server.spec, volume=volume.name, digest=digest)
+        installed = self.install(server)
+        digest = digest_of([server.digest, installed.digest])
+        return Arm(name=name, spec=server.spec, volume=installed.volume, digest=digest)
 
     def workspace(self, repository: Repository) -> WorkspaceImage:
         return ensure_workspace(
             self.engine, repository, self.base_image, state_dir=self.state, log=self.log
         )
 
-    def volume(self, server: LoadedServer) -> ServerVolume:
+    def install(self, server: LoadedServer) -> ServerVolume | ServerImage:
+        """Its volume, filled first if it is not; an image must be on the engine."""
+        if server.spec.image is not None:
+            return require_image(self.engine, server.spec.image, where=server.spec.name)
         return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)
+
+    def lend(self, spec: ServerSpec | None, workspace: str) -> None:
+        """What a server's own image gets of a workspace image; nothing to another server."""
+        if spec is not None and spec.image is not None:
+            ensure_lent(self.engine, workspace, spec.private)
 
     # --- verbs ----------------------------------------------------------------------------------
 
@@ -368,13 +390,14 @@ class Checkout:
         If none is named, on the first that the server has a canary for.
         """
         server = self.server(name)
-        volume = self.volume(server)
+        installed = self.install(server)
         repository, image = self._place_to_examine(server, scenario)
+        self.lend(server.spec, image)
         self.log(f"checking {name} on {repository}")
         examination = check_server(
             self.engine,
             server.spec,
-            volume,
+            installed,
             image=image,
             repository=repository,
             limits=self.limits,

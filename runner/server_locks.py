@@ -76,6 +76,8 @@ def require_own_locks(server: Server) -> None:
 
 def lock_remarks(server: Server, others: Iterable[Server]) -> tuple[str, ...]:
     """What each lock installs, and whose lock it looks like. `server` may be among `others`."""
+    if server.spec.image is not None:
+        return (f"image {server.spec.image}",)
     locks = list(_locks(server.folder))
     known = [(other.folder.name, list(_locks(other.folder))) for other in _except(server, others)]
     lines = []

@@ -14,6 +14,8 @@ from runner.records import Canary, McpCall, ServerSpec
 from runner.sandbox.places import INSTALL, INSTALLS, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 
+REFERENCE = re.compile(r"(?P<name>[\w./:-]+)@sha256:(?P<digest>[0-9a-f]{64})")
+"""An image, by its registry's digest or its id."""
 LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
 """What may pin a server's packages, beside its server.yaml."""
 Places = Mapping[str, str]
@@ -78,11 +80,31 @@ def _answers_named(text: str) -> list[str]:
 def problems(spec: ServerSpec, where: str) -> list[Problem]:
     """Unknown placeholders, and paths that leave the folder they belong to."""
     return [
+        *_image_problems(spec, where),
         *_placeholder_problems(spec, where),
         *_answer_problems(spec, where),
         *_path_problems(spec.files, f"{where} files", "{install}"),
         *_path_problems(spec.private, f"{where} private", "{workspace}"),
     ]
+
+
+def _image_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
+    """What only a server in the cell itself can have."""
+    if spec.image is None:
+        if spec.http is not None:
+            message = "is for an image; `fairtrial try --http` writes what any other needs"
+            yield Problem(where=f"{where} http", message=message)
+        return
+    if not REFERENCE.fullmatch(spec.image):
+        message = f"{spec.image!r} is no NAME@sha256:…: another day it would be another image"
+        yield Problem(where=f"{where} image", message=message)
+    if spec.files:
+        yield Problem(where=f"{where} files", message="an image brings its own")
+    if any(step.shell is not None for step in spec.warm_up):
+        message = "an image may have no shell: only calls can warm it up"
+        yield Problem(where=f"{where} warm_up", message=message)
+    if "{install}" in str((spec.command, spec.env)):
+        yield Problem(where=where, message="an image has no {install}: its files are its own")
 
 
 def _placeholder_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
@@ -186,6 +208,13 @@ def environment_of(spec: ServerSpec, places: Places = PLACES) -> dict[str, str]:
     filled: dict[str, str] = fill(spec.env, places)
     # /tmp is shared with the agent's shell, which could read an index that a server left there.
     return {"HOME": state, "TMPDIR": state, **filled}
+
+
+def private_in_cell(spec: ServerSpec | None) -> tuple[str, ...]:
+    """Folders of the workspace that the server's user gets in the cell. An image has its own."""
+    if spec is None or spec.image is not None:
+        return ()
+    return spec.private
 
 
 def pick_canary(spec: ServerSpec, repository: str) -> Canary:

@@ -21,18 +21,23 @@ from runner.protocols import ShellResult
 from runner.records import Canary, Limits, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
+from runner.sandbox.image_session import open_image_session
 from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession, open_session
+from runner.sandbox.sidecar import SidecarSpec
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
+from runner.server_images import ServerImage, require_image
 from runner.server_spec import (
     PLACES,
+    LaunchPlan,
     Places,
     environment_of,
     fill,
     fill_call,
     launch,
     pick_canary,
+    private_in_cell,
 )
 from runner.tokens import estimated_tokens
 from runner.volumes import ServerVolume
@@ -64,15 +69,33 @@ async def open_server(
     """
     plan = launch(spec, places)
     shell_sec = await run_shell_steps(container, spec, places)
-    async with open_session(
-        container,
-        list(plan.argv),
-        plan.env,
-        log,
-        initialize_timeout_sec=spec.initialize_timeout_sec,
-    ) as session:
+    async with start_server(container, spec, plan, log) as session:
         call_sec = await _make_warm_up_calls(session, spec, places)
         yield Ready(session=session, warm_up_sec=shell_sec + call_sec)
+
+
+@asynccontextmanager
+async def start_server(
+    container: Container, spec: ServerSpec, plan: LaunchPlan, log: ServerLog
+) -> AsyncIterator[ServerSession]:
+    """The server's process in the cell, or its image beside it, initialised.
+
+    Raises ServerError if it does not start, or its image is not on the engine.
+    """
+    limit_sec = spec.initialize_timeout_sec
+    if spec.image is None:
+        argv = list(plan.argv)
+        opened = open_session(container, argv, plan.env, log, initialize_timeout_sec=limit_sec)
+    else:
+        image = await asyncio.to_thread(
+            require_image, container.engine, spec.image, where=spec.name
+        )
+        beside = SidecarSpec(
+            image=image.id, args=plan.argv, env=plan.env, private=spec.private, http=spec.http
+        )
+        opened = open_image_session(container, beside, log, initialize_timeout_sec=limit_sec)
+    async with opened as session:
+        yield session
 
 
 async def run_shell_steps(container: Container, spec: ServerSpec, places: Places = PLACES) -> float:
@@ -250,10 +273,10 @@ def line_base(canary: Canary, result: CanaryResult) -> int | None:
 # --- the doctor -----------------------------------------------------------------------------
 
 
-async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it is put in
+async def check_server(  # noqa: PLR0913 - a server, its install, and the cell it is put in
     engine: Engine,
     spec: ServerSpec,
-    volume: ServerVolume,
+    installed: ServerVolume | ServerImage,
     *,
     image: str,
     repository: str,
@@ -271,15 +294,15 @@ async def check_server(  # noqa: PLR0913 - a server, its volume, and the cell it
         image=image,
         limits=limits,
         deadline_sec=DOCTOR_LIMIT_SEC + warm_up_sec + canary_limit_sec(spec),
-        server_volume=volume.name,
-        private=spec.private,
+        server_volume=installed.volume,
+        private=private_in_cell(spec),
     )
     async with (
         open_container(engine, cell) as container,
         open_server(container, spec, log) as ready,
     ):
         examination = await _examine(container, ready.session, spec, canary)
-        return _card(spec, volume, repository, ready, examination)
+        return _card(spec, installed, repository, ready, examination)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +333,7 @@ async def _examine(
 
 def _card(
     spec: ServerSpec,
-    volume: ServerVolume,
+    installed: ServerVolume | ServerImage,
     repository: str,
     ready: Ready,
     examination: Examination,
@@ -334,8 +357,8 @@ def _card(
         answer_sec=readiness.last.wall_sec,
         peak_memory_mb=examination.peak_memory_mb,
         state_mb=examination.state_mb,
-        install_mb=volume.size_mb,
-        install_digest=volume.digest,
+        install_mb=installed.size_mb,
+        install_digest=installed.digest,
         files_written=examination.traces.count,
         paths_written=examination.traces.paths,
         network_attempts=examination.network_attempts,
@@ -359,8 +382,8 @@ def _card(
 class Traces:
     """What a server left on disk."""
 
-    count: int
-    """Files that belong to its user."""
+    count: int | None
+    """Files that belong to its user; None if nobody can look."""
     paths: tuple[str, ...]
     """The first of them, sorted."""
 
@@ -368,8 +391,10 @@ class Traces:
 async def state_mb(container: Container) -> float | None:
     """What the server's index costs on disk: its own directory and private mounts.
 
-    None if that cannot be told.
+    None if that cannot be told, as of a container of its own: it may have no shell to ask.
     """
+    if container.sidecar is not None:
+        return None
     places = shlex.join(_own_places(container.spec.private))
     command = f"du -sk {places} | awk '{{ kb += $1 }} END {{ print kb }}'"
     result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
@@ -386,6 +411,8 @@ def _own_places(private: Iterable[str]) -> list[str]:
 
 async def traces(container: Container, spec: ServerSpec) -> Traces:
     """Raises SandboxError if they cannot be listed."""
+    if container.sidecar is not None:
+        return Traces(count=None, paths=())
     command = _traces_command(_own_places(spec.private))
     result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
     try:

@@ -46,6 +46,11 @@ class ServerVolume:
     """Of its content: every path, mode, owner and byte."""
     size_mb: float
 
+    @property
+    def volume(self) -> str:
+        """What a cell mounts."""
+        return self.name
+
 
 def volume_name(server: Server, base_recipe: Sha256, places: Places = PLACES) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or canary is not.

@@ -16,6 +16,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import docker
 import pytest
@@ -190,13 +191,18 @@ class Checkout:
             check=False,
         )
 
-    def said(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def said(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """The same in this process, whose streams and signals are not its own.
 
         A process takes longer to start than most verbs to run.
         """
         argv, out, errors = self.argv(*arguments), io.StringIO(), io.StringIO()
-        with redirect_stdout(out), redirect_stderr(errors), pytest.raises(SystemExit) as end:
+        with (
+            patch.dict(os.environ, env),
+            redirect_stdout(out),
+            redirect_stderr(errors),
+            pytest.raises(SystemExit) as end,
+        ):
             main(argv[1:])
         code = end.value.code
         assert isinstance(code, int)

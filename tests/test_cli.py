@@ -68,7 +68,7 @@ def checkout(tmp_path: Path, engine: docker.DockerClient, volumes: set[str]) -> 
 def run(
     checkout: Checkout, *arguments: str, servers: tuple[str, ...] = ("good",)
 ) -> subprocess.CompletedProcess[str]:
-    return checkout.fairtrial(*run_arguments(*servers), *arguments)
+    return checkout.said(*run_arguments(*servers), *arguments)
 
 
 def run_arguments(*servers: str) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def test_a_second_runner_on_the_same_run_is_told_who_is_at_work(
 
 
 def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: Checkout) -> None:
-    done = run(checkout)
+    done = checkout.fairtrial(*run_arguments("good"))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:2] == [
@@ -258,7 +258,7 @@ def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
 
 def test_full_shows_every_table_of_the_run(checkout: Checkout) -> None:
     run(checkout)
-    first, full = (checkout.fairtrial("report", "r", "--ungated", *more) for more in ((), FULL))
+    first, full = (checkout.said("report", "r", "--ungated", *more) for more in ((), FULL))
     assert (first.returncode, full.returncode) == (0, 0), full.stderr
     assert "What the tokens were of, per cell" in full.stdout
     assert "What the tokens were of" not in first.stdout
@@ -343,7 +343,7 @@ def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: C
     cards = {path: path.read_bytes() for path in paths}
     for path in paths:
         path.unlink()
-    done = checkout.fairtrial("score", "r", **NO_ENGINE)
+    done = checkout.said("score", "r", **NO_ENGINE)
     assert (done.returncode, done.stdout) == (0, "scored 2 of 2 cells of r\n"), done.stderr
     assert {path: path.read_bytes() for path in paths} == cards
 
@@ -351,7 +351,7 @@ def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: C
 def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Checkout) -> None:
     run(checkout)
     recording = f"replay:{checkout.attempt('r', 'shell')}"
-    done = checkout.fairtrial(
+    done = checkout.said(
         "cell", "small", "shell", "--model", recording, "--run", "again", "--ungated"
     )
     assert done.returncode == 0, done.stderr
@@ -367,11 +367,11 @@ def test_a_servers_recording_is_not_played_in_the_shells_arm(checkout: Checkout)
     model = f"replay:{checkout.attempt('r', 'good')}"
     arguments = ("--model", model, "--run", "again", "--ungated")
     # The shell is in every run, and would have played the server's turns.
-    done = checkout.fairtrial("cell", "small", "good", *arguments)
+    done = checkout.said("cell", "small", "good", *arguments)
     assert done.returncode == 0, done.stderr
     assert checkout.outcomes("again") == {"good": ["answered"]}
     asked = ("run", "--scenario", "small", "--server", "shell", "--server", "good")
-    said = refused(checkout.fairtrial(*asked, "--model", model, "--run", "both", "--ungated"))
+    said = refused(checkout.said(*asked, "--model", model, "--run", "both", "--ungated"))
     assert "there is no recording of shell on small, trial 1" in said
     assert "there is one of good on small, trial 1" in said
     assert checkout.outcomes("both") == {}
@@ -381,7 +381,7 @@ def test_a_runs_folder_gives_each_arm_its_own_recording(checkout: Checkout) -> N
     run(checkout)
     arguments = ("--scenario", "small", "--server", "good", "--ungated", "--run", "again")
     model = f"replay:{checkout.run_folder('r')}"
-    done = checkout.fairtrial("run", *arguments, "--model", model)
+    done = checkout.said("run", *arguments, "--model", model)
     assert done.returncode == 0, done.stderr
     assert checkout.outcomes("again") == BOTH_ANSWERED
     for arm in ("shell", "good"):
@@ -397,7 +397,7 @@ def _calls(attempt: Path) -> list[tuple[str, object]]:
 
 
 def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
-    run(checkout)
+    assert run(checkout).returncode == 0
     checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
     refusal = refused(run(checkout))
     assert "this run was planned with different inputs: scenario changed since" in refusal
@@ -444,7 +444,7 @@ def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
 def test_an_unknown_name_says_which_and_names_the_closest(
     template: Checkout, arguments: tuple[str, ...], named: str
 ) -> None:
-    refusal = refused(template.fairtrial(*arguments))
+    refusal = refused(template.said(*arguments))
     assert refusal.startswith("error: ")
     assert "hint: " in refusal
     assert named in refusal
@@ -471,7 +471,7 @@ def test_a_tampered_repository_lock_is_refused(checkout: Checkout) -> None:
 
 
 def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) -> None:
-    done = template.fairtrial("run", "--scenario", "small", "--ungated", **NO_ENGINE)
+    done = template.said("run", "--scenario", "small", "--ungated", **NO_ENGINE)
     refusal = refused(done)
     assert "no Docker Engine answers" in refusal
     assert "hint: start Docker" in refusal
@@ -481,14 +481,14 @@ def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) ->
 
 
 def test_a_server_is_examined_and_its_card_shown(template: Checkout) -> None:
-    done = template.fairtrial("server", "check", "good", "--json")
+    done = template.said("server", "check", "good", "--json")
     assert done.returncode == 0, done.stderr
     (card,) = json.loads(done.stdout)
     assert card["name"] == "good"
     assert card["canary_passed"] is True
     assert card["network_attempts"] == 0
     assert len(card["tools"]) == 8
-    assert "good passes on git:" in template.fairtrial("server", "check", "good").stdout
+    assert "good passes on git:" in template.said("server", "check", "good").stdout
 
 
 def this_process() -> str:
@@ -522,7 +522,7 @@ def test_clean_removes_a_dead_runners_cell_and_spares_a_living_ones(
         cell_owned_by(engine, base_image, nobody) as dead,
         cell_owned_by(engine, base_image, this_process()) as living,
     ):
-        assert template.fairtrial("clean").returncode == 0
+        assert template.said("clean").returncode == 0
         left = all_containers(engine)
         assert dead not in left
         assert living in left
@@ -539,7 +539,7 @@ def test_the_bare_command_says_what_it_is_for_and_what_to_try(template: Checkout
 
 
 def test_help_names_every_verb_and_exit_code(template: Checkout) -> None:
-    text = template.fairtrial("--help").stdout
+    text = template.said("--help").stdout
     verbs = ("demo", "run", "cell", "score", "report", "check", "lock", "server", "ground", "clean")
     for word in (*verbs, "70 our bug", "130 interrupted"):
         assert word in text

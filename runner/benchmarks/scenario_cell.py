@@ -24,6 +24,7 @@ from runner.sandbox.container import Container, ContainerSpec, open_container, s
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
+from runner.server_spec import private_in_cell
 from runner.servers import canary_limit_sec, open_server, require_canary, state_mb
 
 if TYPE_CHECKING:
@@ -60,16 +61,13 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
 
 def _container_spec(attempt: Attempt) -> ContainerSpec:
     server = attempt.arm.spec
-    private: tuple[str, ...] = ()
-    if server is not None:
-        private = server.private
     return ContainerSpec(
         image=attempt.scenario.image,
         limits=attempt.prepared.limits,
         deadline_sec=deadline_sec(attempt.scenario.scenario, server),
         labels={"fairtrial.run": attempt.run_label, "fairtrial.cell": attempt.cell.id},
         server_volume=attempt.arm.volume,
-        private=private,
+        private=private_in_cell(server),
     )
 
 

@@ -6,7 +6,7 @@ import re
 
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
-from runner.grounding.mentions import Cite, Tie
+from runner.grounding.mentions import Cite
 from runner.grounding.naming import symbol_of
 from runner.grounding.owners import Above, Owner, Owners
 from runner.grounding.paths import clean_path
@@ -262,11 +262,8 @@ class Chunk:
         return Owner(file, rivals, in_sentence=True, firm=True)
 
     def _owned(self, cite: Cite, owner: Owner) -> Cite:
-        tied: Tie = "context"
-        if owner.in_sentence:
-            tied = "sentence"
-        others = dict.fromkeys((*owner.rivals, *self.seen.paths))
-        return cite._replace(path=owner.path, tied=tied, rivals=owner.rivals, others=tuple(others))
+        others = owner.others(self.seen)
+        return cite._replace(path=owner.path, tied=owner.tied, rivals=owner.rivals, others=others)
 
     def _file_called(self, name: str) -> str | None:
         """`GsonBuilder:42`: the file's name, if just one file is called so."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import Reading, paths_in, read_below, read_chunk
+from runner.grounding.inline import paths_in, read_below, read_chunk
 from runner.grounding.json_answers import read_json
-from runner.grounding.mentions import MOST_MENTIONS, Mention
+from runner.grounding.mentions import MOST_MENTIONS, Mention, Reading
 from runner.grounding.owners import Above, Seen
 from runner.grounding.tables import is_rule, read_table
 from runner.grounding.words import MUTE_FENCES, PROSE_FENCES

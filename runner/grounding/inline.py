@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import NamedTuple
 
 from runner.grounding.bare_lines import BareLines, is_longer
 from runner.grounding.files import PathIndex
 from runner.grounding.links import MaskedText
-from runner.grounding.mentions import MOST_MENTIONS, Cite, Mention, mentions_of
+from runner.grounding.mentions import MOST_MENTIONS, Cite, Reading, mentions_of
 from runner.grounding.naming import span_before
 from runner.grounding.owners import Above, Seen
 from runner.grounding.patterns import (
@@ -23,31 +22,13 @@ from runner.grounding.patterns import (
     SURE_EVENT,
     Interval,
 )
-from runner.grounding.plain import read_plain, read_plain_lines
+from runner.grounding.plain import read_apart, read_plain, read_plain_lines
 
 _DIGIT = re.compile(r"\d")
 _begin_of = attrgetter("begin")
 
 DOUBTFUL = ("parens", "worded", "loose", "pointed")
 """Kinds of events whose numbers may as well count something."""
-
-
-class Reading(NamedTuple):
-    """What one chunk cites, and the paths it names."""
-
-    mentions: list[Mention]
-    paths: list[str]
-    lead: str | None = None
-    """The path that it begins with."""
-
-    @property
-    def first_path(self) -> str | None:
-        return next(iter(self.paths), None)
-
-    @property
-    def last_path(self) -> str | None:
-        """The file that the chunk leaves its reader in."""
-        return next(reversed(self.paths), None)
 
 
 def read_chunk(
@@ -65,22 +46,25 @@ def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = Fals
     if not above.seen.begin_chunk():
         return Reading([], [])
     text = _plainly(text)
-    reading = reads_at_once(text, index, above.seen, strict=strict)
+    reading = reads_at_once(text, index, above, strict=strict)
     return reading or _Reader(text, index, above, strict=strict).read()
 
 
-def reads_at_once(text: str, index: PathIndex, seen: Seen, *, strict: bool) -> Reading | None:
+def reads_at_once(text: str, index: PathIndex, above: Above, *, strict: bool) -> Reading | None:
     """The reading of a chunk that cites nothing, or is one citation; None for any other.
 
     Most are, and the search for all that a chunk may hold would take ten times as long.
     """
+    seen = above.seen
     if seen.aliases:  # any word may be one
         return None
     if not MAY_CITE.search(text):
         return Reading([], [])
-    plain = None if strict else read_plain(text, index)
-    if plain is None:
+    if strict:
         return None
+    plain = read_plain(text, index)
+    if plain is None:
+        return read_apart(text, index, above)
     mention = plain.mention
     seen.name(mention.path)
     if mention.lines:
@@ -212,22 +196,17 @@ class _Reader(BareLines):
 
 def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool) -> list[Interval]:
     """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
-    if not _DIGIT.search(words) or not EVENT.search(words):
+    if not _DIGIT.search(words):
+        return []
+    plain = None if strict or above.seen.aliases else read_plain_lines(words)
+    if plain is None and not EVENT.search(words):
         return []
     if not above.seen.begin_chunk():
         return []
-    return _lines_at_once(words, above, strict=strict) or (
-        _Reader(_plainly(words), index, above, strict=strict).lines()
-    )
-
-
-def _lines_at_once(words: str, above: Above, *, strict: bool) -> list[Interval]:
-    """The lines of words that say nothing else; none for any other words."""
-    plain = None if strict or above.seen.aliases else read_plain_lines(words)
-    if plain is None or above.file is None:
-        return []
-    above.seen.note_sure(above.file, plain)
-    return [plain]
+    if plain and above.file is not None:
+        above.seen.note_sure(above.file, plain)
+        return [plain]
+    return _Reader(_plainly(words), index, above, strict=strict).lines()
 
 
 _TAKERS: dict[str, Callable[[_Reader, re.Match[str]], int | None]] = {

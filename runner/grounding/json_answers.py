@@ -33,6 +33,7 @@ _LINE_KEY = re.compile(
 )
 _END_KEY = re.compile(r"(?:^|_)(?:line_?end|end_?line|end|stop_?line|to_line)$")
 _START_KEY = re.compile(r"(?:^|_)(?:line_?start|start_?line|start|begin_?line|from_line)$")
+_LINES_KEY = re.compile("|".join(key.pattern for key in (_LINE_KEY, _END_KEY, _START_KEY)), re.X)
 _COUNT_KEY = re.compile(
     r"""
     (?:^|_)
@@ -347,7 +348,7 @@ class _LineKeys:
 
     def _take(self, key: str, value: Any) -> bool:
         """False if the key says nothing of lines."""
-        if _COUNT_KEY.search(key):
+        if not _LINES_KEY.search(key) or _COUNT_KEY.search(key):
             return False
         number = _whole_number(value)
         if number is not None and _END_KEY.search(key):
@@ -457,5 +458,7 @@ def _key_symbol(key: str) -> _Named | None:
 
 def _snake(key: str) -> str:
     """`startLine`, `start-line` and `Start line` as `start_line`."""
+    if key.isalpha() and key.islower():  # most are, in every object of a list
+        return key
     words = _INNER_CAPITAL.sub("_", key.strip())
     return re.sub(r"[\s\-:.]+", "_", words).lower()

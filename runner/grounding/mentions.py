@@ -79,6 +79,24 @@ class Mention(NamedTuple):
         return self.start, self.end
 
 
+class Reading(NamedTuple):
+    """What one chunk cites, and the paths it names."""
+
+    mentions: list[Mention]
+    paths: list[str]
+    lead: str | None = None
+    """The path that it begins with."""
+
+    @property
+    def first_path(self) -> str | None:
+        return next(iter(self.paths), None)
+
+    @property
+    def last_path(self) -> str | None:
+        """The file that the chunk leaves its reader in."""
+        return next(reversed(self.paths), None)
+
+
 class Cite(NamedTuple):
     """Where in the chunk a citation stands, before its symbol is known."""
 

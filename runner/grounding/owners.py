@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from runner.grounding.files import PathIndex
+from runner.grounding.mentions import Tie
 from runner.grounding.patterns import SENTENCE_END, Interval
 
 FAR = 600
@@ -167,7 +168,7 @@ class Seen:
             near += whole[max(0, place - 1) : place + 1]
         if not near:
             return None
-        return min(abs(line - cited) for cited in near)
+        return min([abs(line - cited) for cited in near])
 
     def is_near(self, path: str, line: int, limit: int) -> bool:
         return self.ask(lambda distance: _is_within(distance(path, line), limit))
@@ -214,6 +215,14 @@ class Owner(NamedTuple):
     """The path stands in the same sentence, before the lines."""
     firm: bool = False
     """What the text is about just here: the subject above, or where the sentence says we are."""
+
+    @property
+    def tied(self) -> Tie:
+        return "sentence" if self.in_sentence else "context"
+
+    def others(self, seen: Seen) -> tuple[str, ...]:
+        """Files that the lines may belong to instead, its rivals first."""
+        return tuple(dict.fromkeys((*self.rivals, *seen.paths)))
 
 
 class _Claim(NamedTuple):

@@ -53,10 +53,11 @@ class ServerSpec(Record):
     """images/servers/<name>/server.yaml.
 
     `{workspace}`, `{install}` and `{state}` are replaced in command, env, files, warm-up and
-    canaries. In the arguments of a canary, and of a warm-up call behind the first, `{answer.KEY}`
-    is what a warm-up call of the same session answered under that key, the last that had it:
-    `{answer.repo_id}` of `{"repo_id": "7f3a"}`, `{answer.repo.id}` of an object in the answer,
-    `{answer.repo_id}` of a text with `Repo ID: 7f3a`, `{answer.text}` of one that is one word.
+    canaries. A server that is an image has no `{install}`. In the arguments of a canary, and of a
+    warm-up call behind the first, `{answer.KEY}` is what a warm-up call of the same session
+    answered under that key, the last that had it: `{answer.repo_id}` of `{"repo_id": "7f3a"}`,
+    `{answer.repo.id}` of an object in the answer, `{answer.repo_id}` of a text with
+    `Repo ID: 7f3a`, `{answer.text}` of one that is one word.
     """
 
     name: Name
@@ -67,7 +68,12 @@ class ServerSpec(Record):
     homepage: str
     notes: tuple[str, ...] = ()
     """Traps that a reader of the report should know."""
-    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    image: str | None = None
+    """NAME@sha256:… of an image that the server is, instead of packages and files."""
+    http: Annotated[str, Field(pattern=r"^(\d{1,5}(/\S*)?)?$")] | None = None
+    """Of an image that speaks streamable HTTP: `PORT[/PATH]`, or empty for the port it opens."""
+    command: tuple[str, ...] = ()
+    """Of an image: arguments after what it runs by itself."""
     env: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
     """Path under {install} -> text: wrappers and configuration, written at build time."""
@@ -84,6 +90,12 @@ class ServerSpec(Record):
     call_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 120
     ready_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 60
     """How long the canary may fail until its first pass: an index built in the background."""
+
+    @model_validator(mode="after")
+    def _can_be_started(self) -> Self:
+        if not self.command and self.image is None:
+            raise ValueError("command: nothing says how it is started")
+        return self
 
 
 class ServerCard(Record):
@@ -111,12 +123,13 @@ class ServerCard(Record):
     peak_memory_mb: float | None
     """Of the whole container, its tmpfs included."""
     state_mb: float | None
-    """The server's own directory and private mounts, after the canary."""
+    """The server's own directory and private mounts, after the canary; None for an image."""
     install_mb: float
     install_digest: Sha256
     locks: tuple[str, ...] = ()
     """What each of its locks installs, and whose lock it looks like; empty if nobody looked."""
-    files_written: Count
+    files_written: Count | None
+    """None for an image, into whose container nobody can look."""
     paths_written: tuple[str, ...]
     """The first of them, sorted."""
     network_attempts: Count

@@ -90,6 +90,8 @@ def _memory_and_disk(card: ServerCard) -> str:
 
 
 def _files_written(card: ServerCard) -> str:
+    if card.files_written is None:
+        return "unknown: it has a container of its own, which may have no shell"
     if not card.paths_written:
         return f"{card.files_written}"
     return f"{card.files_written}: {', '.join(card.paths_written[:PATHS_SHOWN])} …"

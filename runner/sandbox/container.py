@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docker.types import LogConfig, Mount
 
@@ -43,6 +43,9 @@ from runner.sandbox.places import (
 )
 from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
 from runner.sandbox.stream import ExecStream, upgrade
+
+if TYPE_CHECKING:
+    from runner.sandbox.sidecar import Sidecar
 
 PROBE_SEC = 30.0
 
@@ -92,7 +95,7 @@ class ContainerSpec:
 
 def settings(spec: ContainerSpec) -> dict[str, Any]:
     """The settings that every arm shares, without what belongs to the server under test."""
-    return {**_PROCESS, **_confinement(spec.limits)}
+    return {**_PROCESS, **confinement(spec.limits)}
 
 
 def settings_digest(spec: ContainerSpec) -> Sha256:
@@ -100,7 +103,7 @@ def settings_digest(spec: ContainerSpec) -> Sha256:
     return digest_of(settings(spec))
 
 
-def _confinement(limits: Limits) -> dict[str, Any]:
+def confinement(limits: Limits) -> dict[str, Any]:
     """What the container may use and reach, in the terms of the engine's host configuration."""
     memory = f"{limits.memory_mb}m"
     return {
@@ -144,14 +147,14 @@ def _private_tmpfs(limits: Limits) -> str:
 
 def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, Any]:
     """The shared settings, and the server's own mounts on top."""
-    confinement = _confinement(spec.limits)
+    confined = confinement(spec.limits)
     for path in spec.private:
-        confinement["tmpfs"][f"{WORKSPACE}/{path}"] = _private_tmpfs(spec.limits)
+        confined["tmpfs"][f"{WORKSPACE}/{path}"] = _private_tmpfs(spec.limits)
     host: dict[str, Any] = engine.api.create_host_config(
         mounts=_server_mounts(spec),
         auto_remove=True,
         log_config=LogConfig(type="none"),
-        **confinement,
+        **confined,
     )
     return host
 
@@ -217,7 +220,9 @@ class Container:
     def __init__(self, engine: Engine, spec: ContainerSpec, container_id: str) -> None:
         self.spec = spec
         self.id = container_id
-        self._engine = engine
+        self.engine = engine
+        self.sidecar: Sidecar | None = None
+        """The container of a server that brings its own image, while it runs."""
         self._streams: list[ExecStream] = []
         self._shells = {
             AGENT: self._shell_host(AGENT),
@@ -252,7 +257,7 @@ class Container:
 
         def inspect() -> str:
             with absent_ok():
-                return str(self._engine.api.inspect_container(self.id)["State"]["Status"])
+                return str(self.engine.api.inspect_container(self.id)["State"]["Status"])
             return "removed"
 
         with engine_faults("cannot look at the cell's container"):
@@ -261,7 +266,7 @@ class Container:
     async def exit_code(self, exec_id: str) -> int | None:
         """None while the process runs. Raises SandboxError if the engine does not know it."""
         with engine_faults("cannot look at a process in the cell"):
-            state = await asyncio.to_thread(self._engine.api.exec_inspect, exec_id)
+            state = await asyncio.to_thread(self.engine.api.exec_inspect, exec_id)
         if state["Running"] or state["ExitCode"] is None:
             return None
         return int(state["ExitCode"])
@@ -281,14 +286,14 @@ class Container:
         environment = {"HOME": HOMES.get(user, "/"), "USER": user, **(env or {})}
         with engine_faults("cannot start a process in the cell"):
             exec_id = await asyncio.to_thread(self._create_exec, argv, user, environment)
-            reader, writer = await upgrade(self._engine, exec_id)
+            reader, writer = await upgrade(self.engine, exec_id)
         stream = ExecStream(reader, writer, on_stderr or _ignore, exec_id)
         self._streams.append(stream)
         return stream
 
     def _create_exec(self, argv: list[str], user: str, environment: Mapping[str, str]) -> str:
         """A process that is not running yet; returns the id of its exec."""
-        made = self._engine.api.exec_create(
+        made = self.engine.api.exec_create(
             self.id,
             argv,
             stdin=True,
@@ -315,7 +320,17 @@ class Container:
         return answer.get("text")
 
     async def peak_memory_mb(self) -> float | None:
-        """Of the whole container, tmpfs included. None if its cgroup does not say."""
+        """Of the whole container, tmpfs included, and of the server's own beside it.
+
+        None if a cgroup does not say.
+        """
+        own_mb = await self._own_peak_mb()
+        if own_mb is None or self.sidecar is None:
+            return own_mb
+        beside_mb = await self.sidecar.peak_memory_mb()
+        return None if beside_mb is None else own_mb + beside_mb
+
+    async def _own_peak_mb(self) -> float | None:
         for path in _PEAK_MEMORY_FILES:
             text = await self.read(path)
             if text is not None and text.strip().isdigit():

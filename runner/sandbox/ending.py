@@ -77,7 +77,7 @@ async def server_end(container: Container, exec_id: str, exit_code: int | None) 
         if exit_code <= _SIGNALLED:
             raise SandboxError(_HUNG_UP)
     if memory is None or not memory.kills:
-        return _ended_with(exit_code)
+        return ended_with(exit_code)
     if not memory.at_limit:
         raise SandboxError(
             "the engine's machine ran out of memory and ended a process in the cell",
@@ -91,7 +91,8 @@ async def server_end(container: Container, exec_id: str, exit_code: int | None) 
     return f"out of memory: the cell has {limit_mb} MB, of which the agent held {held_mb:.0f}"
 
 
-def _ended_with(exit_code: int) -> str:
+def ended_with(exit_code: int) -> str:
+    """In words. Below zero, or above 128, it was a signal."""
     if exit_code < 0:
         return f"its process was ended by signal {-exit_code}"
     if exit_code > _SIGNALLED:

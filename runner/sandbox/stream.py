@@ -77,10 +77,20 @@ async def upgrade(engine: Engine, exec_id: str) -> Connection:
 
     Raises SandboxError if the engine refuses, EngineError if its address cannot be dialled.
     """
+    return await _taken_over(engine, f"/exec/{exec_id}/start", _START_BODY)
+
+
+async def attach(engine: Engine, container_id: str) -> Connection:
+    """The streams of a container's main process, which need not run yet. Raises as `upgrade`."""
+    streams = "stream=1&stdin=1&stdout=1&stderr=1"
+    return await _taken_over(engine, f"/containers/{container_id}/attach?{streams}", b"")
+
+
+async def _taken_over(engine: Engine, path: str, body: bytes) -> Connection:
     # Not the SDK's own socket: its read buffer may swallow the first bytes, and every frame after
     # them would be read from the wrong place.
     reader, writer = await _dial(engine)
-    writer.write(_start_request(engine, exec_id))
+    writer.write(_request(engine, path, body))
     head = await reader.readuntil(b"\r\n\r\n")
     if not _is_started(head):
         writer.close()
@@ -108,16 +118,16 @@ async def _dial(engine: Engine) -> Connection:
     )
 
 
-def _start_request(engine: Engine, exec_id: str) -> bytes:
+def _request(engine: Engine, path: str, body: bytes) -> bytes:
     lines_sent = (
-        f"POST /v{engine.api.api_version}/exec/{exec_id}/start HTTP/1.1",
+        f"POST /v{engine.api.api_version}{path} HTTP/1.1",
         "Host: engine",
         "Connection: Upgrade",
         "Upgrade: tcp",
         "Content-Type: application/json",
-        f"Content-Length: {len(_START_BODY)}",
+        f"Content-Length: {len(body)}",
     )
-    return "\r\n".join(lines_sent).encode() + b"\r\n\r\n" + _START_BODY
+    return "\r\n".join(lines_sent).encode() + b"\r\n\r\n" + body
 
 
 async def lines(

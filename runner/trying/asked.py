@@ -1,4 +1,4 @@
-"""What a person names to be tried: a package, a folder, or a command."""
+"""What a person names to be tried: a package, an image, a folder, or a command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import FairtrialError
+from runner.trying.images import DockerImage, refuse_docker_run
 
 _NPM = re.compile(
     r"(?P<name>(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*)(?:@(?P<version>[\w.+~^-]+))?"
@@ -14,7 +15,14 @@ _NPM = re.compile(
 _PYPI = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*)(?:\[(?P<extras>[\w.,-]+)\])?(?:==(?P<version>[\w.+!-]+))?"
 )
-HINT = "npm:NAME[@VERSION], pypi:NAME[==VERSION], a folder or file, or -- COMMAND"
+_IMAGE = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.-]*(?::\d+(?=/))?(?:/[\w.-]+)*(?::[\w.-]+)?)"
+    r"(?:@sha256:(?P<digest>[0-9a-f]{64}))?"
+)
+HINT = (
+    "npm:NAME[@VERSION], pypi:NAME[==VERSION], docker:IMAGE[@sha256:DIGEST], a folder or file, "
+    "or -- COMMAND"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +73,13 @@ class Command:
     words: tuple[str, ...]
 
 
-Asked = Npm | Pypi | Local | Command
+Asked = Npm | Pypi | DockerImage | Local | Command
 
 
 def read_asked(text: str, command: tuple[str, ...]) -> Asked:
     """Raises FairtrialError if it is none of what can be tried."""
     if command:
+        refuse_docker_run(command)
         return Command(words=command)
     kind, colon, rest = text.partition(":")
     if colon and kind == "npm":
@@ -81,8 +90,8 @@ def read_asked(text: str, command: tuple[str, ...]) -> Asked:
         extras = found["extras"] or ""
         return Pypi(name=found["name"], version=found["version"] or "", extras=extras)
     if colon and kind == "docker":
-        hint = f"name its package instead: {HINT}"
-        raise FairtrialError("images cannot be tried yet", where=text, hint=hint)
+        found = _matched(_IMAGE, rest, text)
+        return DockerImage(name=found["name"], digest=found["digest"] or "")
     path = Path(text)
     if path.exists():
         return Local(path=path.resolve())
@@ -92,7 +101,8 @@ def read_asked(text: str, command: tuple[str, ...]) -> Asked:
 def _matched(pattern: re.Pattern[str], rest: str, text: str) -> re.Match[str]:
     found = pattern.fullmatch(rest)
     if found is None:
-        raise FairtrialError("that is no package's name", where=text, hint=HINT)
+        kind = "image" if pattern is _IMAGE else "package"
+        raise FairtrialError(f"that is no {kind}'s name", where=text, hint=HINT)
     return found
 
 
@@ -103,6 +113,8 @@ def slug_of(asked: Asked) -> str:
         # `@acme/mcp` alone would be called mcp, like a hundred others.
         if "-" not in words:
             words = f"{scope}-{words}"
+    elif isinstance(asked, DockerImage):
+        words = asked.repository.rpartition("/")[2]
     elif isinstance(asked, Local):
         words = asked.path.stem
     else:

@@ -14,12 +14,13 @@ import mcp_types
 from runner.errors import ServerError
 from runner.records import ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
+from runner.sandbox.lending import ensure_lent
 from runner.sandbox.places import WORKSPACE
-from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill, launch
-from runner.servers import network_attempts, run_shell_steps, warm_up_call
+from runner.server_spec import fill, launch, private_in_cell
+from runner.servers import network_attempts, run_shell_steps, start_server, warm_up_call
 from runner.trying import tables
 from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
@@ -115,12 +116,16 @@ async def attempt_at(
 ) -> Attempt:
     log = ServerLog(stderr=StderrFile(None))
     attempt = Attempt(launch=way, private=private)
+    spec = spec.model_copy(update={"private": private})
+    if spec.image is not None and private not in ground.lent:
+        await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
+        ground.lent.add(private)
     cell = ContainerSpec(
         image=ground.image,
         limits=ground.limits,
         deadline_sec=DEADLINE_SEC,
         server_volume=ground.volume,
-        private=private,
+        private=private_in_cell(spec),
     )
     async with open_container(ground.engine, cell) as container:
         try:
@@ -154,14 +159,11 @@ async def _session(
     container: Container, spec: ServerSpec, log: ServerLog
 ) -> AsyncIterator[ServerSession]:
     plan = launch(spec)
-    limit_sec = spec.initialize_timeout_sec
     try:
         async with asyncio.timeout(None) as patience:
             watch = asyncio.create_task(_end_if_it_listens(log, patience))
             try:
-                async with open_session(
-                    container, list(plan.argv), plan.env, log, initialize_timeout_sec=limit_sec
-                ) as session:
+                async with start_server(container, spec, plan, log) as session:
                     watch.cancel()
                     patience.reschedule(None)
                     yield session

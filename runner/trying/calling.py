@@ -15,7 +15,7 @@ from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import PLACES, fill_call
+from runner.server_spec import PLACES, fill_call, private_in_cell
 from runner.servers import open_server
 from runner.trying.steps import DEFAULT_SCENARIO
 from runner.trying.tools import writes
@@ -58,13 +58,15 @@ class Stand:
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[ServerSession]:
         it, spec = self.checkout, self.server.spec
+        image = it.workspace(it.repository(self.loaded)).id
         cell = ContainerSpec(
-            image=it.workspace(it.repository(self.loaded)).id,
+            image=image,
             limits=it.limits,
             deadline_sec=DEADLINE_SEC,
-            server_volume=it.volume(self.server).name,
-            private=spec.private,
+            server_volume=it.install(self.server).volume,
+            private=private_in_cell(spec),
         )
+        it.lend(spec, image)
         log = ServerLog(stderr=StderrFile(None))
         async with (
             open_container(it.engine, cell) as container,

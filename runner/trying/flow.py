@@ -130,20 +130,22 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     installed = candidate.installed
     entry = _entry(steps, installed)
     given = steps.given
-    spec = draft(steps.name, installed, candidate.files)
+    spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
         "command": installed.entries[entry],
         "env": {**spec.env, **given.env},
-        "warm_up": given.warm_up or _tables(steps, installed),
+        "warm_up": given.warm_up or _tables(steps, candidate),
         "initialize_timeout_sec": 90,
     }
     spec = spec.model_copy(update=update)
     if given.http is not None:
         spec = bridged(spec, given.http)
-    volume = steps.bench.volume(spec, steps.folder)
+    volume = None
+    if spec.image is None:
+        volume = steps.bench.volume(spec, steps.folder).name
     programs = commands_shown(installed.readme, list(installed.entries))
     ground = replace(
-        _ground(steps, volume.name),
+        _ground(steps, volume),
         programs=tuple(programs),
         variables=tuple(variables_in(installed.readme)),
     )
@@ -154,8 +156,10 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
     return spec, asyncio.run(search)
 
 
-def _tables(steps: Steps, installed: Installed) -> tuple[WarmUp, ...]:
-    if not tables.reads_tables(installed.title, installed.readme):
+def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
+    installed = candidate.installed
+    # What makes them is a step of a shell, in a folder that an image cannot see.
+    if candidate.image or not tables.reads_tables(installed.title, installed.readme):
         return ()
     steps.guess("it reads tables: the repository's lines as one", "--warm-up TOOL JSON")
     return (tables.MADE,)
@@ -182,7 +186,7 @@ def _entry(steps: Steps, installed: Installed) -> str:
     return entry
 
 
-def _ground(steps: Steps, volume: str) -> Ground:
+def _ground(steps: Steps, volume: str | None) -> Ground:
     it = steps.checkout
     repository = it.repository(steps.loaded)
     files = it.files(steps.loaded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runner.protocols import Log
 from runner.records import Limits
@@ -20,7 +20,8 @@ class Ground:
     engine: Engine
     image: str
     limits: Limits
-    volume: str
+    volume: str | None
+    """None for a server that is an image."""
     symbols: tuple[Symbol, ...]
     notes: tuple[Symbol, ...] = ()
     """Words of its prose, for one that reads no code."""
@@ -33,3 +34,5 @@ class Ground:
     """Of its README, those that hold where the project is."""
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""
+    lent: set[tuple[str, ...]] = field(default_factory=set)
+    """Private folders with which the repository's tree is ready for an image."""

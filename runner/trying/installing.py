@@ -16,6 +16,7 @@ from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
+from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.locking import Locker
@@ -52,6 +53,8 @@ class Candidate:
     installed: Installed
     files: Mapping[str, str]
     """Under {install}: its own, or what starts its package's tools."""
+    image: str | None = None
+    """NAME@sha256:… if it is one: then there is no volume."""
     unpinned: str = ""
     """What no lock holds, in words."""
 
@@ -68,6 +71,10 @@ def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: 
         return _from_registry("npm", asked.name, name, folder, bench)
     if isinstance(asked, Pypi):
         return _from_pypi(asked, name, folder, bench, before=before)
+    if isinstance(asked, DockerImage):
+        image = pinned(asked, bench.engine, bench.log)
+        found = described(image, name)
+        return Candidate(folder=folder, installed=found, files={}, image=image.reference)
     if isinstance(asked, Command):
         return copied_candidate(folder, *copied_command(asked.words, name))
     return _from_folder(asked, folder, bench, before=before)
@@ -144,7 +151,9 @@ def _instead(name: str, packages: Mapping[str, Any]) -> str:
     return "it brings nothing built beforehand"
 
 
-def draft(name: str, installed: Installed, files: Mapping[str, str]) -> ServerSpec:
+def draft(
+    name: str, installed: Installed, files: Mapping[str, str], image: str | None = None
+) -> ServerSpec:
     """A definition with everything but how it is started, and what proves it alive."""
     return ServerSpec(
         name=name,
@@ -152,6 +161,7 @@ def draft(name: str, installed: Installed, files: Mapping[str, str]) -> ServerSp
         version=installed.version or "0",
         licence=installed.licence or "unknown",
         homepage=installed.homepage or "unknown",
+        image=image,
         command=("true",),
         env=dict(installed.env),
         files=dict(files),

@@ -23,8 +23,13 @@ def listens(said: Iterable[str]) -> bool:
 
 
 def bridged(spec: ServerSpec, where: str) -> ServerSpec:
-    """Behind the bridge. `where`: `PORT`, `PORT/PATH`, or empty for what it is found to open."""
-    text = resources.files("runner.trying").joinpath(BRIDGE).read_text("utf-8")
+    """Behind the bridge. `where`: `PORT`, `PORT/PATH`, or empty for what it is found to open.
+
+    An image is left as it is: the bridge runs beside it, in the cell.
+    """
+    if spec.image is not None:
+        return spec.model_copy(update={"http": where})
+    text = resources.files("runner.sandbox").joinpath(BRIDGE).read_text("utf-8")
     words = [where] if where else []
     return spec.model_copy(
         update={

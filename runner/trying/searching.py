@@ -119,6 +119,8 @@ async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attemp
 
 async def _ways_in_help(ground: Ground, spec: ServerSpec) -> list[Launch]:
     """Options of its `--help` that take a project; none if it has no such help."""
+    if spec.image is not None:
+        return []
     cell = ContainerSpec(
         image=ground.image,
         limits=ground.limits,

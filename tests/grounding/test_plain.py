@@ -10,17 +10,33 @@ import pytest
 from runner.grounding import inline
 from runner.grounding.extract import extract
 from runner.grounding.files import PathIndex
-from runner.grounding.inline import Reading, read_below
+from runner.grounding.inline import read_below
+from runner.grounding.mentions import Reading
 from runner.grounding.owners import Above, Seen
-from runner.grounding.plain import read_plain, read_plain_lines
+from runner.grounding.plain import read_apart, read_plain, read_plain_lines
 from tests.grounding import zoo
 from tests.grounding.test_extract import INDEX, TREE
 
 ODD = PathIndex((*TREE, "my a.py", "l1/a.py", "lines/line3.py", "www.x.py", "odd.weird", "x/run"))
 SHORT = PathIndex(TREE)
 """Of a document that has a short name for a file."""
-BEFORE = ("", "- ", "* ", "  - ", "   ", "+ ", "1. ", "2) ", "  12. ", "> ", "\t- ", "**")
-_PLAIN_BEFORE, _PLAIN_AROUND = 5, 6
+BEFORE = (
+    "",
+    "- ",
+    "* ",
+    "  - ",
+    "   ",
+    "# ",
+    "### ",
+    "+ ",
+    "1. ",
+    "2) ",
+    "  12. ",
+    "> ",
+    "\t- ",
+    "**",
+)
+_PLAIN_BEFORE, _PLAIN_AROUND = 7, 6
 NAMES = tuple(
     """
     open f12 L12 line line3 lines ln l at same Same async class True Makefile LICENSE _x __init__
@@ -44,6 +60,9 @@ LINES = (
     *(f":{lines}" for lines in "3 42 8080 27017 0 60-42 1476-80 3:4 3,4 3-4-5 3ff".split()),
 )
 CLOSING = ("", ")", "`", "`)", "`).", "),", ".", ";", ") x", " (x)", "):", "\n")
+WORDS = tuple(
+    "run_it runIt x open line line3 L3 Same same file LICENSE and in to ff ms times".split()
+)
 PIECES = tuple(
     "the |same |file |`|(|)|[|](|x|.|/ |\\|:|@|L|Make|BUILD|line |- |—|run()|ab".split("|")
 )
@@ -55,20 +74,41 @@ def _line(seed: random.Random) -> str:
     name = seed.choice(("", f"`{seed.choice(NAMES)}` ", f"`{seed.choice(NAMES)}` "))
     before = seed.choice(BEFORE if odd else BEFORE[:_PLAIN_BEFORE])
     opening, closing = seed.choice(AROUND if odd else AROUND[:_PLAIN_AROUND])
-    return f"{before}{name}{opening}{seed.choice(PATHS)}{seed.choice(LINES)}{closing}"
+    word = f" {seed.choice(WORDS)}" if seed.random() < 0.2 else ""
+    return f"{before}{name}{opening}{seed.choice(PATHS)}{seed.choice(LINES)}{closing}{word}"
 
 
-def _below(index: PathIndex) -> Above:
+def _apart(seed: random.Random) -> str:
+    """Mostly lines that stand apart from their path."""
+    odd = seed.random() < 0.3
+    before = seed.choice(BEFORE if odd else BEFORE[:_PLAIN_BEFORE])
+    path = seed.choice(("", f"{seed.choice(PATHS)} ", f"{seed.choice(PATHS)} and "))
+    name = seed.choice(("", f"`{seed.choice(NAMES)}` ", f"`{seed.choice(NAMES)}` "))
+    opening, closing = seed.choice((("", ""), ("", "."), ("(", ")"), ("(", ")."), ("(", "")))
+    mark = seed.choice(("line ", "lines ", ":", ":", "Line ", "L") if odd else ("line ", ":"))
+    lines = seed.choice("3 42 43 300 8080 60-42 1476-80 0 3,4 3ff 500".split())
+    word = f" {seed.choice(WORDS)}" if seed.random() < 0.4 else ""
+    return f"{before}{path}{name}{opening}{mark}{lines}{closing}{word}"
+
+
+def _below(index: PathIndex, text: str) -> Above:
+    """What stands above a chunk: which of all that may, is drawn by the chunk."""
+    seed = random.Random(text)
     seen = Seen(index)
-    seen.name("old.py")
+    for path in seed.sample(("old.py", "src/app.py", "src/text.py", "gone.py"), seed.randint(0, 3)):
+        seen.name(path)
+        seen.note(path, [(seed.randint(1, 400),) * 2])
+    if seed.random() < 0.2:
+        seen.default = "src/text.py"
     if index is SHORT:
         seen.aliases["RTAF"] = "src/app.py"
-    return Above("old.py", sure=False, seen=seen)
+    file = seed.choice((None, "old.py", "src/app.py"))
+    return Above(file, sure=seed.random() < 0.5, seen=seen, main=seed.random() < 0.5)
 
 
 def _read(text: str, index: PathIndex) -> tuple[Reading, dict[str, object]]:
     """The reading, and all that the document remembers of it."""
-    above = _below(index)
+    above = _below(index, text)
     reading = read_below(text, index, above)
     state = vars(above.seen)
     return reading, {**state, "_answered": [answer for _, answer in state["_answered"]]}
@@ -88,6 +128,16 @@ def test_lines_of_every_form_say_the_same_either_way() -> None:
         assert _read(text, index) == _searched(text, index), text
         plain += read_plain(text, index) is not None
     assert plain > 300
+
+
+def test_lines_apart_from_their_path_say_the_same_either_way() -> None:
+    seed = random.Random(3)
+    texts = {_apart(seed) for _ in range(3_000)}
+    plain = 0
+    for text, index in itertools.product(sorted(texts), (INDEX, ODD, SHORT)):
+        assert _read(text, index) == _searched(text, index), text
+        plain += read_apart(text, index, _below(index, text)) is not None
+    assert plain > 250
 
 
 def _words(seed: random.Random) -> str:

@@ -112,6 +112,6 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
 
 
 def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
-    done = made.fairtrial("try", "docker:acme/server@sha256:0")
+    done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1
-    assert "images cannot be tried yet" in done.stderr
+    assert "that is no image's name" in done.stderr

@@ -22,6 +22,7 @@ from runner.benchmarks.agentbench.testbed.router import (
     Router,
     open_router,
 )
+from runner.errors import FairtrialError
 from runner.records import Limits, digest_of, parse_json
 from runner.sandbox.base import read_pins
 from runner.sandbox.container import ContainerSpec, open_container
@@ -146,6 +147,10 @@ class Testbed:
 
     def _install(self, name: str) -> Installed:
         checkout, server = self.checkout, self.checkout.server(name)
+        if server.spec.image is not None:
+            hint = "measure it with scenarios: `fairtrial run`"
+            what = "an image has a container of its own, and these servers share one"
+            raise FairtrialError(what, where=name, hint=hint)
         volume = ensure_volume(
             checkout.engine,
             server,

@@ -1,10 +1,10 @@
 """Lets a server that speaks streamable HTTP be spoken to over stdin and stdout, inside its cell.
 
-Runs there as `python3 http_bridge.py [PORT[/PATH]] -- COMMAND…`, with the standard library alone:
-starts the command, waits for it to listen on loopback, posts each line from stdin, and writes what
-is answered, a line a message. Without a port, the first that the command opens is taken; without a
-path, `/mcp` and then `/`. What the command prints goes to stderr. Source: the MCP specification of
-2025-06-18, "Streamable HTTP".
+Runs there as `python3 http_bridge.py [PORT[/PATH]] -- [COMMAND…]`, on the standard library alone:
+starts the command, if there is one, waits until something listens on loopback, posts each line from
+stdin, and writes what is answered, a line a message. Without a port, the first that is opened is
+taken; without a path, `/mcp` and then `/`. What the command prints goes to stderr. Source: the MCP
+specification of 2025-06-18, "Streamable HTTP".
 """
 
 from __future__ import annotations
@@ -142,10 +142,10 @@ def _events(response: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
                 yield json.loads(text)
 
 
-def wait_for_port(child: subprocess.Popen[bytes], wanted: int, before: set[int]) -> int:
+def wait_for_port(child: subprocess.Popen[bytes] | None, wanted: int, before: set[int]) -> int:
     """The port that the command listens on; 0 if it ends, or does not listen in time."""
     give_up = time.monotonic() + LISTEN_SEC
-    while time.monotonic() < give_up and child.poll() is None:
+    while time.monotonic() < give_up and (child is None or child.poll() is None):
         opened = listening_ports() - before
         if wanted in opened or (not wanted and opened):
             return wanted or min(opened)
@@ -153,17 +153,26 @@ def wait_for_port(child: subprocess.Popen[bytes], wanted: int, before: set[int])
     return 0
 
 
+def started(command: Sequence[str]) -> subprocess.Popen[bytes] | None:
+    """None without a command: the server runs elsewhere on this network."""
+    if not command:
+        return None
+    # Its own stdout would be read as messages.
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr)  # noqa: S603
+
+
 def main(arguments: Sequence[str]) -> int:
     split = list(arguments).index("--")
     where, command = "".join(arguments[:split]), arguments[split + 1 :]
     port, _, path = where.partition("/")
-    before = listening_ports()
-    # Its own stdout would be read as messages.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr)  # noqa: S603
+    # A server that somebody else has started may listen already.
+    before = listening_ports() if command else set()
+    child = started(command)
     found = wait_for_port(child, int(port or 0), before)
     if not found:
         print("it does not listen on any port", file=sys.stderr)  # noqa: T201 - to its own log
-        child.kill()
+        if child is not None:
+            child.kill()
         return 1
     bridge = Bridge(found, [f"/{path}"] if path else PATHS)
     heard = False
@@ -173,7 +182,8 @@ def main(arguments: Sequence[str]) -> int:
         if not heard and b'"notifications/initialized"' in line:
             heard = True
             threading.Thread(target=bridge.hear, daemon=True).start()
-    child.terminate()
+    if child is not None:
+        child.terminate()
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runner.trying import http_bridge
+from runner.sandbox import http_bridge
 from tests.helpers import PATIENCE_SEC
 
 BRIDGE = Path(http_bridge.__file__)
