@@ -78,6 +78,8 @@ class Search:
     last_error: str = ""
     errors_of: dict[str, str] = field(default_factory=dict)
     """Tool -> its last error."""
+    failed: list[str] = field(default_factory=list)
+    """Programs of its own that ended badly, each with its last words."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
     handles: dict[str, str | int] = field(default_factory=dict)

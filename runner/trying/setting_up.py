@@ -66,7 +66,8 @@ class SettingUp:
         canary = await self._after_its_programs(named, "as it says itself")
         canary = canary or await self._after_its_tools()
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
-            canary = await self._after_its_programs(self.ground.programs, "as its README shows")
+            shown = [command for command in self.ground.programs if command not in named]
+            canary = await self._after_its_programs(shown, "as its README shows")
         return canary
 
     async def _look(self) -> FoundCanary | None:
@@ -130,7 +131,9 @@ class SettingUp:
         if result.exit_code != 0 or result.timed_out:
             end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
             said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
-            self.ground.log(f"  run first, {why}: {command} {end}: {said or 'it says nothing'}")
+            failed = f"{command} {end}: {said or 'it says nothing'}"
+            self.ground.log(f"  run first, {why}: {failed}")
+            self.search.failed.append(failed)
             return False
         return True
 

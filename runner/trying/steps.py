@@ -72,6 +72,9 @@ class Steps:
         return self.project / "images" / "servers" / self.name
 
     def guess(self, what: str, option: str) -> None:
+        """Say it, once: what is installed anew is guessed anew."""
+        if f"{what} [{option}]" in self.guesses:
+            return
         self.guesses.append(f"{what} [{option}]")
         self.say(f"  guessed: {what}; {option} overrides it")
 
