@@ -12,9 +12,19 @@ import pytest
 
 from runner.agents.tools import SHELL_SPEC
 from runner.grounding import rows
-from runner.models import findings, offline, open_model, tool_use
+from runner.models import (
+    answer,
+    findings,
+    lookups,
+    offline,
+    open_model,
+    prompt_names,
+    search,
+    tool_use,
+)
 from runner.models.findings import Finding, findings_in
-from runner.models.offline import Offline, names_in
+from runner.models.offline import Offline
+from runner.models.prompt_names import names_in
 from runner.models.tool_use import ROLES, Learned, choose, fill, server_lookup, server_read
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
@@ -91,7 +101,7 @@ def test_it_never_sees_a_rubric_a_check_or_a_must_cite() -> None:
         "tools",
         "timeout_sec",
     ]
-    for module in (offline, findings, tool_use, rows):
+    for module in (offline, search, lookups, prompt_names, answer, findings, tool_use, rows):
         source = inspect.getsource(module)
         assert "open(" not in source
         assert "import os" not in source
@@ -341,10 +351,10 @@ def test_a_handle_that_an_earlier_call_would_give_is_not_made_up() -> None:
 
 
 def test_what_a_step_has_learned_of_a_tool_is_known_in_the_next() -> None:
-    first = offline.Search(prompt="p", names=["f"], tools=[])
+    first = search.Search(prompt="p", names=["f"], tools=[])
     first.ways["find"] = 2
     first.worked.add("other")
     first.found.append(Finding(path="a.go", line=1, text="func f() {}"))
-    second = offline.Search(prompt="q", names=["g"], tools=[])
+    second = search.Search(prompt="q", names=["g"], tools=[])
     second.remember(first)
     assert (second.ways, second.worked, second.language) == ({"find": 2}, {"other"}, "go")

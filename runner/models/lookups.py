@@ -1,0 +1,72 @@
+"""The tool calls that the offline navigator makes, and those of the shell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+BODY_LINES = 45
+"""Lines of a definition that are read, from its first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookup:
+    """A tool call to make."""
+
+    tool: str
+    arguments: dict[str, Any]
+    name: str = ""
+    """What a server is asked to find; empty if the shell is asked."""
+    way: int = 0
+    """Which of the tool's sets of arguments these are."""
+    reads: bool = False
+    """A file is read, of which the shell reads what is needed as well."""
+
+    @property
+    def on_server(self) -> bool:
+        return self.name != ""
+
+    @property
+    def key(self) -> str:
+        """The same for equal calls."""
+        return json.dumps([self.tool, self.arguments], sort_keys=True)
+
+
+# --- the shell ------------------------------------------------------------------------------
+
+_RG = "rg -n --no-heading --sort path"
+_KEYWORDS = (
+    "def|class|func|fn|function|interface|type|struct|enum|trait|const|let|var|static|impl|#define"
+)
+
+
+def grep(name: str) -> Lookup:
+    return _shell(f"{_RG} -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80")
+
+
+def grep_definition(name: str) -> Lookup:
+    """Lines that may define a name: behind a keyword, or a C function's head."""
+    pattern = rf"\b({_KEYWORDS})\b[^=;]{{0,60}}\b{name}\b|^[A-Za-z_][\w \*]*\b{name}\s*\("
+    return _shell(f"{_RG} -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30")
+
+
+def grep_tests(name: str) -> Lookup:
+    tests = "-g '*test*' -g '**/test*/**'"
+    return _shell(f"{_RG} -w -m 6 --max-columns 180 {tests} -e {_quoted(name)} . | head -n 60")
+
+
+def read_body(path: str, line: int) -> Lookup:
+    """The lines of a definition, each with its place, so that they are read as findings."""
+    first, last = max(1, line - 2), line + BODY_LINES
+    script = f'FNR>={first} && FNR<={last} {{print FILENAME":"FNR":"$0}}'
+    return _shell(f"awk {_quoted(script)} {_quoted(path)}")
+
+
+def _shell(command: str) -> Lookup:
+    return Lookup(tool="shell", arguments={"command": command})
+
+
+def _quoted(text: str) -> str:
+    # A prompt's `x'; rm -rf .` is a name to look for, never a command.
+    return "'" + text.replace("'", "'\\''") + "'"
