@@ -261,15 +261,21 @@ class _Filler:
             return [str(self.target.line or 1)]
         if words[-1] in _HANDLES and not known & (_ROOTS | _NAMES):
             return []
-        if known & _ROOTS and known & {"name", "id", "alias", "key"}:
-            return [self.target.label, self.target.root]
         if known & _FILES:
             return self._files("uri" in known)
         if known & _ROOTS:
-            return [self.target.root, "."]
+            return self._roots(known)
         if known & {"path", "paths"}:
             return self._paths(about)
         return self._words_looked_for(known, about)
+
+    def _roots(self, known: set[str]) -> list[Any]:
+        if known & {"name", "id", "alias", "key"}:
+            return [self.target.label, self.target.root]
+        if known == {"project"}:
+            # As it was registered; a key that wants its path says so.
+            return [self.target.label, self.target.root, "."]
+        return [self.target.root, "."]
 
     def _language(self) -> str:
         return self.target.language or language_of_path(self.target.path)

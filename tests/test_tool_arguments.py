@@ -40,6 +40,8 @@ TEXT = {"type": "string"}
         ("path", {**TEXT, "description": "The file to read"}, "src/app.py"),
         ("repo_path", TEXT, "/workspace"),
         ("project_name", TEXT, "workspace"),
+        ("project", TEXT, "workspace"),
+        ("project_path", TEXT, "/workspace"),
         ("line", {"type": "integer"}, 40),
         ("language", TEXT, "python"),
         ("mode", {"enum": ["fast", "slow"]}, "fast"),

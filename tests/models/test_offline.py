@@ -25,7 +25,7 @@ from runner.models import (
 from runner.models.findings import Finding, findings_in
 from runner.models.offline import Offline
 from runner.models.prompt_names import names_in
-from runner.models.tool_use import ROLES, Learned, choose, fill, server_lookup, server_read
+from runner.models.tool_use import ROLES, Learned, choose, fills, server_lookup, server_read
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
@@ -155,6 +155,10 @@ def test_it_picks_a_servers_tools_by_what_they_say_and_never_one_that_writes() -
     }
 
 
+def first_fill(asked: ToolSpec, place: Finding | None) -> dict[str, Any] | None:
+    return next(iter(fills(asked, Learned().target("f", place))), None)
+
+
 def test_arguments_come_from_the_schema_and_a_place_already_seen() -> None:
     place = Finding(path="src/a.py", line=4, text="def f")
     by_file = tool(
@@ -165,16 +169,15 @@ def test_arguments_come_from_the_schema_and_a_place_already_seen() -> None:
         symbolName=TEXT,
         verbose={"type": "boolean"},
     )
-    assert fill(by_file, "f", place) == {"filePath": "src/a.py", "symbolName": "f"}
-    assert fill(by_file, "f", None) is None
+    assert first_fill(by_file, place) == {"filePath": "src/a.py", "symbolName": "f"}
+    assert first_fill(by_file, None) is None
     absolute = tool(
         "t", "Takes an absolute path.", ("file_path", "symbol"), file_path=TEXT, symbol=TEXT
     )
-    assert fill(absolute, "f", place) == {"file_path": "/workspace/src/a.py", "symbol": "f"}
-    assert fill(tool("t", "d", (), pattern=TEXT, regex=TEXT, file_pattern=TEXT), "f", None) == {
-        "pattern": "f"
-    }
-    assert fill(tool("t", "d", ("count",), count={"type": "integer"}), "f", None) is None
+    assert first_fill(absolute, place) == {"file_path": "/workspace/src/a.py", "symbol": "f"}
+    several = tool("t", "d", (), pattern=TEXT, regex=TEXT, file_pattern=TEXT)
+    assert first_fill(several, None) == {"pattern": "f"}
+    assert first_fill(tool("t", "d", ("count",), count={"type": "integer"}), None) is None
 
 
 # --- with a server ------------------------------------------------------------------------------
@@ -274,7 +277,7 @@ def test_both_arms_look_into_the_tests() -> None:
 
 def test_a_schema_that_is_true_is_no_argument_to_look_into() -> None:
     odd = tool("t", "d", ("symbol", "other"), symbol=TEXT, other=True)  # type: ignore[arg-type]
-    assert fill(odd, "f", None) == {"symbol": "f", "other": "f"}
+    assert first_fill(odd, None) == {"symbol": "f", "other": "f"}
 
 
 def test_a_model_nobody_has_is_refused_with_the_names_there_are() -> None:
