@@ -486,8 +486,13 @@ def _add_import_scenario(kinds: Verbs) -> None:
     parser = _add(kinds, "scenario", _import_scenario_request, text, verb="import_scenario")
     parser.add_argument("file", metavar="FILE", help="<name>.yaml, beside <name>.rubric.yaml")
     parser.add_argument("--rubric", metavar="FILE", help="if it is somewhere else")
-    parser.add_argument("--repo", required=True, metavar="URL", help="the repository it asks about")
-    parser.add_argument("--commit", required=True, metavar="SHA", help="the full commit")
+    parser.add_argument(
+        "--repo", required=True, metavar="PATH_OR_URL", help="the repository it asks about"
+    )
+    parser.add_argument(
+        "--commit", metavar="COMMIT", help="of a URL the full one (default: a path's HEAD)"
+    )
+    parser.add_argument("--label", default="", metavar="NAME", help="what files call a path's code")
     parser.add_argument("--language", required=True, metavar="NAME", help="such as python")
     parser.add_argument("--id", default="", metavar="NAME", help="default: the file's name")
     parser.add_argument("--tokens", type=_at_least_one, metavar="N", help="the budget's ceiling")
@@ -504,8 +509,9 @@ def _import_scenario_request(arguments: argparse.Namespace) -> Request:
         root=_root(arguments),
         file=Path(arguments.file),
         rubric=_optional_path(arguments.rubric),
-        url=arguments.repo,
+        repo=arguments.repo,
         commit=arguments.commit,
+        label=arguments.label,
         id=arguments.id,
         language=arguments.language,
         tokens=arguments.tokens,

@@ -627,8 +627,23 @@ def import_cells(request: ImportRequest) -> int:
 
 def import_scenario(request: ImportScenarioRequest) -> int:
     from runner.importers.scenarios import import_scenario
+    from runner.project import require_place
+    from runner.proposing.command import keep
+    from runner.proposing.labels import named_source
 
-    imported = import_scenario(request)
+    project = _places(request).top
+    require_place(project)
+    source, own = named_source(
+        request.repo,
+        request.commit,
+        label=request.label,
+        project=project,
+        state=_state(request),
+        environ=dict(os.environ),
+    )
+    imported = import_scenario(request, project, source)
+    if own is not None:
+        keep(project, own)
     if request.json:
         show_json(imported.as_json())
     else:

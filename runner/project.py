@@ -73,6 +73,13 @@ def require_writable(places: Places, *, in_project: bool) -> None:
         )
 
 
+def require_place(project: Path) -> None:
+    """A folder that nothing reads would swallow the scenario."""
+    if not is_checkout(project) and not (project / PROJECT_LOCK).is_file():
+        hint = f"`fairtrial init {project}` makes it one; or name another, with --into or --root"
+        raise FairtrialError("is no project", where=str(project), hint=hint)
+
+
 # --- what ships ---------------------------------------------------------------------------------
 
 

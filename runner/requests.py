@@ -150,8 +150,12 @@ class ImportScenarioRequest(Request):
     file: Path
     rubric: Path | None
     """None for the file beside it."""
-    url: str
-    commit: str
+    repo: str
+    """A path or URL."""
+    commit: str | None
+    """Of a URL the full one; None for a path's HEAD."""
+    label: str
+    """What tracked files call a path; empty for a number of ours."""
     id: str
     """Empty for the file's own name."""
     language: str

@@ -19,7 +19,17 @@ from runner.importers.cells import Recording, Session, read_session
 from runner.importers.scenarios import import_scenario
 from runner.judges import open_judge
 from runner.judges.settings import JudgeSettings
-from runner.records import Answer, Criterion, Effort, Fact, Rubric, RubricStep, Scenario, Scored
+from runner.records import (
+    Answer,
+    Criterion,
+    Effort,
+    Fact,
+    GitSource,
+    Rubric,
+    RubricStep,
+    Scenario,
+    Scored,
+)
 from runner.requests import ImportScenarioRequest
 from runner.scoring import FAIRNESS
 from runner.scoring.efficiency import efficiency
@@ -78,15 +88,17 @@ def cell(shared_data: Path, root: Path, repository: str, arm: str) -> Published:
         root=root,
         file=published / f"scenarios/{repository}.yaml",
         rubric=None,
-        url="https://example.org/x",
+        repo="https://example.org/x",
         commit="0" * 40,
+        label="",
         id=f"{repository}-{arm}",
         language="any",
         tokens=None,
         wall_sec=None,
         json=False,
     )
-    scenario = import_scenario(request).scenario
+    source = GitSource(kind="git", url=request.repo, commit="0" * 40)
+    scenario = import_scenario(request, root, source).scenario
     folder = published / "results" / arm / repository
     server = "shell" if arm == "baseline" else arm
     data = (folder / "transcript.json").read_bytes()

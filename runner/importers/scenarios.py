@@ -143,19 +143,24 @@ class ImportedScenario:
         return {"id": self.scenario.id, "folder": folder, "left_out": list(self.left_out)}
 
 
-def import_scenario(request: ImportScenarioRequest) -> ImportedScenario:
-    """Write the folder. Raises CatalogError with every problem, FairtrialError if it is there."""
+def import_scenario(
+    request: ImportScenarioRequest, project: Path, source: GitSource
+) -> ImportedScenario:
+    """Write the folder into the project, about that source.
+
+    Raises CatalogError with every problem, FairtrialError if it is there.
+    """
     rubric_file = request.rubric or request.file.with_suffix(".rubric.yaml")
     theirs = _read(request.file, SenseScenario)
     their_rubric = _read(rubric_file, SenseRubric)
     left_out = (*_left_out(theirs), *_ALWAYS_LEFT_OUT)
     name = request.id or re.sub(r"[^a-z0-9._-]+", "-", request.file.stem.lower()).strip("-._")
     with _as_problems(request.file):
-        scenario = _scenario(theirs, request, name, left_out)
+        scenario = _scenario(theirs, request, source, name, left_out)
     with _as_problems(rubric_file):
         rubric = _rubric(their_rubric)
     _require_same_steps(scenario, rubric, rubric_file)
-    folder = request.root / "scenarios" / IMPORTED / scenario.id
+    folder = project / "scenarios" / IMPORTED / scenario.id
     if folder.exists():
         hint = "choose another name with --id, or remove it"
         raise FairtrialError("that scenario is there already", where=str(folder), hint=hint)
@@ -187,14 +192,18 @@ class _as_problems:  # noqa: N801 - used as a verb, like contextlib.suppress
 
 
 def _scenario(
-    theirs: SenseScenario, request: ImportScenarioRequest, name: str, left_out: tuple[str, ...]
+    theirs: SenseScenario,
+    request: ImportScenarioRequest,
+    source: GitSource,
+    name: str,
+    left_out: tuple[str, ...],
 ) -> Scenario:
     allowed = CEILINGS.get(theirs.repo, _UNKNOWN)
     return Scenario(
         id=name,
         title=theirs.name.strip(),
         description=" ".join(theirs.description.split()),
-        repository=GitSource(kind="git", url=request.url, commit=request.commit),
+        repository=source,
         language=request.language,
         slant="unknown: its author says nothing of it",
         unreviewed=f"imported from {request.file.name} of luuuc/sense; left out: "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from runner.errors import FairtrialError
 from runner.grounding.files import GitFiles
 from runner.locks import read_repos_lock, write_repos_lock
-from runner.project import PROJECT_LOCK, is_checkout
+from runner.project import require_place
 from runner.proposing.choosing import propose, propose_about
 from runner.proposing.families import families
 from runner.proposing.history import fixes, question
@@ -68,7 +68,7 @@ def new_scenarios(
 
     Raises FairtrialError if nothing can be proven, or if a folder is there already.
     """
-    _require_place(project)
+    require_place(project)
     asked = _Asked(request=request, project=project, state=state, environ=environ, log=log)
     label = label_of(project, request.repo, request.label)
     own = asked.source(label, request.commit, dirty=request.dirty)
@@ -79,13 +79,6 @@ def new_scenarios(
     with GitFiles(own.path, own.commit) as files:
         draft = _from_tree(request, own, files, log)
     return [_write(draft, own, project)]
-
-
-def _require_place(project: Path) -> None:
-    """A folder that nothing reads would swallow the scenario."""
-    if not is_checkout(project) and not (project / PROJECT_LOCK).is_file():
-        hint = f"`fairtrial init {project}` makes it one; --into names another folder"
-        raise FairtrialError("is no project", where=str(project), hint=hint)
 
 
 def _from_tree(request: NewScenarioRequest, own: OwnRepository, files: GitFiles, log: Log) -> Draft:
@@ -181,14 +174,18 @@ def _write(draft: Draft, own: OwnRepository, project: Path) -> NewScenario:
         hint = "choose another name with --id, or remove it"
         raise FairtrialError("that scenario is there already", where=str(folder), hint=hint)
     write_draft(folder, draft)
-    if own.folder is not None:
-        remember(project, own.source.local_label or "", own.folder)
-        _ignore(project)
-    pins = {**read_repos_lock(project), own.source.label: own.pin}
-    write_repos_lock(project, pins)
+    keep(project, own)
     return NewScenario(
         id=draft.id, folder=folder, steps=tuple(it.step.name for it in draft.proposals)
     )
+
+
+def keep(project: Path, own: OwnRepository) -> None:
+    """Pin it, and note where a folder is, in a file that git ignores."""
+    if own.folder is not None:
+        remember(project, own.source.local_label or "", own.folder)
+        _ignore(project)
+    write_repos_lock(project, {**read_repos_lock(project), own.source.label: own.pin})
 
 
 def _ignore(project: Path) -> None:

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from runner.archives import Npm
 from runner.errors import FairtrialError, SourceError
 from runner.proposing.own import (
@@ -13,6 +15,7 @@ from runner.proposing.own import (
     as_it_is,
     cache_of,
     fetch_at,
+    own_source,
     source_at,
     taken_folder,
 )
@@ -51,6 +54,33 @@ def label_of(project: Path, repo: str, asked: str) -> str:
             return label
     numbered = (f"own-{number}" for number in itertools.count(2))
     return next(label for label in ("own", *itertools.islice(numbered, 99)) if label not in known)
+
+
+def named_source(  # noqa: PLR0913 - what names it, and where that is looked up
+    repo: str,
+    commit: str | None,
+    *,
+    label: str,
+    project: Path,
+    state: Path,
+    environ: Mapping[str, str],
+) -> tuple[GitSource, OwnRepository | None]:
+    """A folder, fetched, or a URL at a full commit, which nothing is asked for yet.
+
+    Raises FairtrialError if a URL comes without its commit, SourceError if the folder's is missing.
+    """
+    if Path(repo).is_dir():
+        name = label_of(project, repo, label)
+        own = own_source(repo, commit, False, state, label=name, environ=environ)
+        return own.source, own
+    if commit is None:
+        hint = "the full one: a branch would be another tree tomorrow"
+        raise FairtrialError("a URL needs its --commit", where=f"--repo {repo}", hint=hint)
+    try:
+        return GitSource(kind="git", url=repo, commit=commit), None
+    except ValidationError as error:
+        said = "; ".join(item["msg"] for item in error.errors())
+        raise FairtrialError(said, where=f"--repo {repo} --commit {commit}") from error
 
 
 def history_of(

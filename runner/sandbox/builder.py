@@ -30,6 +30,7 @@ from runner.sandbox.engine import (
     owner_labels,
     remove_container,
 )
+from runner.sandbox.package_index import index_variables
 from runner.sandbox.places import INSTALL
 
 CA_INSIDE = "/etc/ssl/certs/ca-certificates.crt"
@@ -43,15 +44,6 @@ _CA_NAMES = (
     "NPM_CONFIG_CAFILE",
 )
 _PROXY_NAMES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
-_INDEX_NAMES = (
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_TRUSTED_HOST",
-    "UV_DEFAULT_INDEX",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "NPM_CONFIG_REGISTRY",
-)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _NAME_POLL_SEC = 0.5
 _NAME_WAIT_SEC = 3600
@@ -87,7 +79,7 @@ class BuilderEnv:
         cls, environ: Mapping[str, str], *, system_bundle: Path = Path(CA_INSIDE)
     ) -> BuilderEnv:
         """The first CA variable that names a file wins, then the system's bundle."""
-        indexes = {name: environ[name] for name in _INDEX_NAMES if environ.get(name)}
+        indexes = index_variables(environ)
         bundle = _find_bundle(environ, system_bundle)
         return cls(proxies=_find_proxies(environ), indexes=indexes, ca_bundle=bundle)
 

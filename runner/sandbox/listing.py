@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import mcp_types
+from typing import TYPE_CHECKING, Any
 
 from runner.records import ToolListing, canonical_json, digest_of
+
+if TYPE_CHECKING:
+    import mcp_types
 
 NAME_LIMIT_CHARS = 256
 SCHEMA_DEPTH = 64

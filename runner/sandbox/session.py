@@ -13,11 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
-
-import mcp_types
-from mcp_types.methods import validate_server_result
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+from typing import TYPE_CHECKING, Any
 
 from runner.errors import ServerError
 from runner.records import ToolListing, canonical_json
@@ -35,6 +31,11 @@ from runner.sandbox.transport import (
     ServerLog,
     open_peer,
 )
+
+if TYPE_CHECKING:
+    # Loading it takes as long as all of our own code, and nearly every verb reaches this module. So
+    # it is imported below, before any clock of a server starts.
+    import mcp_types
 
 PAGE_LIMIT = 100
 LISTING_LIMIT_BYTES = 2 * 1024 * 1024
@@ -198,6 +199,8 @@ async def session_over(
     connection: Connection, log: ServerLog, initialize_timeout_sec: float
 ) -> AsyncIterator[ServerSession]:
     """Initialise the server at the other end of a stream. Raises as `open_session` does."""
+    import mcp_types.methods  # noqa: F401, PLC0415 - see above: the handshake is timed
+
     async with open_peer(connection.stream, log) as peer:
         try:
             async with asyncio.timeout(initialize_timeout_sec):
@@ -236,17 +239,19 @@ def _examined(about: mcp_types.InitializeResult, tools: tuple[mcp_types.Tool, ..
 
 
 async def _handshake(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
+    import mcp_types.version  # noqa: PLC0415 - see above
+
     # The handshake that every server knows: one that ignores unknown methods would cost its arm
     # ten seconds for the probe that a newer one begins with.
     params = {
-        "protocolVersion": LATEST_HANDSHAKE_VERSION,
+        "protocolVersion": mcp_types.version.LATEST_HANDSHAKE_VERSION,
         "capabilities": {},
         "clientInfo": CLIENT_INFO,
     }
     answer = await peer.request("initialize", params, timeout_sec=timeout_sec)
     about = mcp_types.InitializeResult.model_validate(answer.result, by_name=False)
     version = about.protocol_version
-    if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+    if version not in mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS:
         raise BadAnswerError(f"it speaks protocol version {str(version)[:SHOWN_CHARS]!r}")
     size_chars = len(about.instructions or "")
     if size_chars > INSTRUCTIONS_LIMIT_CHARS:
@@ -257,6 +262,8 @@ async def _handshake(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResu
 
 
 async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp_types.Tool, ...]:
+    import mcp_types.methods  # noqa: PLC0415 - see above
+
     tools: list[mcp_types.Tool] = []
     params: Message = {}
     size_bytes = 0
@@ -267,7 +274,7 @@ async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp
         if size_bytes > LISTING_LIMIT_BYTES:
             raise BadAnswerError(f"tools/list has more than {LISTING_LIMIT_BYTES:,} bytes")
         _require_few(len(tools), answer.result)
-        validate_server_result("tools/list", version, answer.result)
+        mcp_types.methods.validate_server_result("tools/list", version, answer.result)
         page = mcp_types.ListToolsResult.model_validate(answer.result, by_name=False)
         tools += page.tools
         if page.next_cursor is None:

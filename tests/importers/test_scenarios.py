@@ -14,9 +14,11 @@ from runner.checkout import Checkout
 from runner.judges import open_judge
 from runner.judges.settings import JudgeSettings
 from runner.proofs import prove
+from runner.proposing.labels import LOCAL
 from runner.records import Answer, AnswerStep, Scored, Unscored
 from runner.scoring.fairness import score_fairness
 from tests.grounding.fakes import MemoryFiles
+from tests.proposing.trees import commit
 from tests.report.loaded import scenario as any_scenario
 from tests.scoring.material import effort
 
@@ -58,8 +60,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def bring(root: Path, *more: str) -> int:
-    given = ("--repo", "https://example.org/flask", "--commit", COMMIT, "--language", "python")
+URL = ("--repo", "https://example.org/flask", "--commit", COMMIT)
+
+
+def bring(root: Path, *more: str, repo: tuple[str, ...] = URL) -> int:
+    given = (*repo, "--language", "python")
     with pytest.raises(SystemExit) as caught:
         cli.main(
             ["--root", str(root), "import", "scenario", str(root / "trace.yaml"), *given, *more]
@@ -97,6 +102,43 @@ def test_json_names_the_folder_and_what_is_left_out(
     assert bring(root, "--json", "--id", "other") == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["id"] == "other" and len(printed["left_out"]) == 6
+
+
+def test_a_path_is_pinned_at_its_head_and_named_by_a_label_alone(
+    root: Path, tmp_path: Path
+) -> None:
+    clone = tmp_path / "private"
+    head = commit(clone, {"app.py": "def wsgi_app(): ...\n"})
+    assert bring(root, repo=("--repo", str(clone))) == 0
+    text = (root / "scenarios" / IMPORTED / "trace" / "scenario.yaml").read_text()
+    assert "local:own" in text and head in text and str(clone) not in text
+    assert head in (root / "locks/repos.lock").read_text()
+    assert LOCAL in (root / ".gitignore").read_text()
+
+
+def test_a_url_without_its_commit_is_refused_with_a_hint(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bring(root, repo=URL[:2]) == 1
+    assert "a URL needs its --commit" in capsys.readouterr().err
+    assert not (root / "scenarios" / IMPORTED).exists()
+
+
+def test_a_short_commit_of_a_url_is_refused(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bring(root, repo=(*URL[:2], "--commit", "abc")) == 1
+    assert "--commit abc" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_project_gets_nothing(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("trace.yaml", "trace.rubric.yaml"):
+        (elsewhere / name).write_text((root / name).read_text())
+    assert bring(elsewhere) == 1
+    assert "is no project" in capsys.readouterr().err
+    assert not (elsewhere / "scenarios").exists()
 
 
 def test_nobody_takes_it_unasked_and_it_does_not_prove_itself(root: Path) -> None:

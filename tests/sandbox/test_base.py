@@ -86,7 +86,8 @@ def test_a_builder_gets_proxies_in_both_spellings_and_the_users_indexes(tmp_path
         "no_proxy": "localhost",
         "NO_PROXY": "localhost",
     }
-    assert env.variables() == {**spelt, "PIP_INDEX_URL": index}
+    # uv does not read pip's variables, and would ask the public registry in vain.
+    assert env.variables() == {**spelt, "PIP_INDEX_URL": index, "UV_DEFAULT_INDEX": index}
     assert (env.volumes(), env.network) == ({}, "bridge")
 
 
