@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from runner.errors import CatalogError, Problem, ServerError
-from runner.records import Canary, ServerSpec
+from runner.answers import Answers
+from runner.errors import CatalogError, NotReadyError, Problem, ServerError
+from runner.records import Canary, McpCall, ServerSpec
 from runner.sandbox.places import INSTALL, INSTALLS, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 
@@ -19,7 +20,11 @@ Places = Mapping[str, str]
 """Placeholder -> path in the cell."""
 PLACES: Places = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
 """Of a server that is alone in its cell."""
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")  # {install}; not ${HOME}, nor {"json": 1}
+PLACEHOLDER = re.compile(
+    r"\{([a-z_]+|answer\.[\w.-]+)\}"
+)  # {install}; not ${HOME}, nor {"json": 1}
+_ANSWER = "answer."
+_SHOWN_CHARS = 300
 
 
 # --- placeholders ---------------------------------------------------------------------------
@@ -30,15 +35,41 @@ def places_among(name: str) -> Places:
     return {"workspace": WORKSPACE, "install": f"{INSTALLS}/{name}", "state": f"{STATE}/{name}"}
 
 
-def fill(value: Any, places: Places = PLACES) -> Any:
+def fill(value: Any, places: Mapping[str, str | int] = PLACES) -> Any:
     """Replace `{workspace}`, `{install}` and `{state}` in every text inside; leave other braces."""
     if isinstance(value, str):
-        return PLACEHOLDER.sub(lambda found: places.get(found[1], found[0]), value)
+        whole = PLACEHOLDER.fullmatch(value)
+        if whole and whole[1] in places:
+            # An answer's number stays one: a schema may ask for an integer.
+            return places[whole[1]]
+        return PLACEHOLDER.sub(lambda found: str(places.get(found[1], found[0])), value)
     if isinstance(value, Mapping):
         return {key: fill(item, places) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(fill(item, places) for item in value)
     return value
+
+
+def fill_call(call: McpCall, places: Places, answers: Answers) -> dict[str, Any]:
+    """A call's arguments, with `{answer.KEY}` as the session's warm-up calls answered.
+
+    Raises NotReadyError if none of them answered with such a key.
+    """
+    known = {**{f"{_ANSWER}{key}": value for key, value in answers.items()}, **places}
+    filled: dict[str, Any] = fill(call.arguments, known)
+    for _, text in _texts(call.arguments, ""):
+        for name in _answers_named(text):
+            if name not in known:
+                raise NotReadyError(
+                    f"no warm-up call answered with {name.removeprefix(_ANSWER)!r}, which the call "
+                    f"of {call.tool} needs",
+                    hint=f"they answered with: {', '.join(answers)[:_SHOWN_CHARS] or 'no keys'}",
+                )
+    return filled
+
+
+def _answers_named(text: str) -> list[str]:
+    return [name for name in PLACEHOLDER.findall(text) if name.startswith(_ANSWER)]
 
 
 # --- checks ---------------------------------------------------------------------------------
@@ -48,6 +79,7 @@ def problems(spec: ServerSpec, where: str) -> list[Problem]:
     """Unknown placeholders, and paths that leave the folder they belong to."""
     return [
         *_placeholder_problems(spec, where),
+        *_answer_problems(spec, where),
         *_path_problems(spec.files, f"{where} files", "{install}"),
         *_path_problems(spec.private, f"{where} private", "{workspace}"),
     ]
@@ -70,7 +102,37 @@ def _placeholder_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
 
 
 def _unknown_placeholders(text: str) -> list[str]:
-    return [name for name in PLACEHOLDER.findall(text) if name not in PLACES]
+    found = PLACEHOLDER.findall(text)
+    return [name for name in found if name not in PLACES and not name.startswith(_ANSWER)]
+
+
+def _answer_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
+    """`{answer.KEY}` where no call has been answered yet, or where it would prove nothing."""
+    late = "no warm-up call is made before it: add a `call` to warm_up whose answer has that key"
+    yield from _answers_in(_before_any_call(spec), where, late)
+    # An echo of its own handle would pass.
+    wanted = {f"canaries[{at}].contains": one.contains for at, one in enumerate(spec.canaries)}
+    yield from _answers_in(wanted, where, "a server that says it again shows nothing of itself")
+
+
+def _before_any_call(spec: ServerSpec) -> dict[str, Any]:
+    """Key path -> what is filled before the first warm-up call has been answered."""
+    calls = [place for place, step in enumerate(spec.warm_up) if step.call is not None]
+    early: dict[str, Any] = {"command": spec.command, "env": spec.env}
+    for place, step in enumerate(spec.warm_up):
+        # Every shell step is run before the server's process starts, wherever it stands.
+        if step.shell is not None or place in calls[:1]:
+            early[f"warm_up[{place}]"] = step.model_dump(exclude_none=True)
+    for place, canary in enumerate(() if calls else spec.canaries):
+        early[f"canaries[{place}].call.arguments"] = canary.call.arguments
+    return early
+
+
+def _answers_in(values: Mapping[str, Any], where: str, message: str) -> Iterator[Problem]:
+    for key, value in values.items():
+        for place, text in _texts(value, key):
+            for name in _answers_named(text):
+                yield Problem(where=f"{where} {place}", message=f"{{{name}}}: {message}")
 
 
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:

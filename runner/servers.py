@@ -15,16 +15,25 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from runner.answers import answers_in
 from runner.errors import NotReadyError, SandboxError
 from runner.protocols import ShellResult
-from runner.records import Canary, Limits, ServerCard, ServerSpec, WarmUp
+from runner.records import Canary, Limits, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.places import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
-from runner.sandbox.session import ServerSession, open_session
+from runner.sandbox.session import McpResult, ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import PLACES, Places, environment_of, fill, launch, pick_canary
+from runner.server_spec import (
+    PLACES,
+    Places,
+    environment_of,
+    fill,
+    fill_call,
+    launch,
+    pick_canary,
+)
 from runner.tokens import estimated_tokens
 from runner.volumes import ServerVolume
 
@@ -109,13 +118,25 @@ async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec, places: 
     started = time.monotonic()
     for step in spec.warm_up:
         if step.call is not None:
-            tool = step.call.tool
-            arguments = fill(step.call.arguments, places)
-            result = await session.call(tool, arguments, timeout_sec=step.timeout_sec)
+            result = await warm_up_call(session, step.call, step.timeout_sec, places)
             if result.is_error:
-                reason = _excerpt(result.text)
-                raise NotReadyError(f"warm-up call {tool} failed: {reason}", where=spec.name)
+                what = f"warm-up call {step.call.tool} failed: {_excerpt(result.text)}"
+                raise NotReadyError(what, where=spec.name)
     return time.monotonic() - started
+
+
+async def warm_up_call(
+    session: ServerSession, call: McpCall, timeout_sec: float, places: Places = PLACES
+) -> McpResult:
+    """Make it, and keep what it answered for the calls behind it.
+
+    Raises NotReadyError if it needs an answer that no call before it gave.
+    """
+    arguments = fill_call(call, places, session.answers)
+    result = await session.call(call.tool, arguments, timeout_sec=timeout_sec)
+    if not result.is_error:
+        session.answers.update(answers_in(result.text, result.structured))
+    return result
 
 
 def _excerpt(text: str) -> str:
@@ -197,7 +218,8 @@ async def poll_canary(session: ServerSession, spec: ServerSpec, canary: Canary) 
 async def try_canary(
     session: ServerSession, canary: Canary, places: Places = PLACES
 ) -> CanaryResult:
-    arguments = fill(canary.call.arguments, places)
+    """Raises NotReadyError if it needs an answer that no warm-up call gave."""
+    arguments = fill_call(canary.call, places, session.answers)
     wanted = fill(canary.contains, places)
     result = await session.call(canary.call.tool, arguments, timeout_sec=canary.timeout_sec)
     # An error that quotes its arguments ("no symbol wsgi_app") may hold the wanted text too.

@@ -6,7 +6,6 @@ other can make too. Nothing goes by a server's name, only by the keys, types and
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
+from runner.answers import WHOLE, Answers
 from runner.grounding.files import SANDBOX_ROOT
 
 MOST = 8
@@ -40,7 +40,7 @@ class Target:
     """Where the repository is."""
     label: str = "workspace"
     """What a project is called where a tool wants a name for it."""
-    handles: Mapping[str, str] = field(default_factory=dict)
+    handles: Answers = field(default_factory=dict)
     """Key -> what the tool that opened or indexed it answered under that key."""
 
 
@@ -183,6 +183,8 @@ class _Filler:
     ) -> list[Any]:
         if "const" in schema:
             return [schema["const"]]
+        if handle := handle_for(key, self.target.handles):
+            return [self.target.handles[handle]]
         if isinstance(schema.get("enum"), list) and schema["enum"]:
             return self._choices(schema)
         kind = schema.get("type", "string")
@@ -240,8 +242,6 @@ class _Filler:
 
     def _texts(self, key: str, schema: Schema) -> list[Any]:
         words = key_words(key)
-        if handle := self.target.handles.get("_".join(words)):
-            return [handle]
         about = f"{schema.get('description', '')} {schema.get('title', '')}".lower()
         values = self._text_values(words, set(words), about)
         if isinstance(schema.get("default"), str) and schema["default"]:
@@ -359,27 +359,29 @@ def _without(schema: Schema, key: str) -> dict[str, Any]:
 
 
 _HANDLE_CHARS = 200
-_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^[0-9a-f]{24,}$")
 
 
-def handles_in(text: str) -> dict[str, str]:
-    """What an answer calls the project by: of a JSON object, what its keys say is a handle.
-
-    A random one is left out: it holds for one session, and a canary is for every one.
-    """
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        return {}
-    found = {}
-    for key, value in _mapping(answer).items():
-        words = key_words(key)
-        if isinstance(value, str) and _is_handle(words, value):
-            found["_".join(words)] = value
-    return found
+def handles_in(answers: Answers) -> dict[str, str | int]:
+    """What an answer calls the project by: what its keys say is a handle. See answers.py."""
+    return {key: value for key, value in answers.items() if _is_handle(key, value)}
 
 
-def _is_handle(words: list[str], value: str) -> bool:
+def _is_handle(key: str, value: str | int) -> bool:
+    words = key_words(key)
     names_one = words[-1] in _HANDLES or bool(set(words) & {"repo", "project", "repository"})
-    is_short = 0 < len(value) <= _HANDLE_CHARS and "\n" not in value
-    return names_one and is_short and not _RANDOM.search(value)
+    is_short = len(str(value)) <= _HANDLE_CHARS
+    return is_short and (names_one or key == WHOLE)
+
+
+def handle_for(key: str, handles: Answers) -> str:
+    """The key of the handle that an argument asks for, or takes as the only one; empty for none."""
+    words = key_words(key)
+    named = {"_".join(key_words(known)): known for known in handles}
+    if found := named.get("_".join(words)):
+        return found
+    if words[-1] not in _HANDLES:
+        return ""
+    plain = [known for name, known in named.items() if name in (words[-1], WHOLE)]
+    other = [known for name, known in named.items() if name.endswith(f"_{words[-1]}")]
+    alone = [found for found in (plain, other) if len(found) == 1]
+    return alone[0][0] if alone else ""

@@ -37,6 +37,8 @@ from runner.servers import (
     network_attempts,
     open_server,
     require_canary,
+    try_canary,
+    warm_up_call,
 )
 from runner.volumes import ServerVolume, ensure_volume
 from tests.helpers import PATIENCE_SEC
@@ -93,6 +95,39 @@ def test_a_file_or_private_folder_that_leaves_its_place_is_a_problem() -> None:
 def test_a_server_keeps_its_temporary_files_where_the_agent_cannot_read_them() -> None:
     assert launch(spec_of()).env["TMPDIR"] == "/var/lib/server"
     assert launch(spec_of(env={"TMPDIR": "{state}/t"})).env["TMPDIR"] == "/var/lib/server/t"
+
+
+OPEN = WarmUp(call=McpCall(tool="open", arguments={"path": "{workspace}"}))
+BY_HANDLE = Canary(
+    repository="*",
+    call=McpCall(tool="find", arguments={"repo": "{answer.repo_id}", "name": "wsgi_app"}),
+    contains="app.py:3",
+)
+
+
+@pytest.mark.parametrize(
+    ("warm_up", "place"),
+    [
+        ((), "canaries[0].call.arguments.repo"),
+        ((WarmUp(shell="index"),), "canaries[0].call.arguments.repo"),
+        ((WarmUp(shell="index {answer.repo_id}"), OPEN), "warm_up[0].shell"),
+        ((WarmUp(call=BY_HANDLE.call), OPEN), "warm_up[0].call.arguments.repo"),
+    ],
+)
+def test_an_answer_that_no_warm_up_call_can_have_given_yet_is_a_problem(
+    warm_up: tuple[WarmUp, ...], place: str
+) -> None:
+    (found,) = problems(spec_of(warm_up=warm_up, canaries=(BY_HANDLE,)), "server.yaml")
+    assert found.where == f"server.yaml {place}"
+    assert found.message.startswith("{answer.repo_id}: no warm-up call is made before it: add a")
+
+
+def test_a_handle_may_follow_a_call_and_may_not_be_what_a_canary_looks_for() -> None:
+    steps = (OPEN, WarmUp(call=BY_HANDLE.call))
+    assert problems(spec_of(warm_up=steps, canaries=(BY_HANDLE,)), "server.yaml") == []
+    echo = BY_HANDLE.model_copy(update={"contains": "{answer.repo_id}"})
+    (found,) = problems(spec_of(warm_up=steps, canaries=(echo,)), "server.yaml")
+    assert found.where == "server.yaml canaries[0].contains"
 
 
 # --- the shipped servers --------------------------------------------------------------------
@@ -228,6 +263,29 @@ def test_a_server_that_dies_in_its_canary_has_crashed() -> None:
     with pytest.raises(ServerError, match="the server ended while it answered find") as caught:
         asyncio.run(run())
     assert not isinstance(caught.value, NotReadyError)
+
+
+async def found_by_handle(opened: str) -> CanaryResult:
+    """What a canary gives that asks with what `open` answered."""
+    script = {
+        "open": f"text({opened!r})",
+        "find": "text('app.py:3' if asked['params']['arguments']['repo'] == 7 else 'none')",
+    }
+    async with local_server("-c", SCRIPTED, json.dumps(script)) as session:
+        assert OPEN.call is not None
+        await warm_up_call(session, OPEN.call, PATIENCE_SEC)
+        return await try_canary(session, BY_HANDLE)
+
+
+def test_a_canary_asks_with_what_the_warm_up_of_its_session_was_answered() -> None:
+    assert asyncio.run(found_by_handle('{"repo_id": 7}')).passed
+    assert not asyncio.run(found_by_handle('{"repo_id": 8}')).passed
+
+
+def test_a_handle_that_the_warm_up_was_not_answered_with_is_named_with_those_it_was() -> None:
+    with pytest.raises(NotReadyError, match="no warm-up call answered with 'repo_id'") as caught:
+        asyncio.run(found_by_handle('{"project_id": 7}'))
+    assert "hint: they answered with: project_id" in str(caught.value)
 
 
 def test_a_canary_that_finds_its_text_measures_the_line_base() -> None:

@@ -10,6 +10,7 @@ from runner.tool_arguments import (
     MOST,
     Target,
     arguments_for,
+    handle_for,
     handles_in,
     takes_name,
     unknown_keys,
@@ -22,8 +23,8 @@ def schema(*required: str, **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def first(given: dict[str, Any], described: str = "") -> dict[str, Any]:
-    return next(arguments_for(given, TARGET, described=described, optional=False))
+def first(given: dict[str, Any], target: Target = TARGET, *, described: str = "") -> dict[str, Any]:
+    return next(arguments_for(given, target, described=described, optional=False))
 
 
 TEXT = {"type": "string"}
@@ -106,13 +107,22 @@ def test_an_optional_argument_whose_default_is_null_is_filled_if_it_is_known() -
     assert {"symbol": "dispatch_all", "language": "python"} in list(arguments_for(given, TARGET))
 
 
-def test_what_an_answer_calls_the_project_by_is_asked_with_and_nothing_random_is() -> None:
-    answer = '{"ok": "yes", "repoId": "local/x", "session": "a", "count": 3, "job_id": "a1b2"}'
-    assert handles_in(answer) == {"repo_id": "local/x", "session": "a", "job_id": "a1b2"}
-    assert handles_in('{"repo_id": "0f8fad5b-d9cb-469f-a165-70867728950e"}') == {}
-    assert handles_in("indexed as repo x") == {}
-    target = Target(name="f", handles={"repo_id": "local/x"})
-    assert next(arguments_for(schema("repoId", repoId=TEXT), target)) == {"repoId": "local/x"}
+def test_what_an_answer_calls_the_project_by_is_asked_with() -> None:
+    answer = {"ok": "yes", "repoId": "local/x", "session": "a", "count": 3, "job_id": 7}
+    assert handles_in(answer) == {"repoId": "local/x", "session": "a", "job_id": 7}
+    target = Target(name="f", handles=handles_in(answer))
+    asked = schema("repo_id", "job_id", repo_id=TEXT, job_id={"type": "integer"})
+    assert first(asked, target) == {"repo_id": "local/x", "job_id": 7}
+
+
+@pytest.mark.parametrize("known", ["text", "id", "repo.id", "opened_id"])
+def test_the_only_handle_there_is_is_asked_with_by_whatever_name(known: str) -> None:
+    assert handle_for("repo_id", {known: "a1", "count": 3}) == known
+
+
+def test_of_two_handles_none_is_guessed_and_no_handle_is_put_where_a_name_is_asked_for() -> None:
+    assert handle_for("session_id", {"repo_id": "a", "job_id": "b"}) == ""
+    assert handle_for("symbol_name", {"repo_id": "a"}) == ""
 
 
 def test_a_path_or_an_address_is_a_path_and_an_address_alone_is_unknown() -> None:

@@ -53,7 +53,10 @@ class ServerSpec(Record):
     """images/servers/<name>/server.yaml.
 
     `{workspace}`, `{install}` and `{state}` are replaced in command, env, files, warm-up and
-    canaries.
+    canaries. In the arguments of a canary, and of a warm-up call behind the first, `{answer.KEY}`
+    is what a warm-up call of the same session answered under that key, the last that had it:
+    `{answer.repo_id}` of `{"repo_id": "7f3a"}`, `{answer.repo.id}` of an object in the answer,
+    `{answer.repo_id}` of a text with `Repo ID: 7f3a`, `{answer.text}` of one that is one word.
     """
 
     name: Name

@@ -53,6 +53,8 @@ class McpResult:
     text: str
     is_error: bool
     wall_sec: float
+    structured: Any = None
+    """The structured content that came with the text, unchecked; no model reads it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,8 @@ class ServerSession:
         self.tools = introduction.tools
         self.tool_listing = introduction.tool_listing
         self.initialize_sec = introduction.wall_sec
+        self.answers: dict[str, str | int] = {}
+        """What its warm-up calls answered, by key; see answers.py."""
 
     @property
     def log(self) -> ServerLog:
@@ -102,10 +106,12 @@ class ServerSession:
         stray_lines = self.log.stray_lines
         params = {"name": tool, "arguments": dict(arguments)}
         is_error = True
+        structured = None
         try:
             answer = await self._peer.request("tools/call", params, timeout_sec=timeout_sec)
             text = as_text(answer.result)
             is_error = answer.result.get("isError") is True
+            structured = answer.result.get("structuredContent")
         except TimeoutError:
             await self._connection.require_at_work()
             text = f"{tool} gave no answer in {timeout_sec:g} s"
@@ -118,7 +124,12 @@ class ServerSession:
         except ConnectionError as error:
             when = f"while it answered {tool}"
             raise await _gone(self._connection, self.log, when) from error
-        return McpResult(text=text, is_error=is_error, wall_sec=time.monotonic() - started)
+        return McpResult(
+            text=text,
+            is_error=is_error,
+            wall_sec=time.monotonic() - started,
+            structured=structured,
+        )
 
 
 # --- a result -------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from runner.catalog import LoadedScenario, LoadedServer
 from runner.checkout import Checkout
+from runner.records import McpCall
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill
+from runner.server_spec import PLACES, fill_call
 from runner.servers import open_server
 from runner.trying.flow import DEFAULT_SCENARIO
 from runner.trying.tools import writes
@@ -48,7 +49,9 @@ class Stand:
         async def answered() -> McpResult:
             async with self._session() as session:
                 limit_sec = self.server.spec.call_timeout_sec
-                return await session.call(tool, fill(dict(arguments)), timeout_sec=limit_sec)
+                wanted = McpCall(tool=tool, arguments=dict(arguments))
+                filled = fill_call(wanted, PLACES, session.answers)
+                return await session.call(tool, filled, timeout_sec=limit_sec)
 
         return asyncio.run(answered())
 

@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 import mcp_types
 
+from runner.answers import Answers
 from runner.records import Canary, McpCall
 from runner.sandbox.places import WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession
-from runner.tool_arguments import Target, arguments_for
+from runner.tool_arguments import Target, arguments_for, handle_for, handles_in
 from runner.trying.targets import Symbol
 from runner.trying.tools import for_looking
 
@@ -79,8 +80,11 @@ class Search:
     """Tool -> its last error."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
-    handles: dict[str, str] = field(default_factory=dict)
-    """What the project is called by, as what opened or indexed it answered."""
+    handles: dict[str, str | int] = field(default_factory=dict)
+    """What the project is called by, as what opened or indexed it answered: key -> value."""
+
+    def learn(self, answers: Answers) -> None:
+        self.handles.update(handles_in(answers))
 
     def note(self, tool: str, result: McpResult) -> None:
         self.calls += 1
@@ -203,7 +207,7 @@ async def find_canary(
 
 
 def _calls_of(
-    tool: mcp_types.Tool, symbols: Sequence[Symbol], handles: Mapping[str, str]
+    tool: mcp_types.Tool, symbols: Sequence[Symbol], handles: Answers
 ) -> Iterator[tuple[Symbol, dict[str, Any]]]:
     """Every way to ask for the first symbol, then the first way for the others."""
     for place, symbol in enumerate(symbols):
@@ -242,16 +246,23 @@ async def _try_call(
         if wanted is None or wanted.contains not in result.text:
             return None
     assert wanted is not None  # noqa: S101 - the loop ran
-    placed = McpCall(tool=call.tool, arguments=_with_places(call.arguments))
+    placed = McpCall(tool=call.tool, arguments=with_places(call.arguments, search.handles))
     return FoundCanary(call=placed, symbol=symbol, evidence=wanted, wall_sec=wall_sec)
 
 
-def _with_places(arguments: Any) -> Any:
-    """The workspace's path as `{workspace}`: as somebody would have written it."""
-    if isinstance(arguments, str):
-        return re.sub(rf"{WORKSPACE}(?=/|$)", "{workspace}", arguments)
+def with_places(arguments: Any, handles: Answers, key: str = "") -> Any:
+    """As somebody would have written it: `{workspace}` for its path, `{answer.KEY}` for a handle.
+
+    `key`: under which the arguments stand.
+    """
     if isinstance(arguments, dict):
-        return {key: _with_places(value) for key, value in arguments.items()}
+        return {name: with_places(value, handles, name) for name, value in arguments.items()}
     if isinstance(arguments, list):
-        return [_with_places(value) for value in arguments]
+        return [with_places(value, handles, key) for value in arguments]
+    handle = handle_for(key, handles) if key else ""
+    if handle and handles[handle] == arguments and arguments != WORKSPACE:
+        # Of this session; the next one gives another.
+        return f"{{answer.{handle}}}"
+    if isinstance(arguments, str):
+        return re.sub(rf"(?<![\w.-]){WORKSPACE}(?=/|$)", "{workspace}", arguments)
     return arguments

@@ -6,11 +6,10 @@ import asyncio
 import re
 import shlex
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Any
 
 import mcp_types
 
@@ -22,8 +21,8 @@ from runner.sandbox.places import SERVER, WORKSPACE
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill, launch
-from runner.servers import network_attempts
+from runner.server_spec import launch
+from runner.servers import network_attempts, warm_up_call
 from runner.trying.canaries import FoundCanary, Search, find_canary
 from runner.trying.ground import Ground
 from runner.trying.launches import MOST, Launch, launches_if_denied, launches_in_help
@@ -260,7 +259,8 @@ async def _look(
     warm_up = list(spec.warm_up)
     for step in spec.warm_up:
         if step.call is not None:
-            await session.call(step.call.tool, _placed(step.call.arguments), timeout_sec=SETUP_SEC)
+            await warm_up_call(session, step.call, SETUP_SEC)
+    search.learn(session.answers)
     if not ground.symbols:
         return replace(attempt, warm_up=spec.warm_up)
     canary = await find_canary(session, ground.symbols, ground.paths, search)
@@ -271,11 +271,6 @@ async def _look(
         canary = await setting_up.find()
         warm_up = setting_up.warm_up
     return replace(attempt, canary=canary, warm_up=tuple(warm_up))
-
-
-def _placed(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    filled: dict[str, Any] = fill(arguments)
-    return filled
 
 
 # --- what it may not write ----------------------------------------------------------------------

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import mcp_types
 
+from runner.answers import answers_in, is_refusal
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.sandbox.session import ServerSession
 from runner.server_spec import fill, launch
-from runner.tool_arguments import Target, arguments_for, handles_in
-from runner.trying.canaries import FoundCanary, Search, find_canary
+from runner.tool_arguments import Target, arguments_for
+from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
 from runner.trying.tools import for_setup
 from runner.trying.words import own_words
@@ -90,9 +90,12 @@ class SettingUp:
         for arguments in arguments_for(tool.input_schema, target, described=described):
             result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
             self.search.note(tool.name, result)
-            if not result.is_error:
-                self.search.handles.update(handles_in(result.text))
-                return McpCall(tool=tool.name, arguments=_unplaced(arguments))
+            if not result.is_error and not is_refusal(result.text):
+                call = McpCall(
+                    tool=tool.name, arguments=with_places(arguments, self.search.handles)
+                )
+                self.search.learn(answers_in(result.text, result.structured))
+                return call
         return None
 
     async def _runs(self, command: str) -> bool:
@@ -118,15 +121,6 @@ def runnable(command: str, spec: ServerSpec) -> str:
         # The first line of its script names the Python of the builder, which a cell has not.
         return f"python3 {{install}}/python/bin/{program} {rest}"
     return command
-
-
-def _unplaced(arguments: Any) -> Any:
-    """With `{workspace}` for its path."""
-    if isinstance(arguments, str) and arguments == WORKSPACE:
-        return "{workspace}"
-    if isinstance(arguments, Mapping):
-        return {key: _unplaced(value) for key, value in arguments.items()}
-    return arguments
 
 
 # --- its own program ----------------------------------------------------------------------------

@@ -24,6 +24,8 @@ _SETS_UP = (
     frozenset("index reindex build scan ingest sync import".split()),
 )
 """Rounds: a project has to be chosen before it is indexed."""
+_BEGINS = frozenset("open start begin create new init initialize".split())
+"""A session that other tools ask for."""
 _INDEXES = re.compile(
     r"\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b|\badds? .{0,30}to the graph"
 )
@@ -63,9 +65,9 @@ def writes(tool: mcp_types.Tool) -> bool:
 def setup_round(tool: mcp_types.Tool) -> int | None:
     """In which round it is called if nothing is found without it; None if it sets nothing up."""
     words = words_of(tool)
-    if words & _SETS_NOTHING or not _wants_only_a_place(tool):
+    if words & (_SETS_NOTHING | _READS) or not _wants_only_a_place(tool):
         return None
-    if words & _SETS_UP[0] and words & _CHOSEN:
+    if (words & _SETS_UP[0] and words & _CHOSEN) or (words & _BEGINS and "session" in words):
         return 0
     if words & _SETS_UP[1]:
         return 1
@@ -83,9 +85,10 @@ def _says_it_indexes(tool: mcp_types.Tool) -> bool:
 
 
 def _wants_only_a_place(tool: mcp_types.Tool) -> bool:
-    """What it requires says where a project is, or what it is called."""
+    """What it requires says where a project is, or what it or an earlier call is called."""
     required = tool.input_schema.get("required") or ()
-    return all(set(key_words(key)) & (_CHOSEN | {"name"}) for key in required)
+    known = _CHOSEN | {"name", "session", "handle", "id"}
+    return all(set(key_words(key)) & known for key in required)
 
 
 def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:

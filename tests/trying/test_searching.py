@@ -12,14 +12,16 @@ import docker
 import pytest
 
 from runner.checkout import Checkout
-from runner.records import Canary, McpCall, ServerSpec, WarmUp
+from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
+from runner.servers import check_server
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
 from runner.trying.launches import Launch, launches
 from runner.trying.searching import Attempt, find_way
 from runner.trying.targets import symbols_of
+from runner.volumes import ServerVolume
 from tests.checkout import SESSION, make
 from tests.helpers import PATIENCE_SEC
 
@@ -81,6 +83,23 @@ class Bench:
         )
         return asyncio.run(search)
 
+    def proven(self, mode: str, found: Attempt) -> ServerCard:
+        """What the doctor finds in a fresh cell, of the server as it was found."""
+        assert found.canary is not None
+        changes = {"warm_up": found.warm_up, "canaries": (found.canary.as_canary("*"),)}
+        volume = ServerVolume(name=self.volume, digest="0" * 64, size_mb=0)
+        ground = self.ground()
+        return asyncio.run(
+            check_server(
+                ground.engine,
+                self.wanting(mode, **changes),
+                volume,
+                image=ground.image,
+                repository="*",
+                limits=ground.limits,
+            )
+        )
+
 
 @pytest.fixture(scope="module")
 def bench(
@@ -94,6 +113,7 @@ def bench(
 
 
 BARE = Launch(why="bare")
+LOOK = WarmUp(call=McpCall(tool="find_symbol", arguments={"name": "nothing", "repo": "x"}))
 
 
 def test_a_plain_server_is_started_bare_and_its_line_base_is_measured(bench: Bench) -> None:
@@ -123,14 +143,28 @@ def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm
     assert step.call == McpCall(tool="index_project", arguments={"path": "{workspace}"})
 
 
-def test_what_it_calls_the_repository_when_it_has_indexed_it_is_asked_with(bench: Bench) -> None:
-    found = bench.way("named")
+@pytest.mark.parametrize(
+    ("mode", "key", "placed"),
+    [
+        ("named", "repo", "{answer.repo}"),
+        ("random", "repo", "{answer.repo}"),
+        ("said", "session_id", "{answer.session_id}"),
+        ("word", "session_id", "{answer.text}"),
+        ("nested", "session_id", "{answer.session.id}"),
+    ],
+)
+def test_what_a_first_call_calls_the_project_is_asked_with_in_this_session_and_in_the_next(
+    bench: Bench, mode: str, key: str, placed: str
+) -> None:
+    found = bench.way(mode, BARE)
     assert found.canary is not None
-    assert found.canary.call.arguments["repo"] == "local/it-3f2a"
+    assert found.canary.call.arguments[key] == placed
+    again = bench.proven(mode, found)
+    assert again.canary_passed
 
 
-def test_a_handle_of_one_session_is_in_no_canary(bench: Bench) -> None:
-    assert bench.way("random", BARE).canary is None
+def test_a_handle_that_nothing_answered_with_is_made_up_by_nobody(bench: Bench) -> None:
+    assert bench.way("random", BARE, warm_up=(LOOK,)).canary is None
 
 
 def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Bench) -> None:

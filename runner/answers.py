@@ -1,0 +1,95 @@
+"""What the calls of a session answered, by key: later calls of it are filled with that.
+
+A server that is opened by a first call names what it opened by an id, another one in each session.
+`{answer.KEY}` in a warm-up call or a canary stands for it. Needs no engine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Value = str | int
+Answers = Mapping[str, Value]
+"""`{answer.KEY}` without `answer.` -> what stands there."""
+WHOLE = "text"
+"""The key of an answer that is one word and nothing else."""
+_VALUE_CHARS = 500
+_MOST = 200
+"""Keys that are kept of one answer."""
+_WRAPPER = "result"
+"""The key under which libraries put whatever a tool gave; a text there is the answer's text too."""
+_LABELLED = re.compile(
+    r"^[\s*#>-]*(?P<key>[A-Za-z][\w -]{0,30}?)[*`]{0,2}\s*[:=]\s*[*`\"']{0,3}"
+    r"(?P<value>[^\s`\"'*]{1,200})[`\"'*]{0,3}\s*$",
+    re.MULTILINE,
+)
+_ID_SAID = re.compile(
+    r"\b(?P<key>(?:(?!(?:with|the|its|an?|by|of|as|is)\b)\w+[ _-])?(?:id|handle|uuid))\b"
+    r"\s*(?:is|[:=])?\s*[`\"']?"
+    r"(?P<value>(?=[\w.:-]*\d)[\w.:-]{3,100}[\w])",
+    re.IGNORECASE,
+)
+
+
+def answers_in(text: str, structured: Any = None) -> dict[str, Value]:
+    """Of a JSON object its keys, and those of objects in it as `outer.inner`.
+
+    Of a text that is none, what stands behind a colon: `Repo ID: x` is `repo_id`. `structured`: the
+    structured content that came with the text.
+    """
+    found = {**dict(_flat(_json(text))), **dict(_flat(structured))}
+    found = found or dict(_said(text))
+    return dict(list(found.items())[:_MOST])
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _flat(answer: Any) -> Iterator[tuple[str, Value]]:
+    if not isinstance(answer, Mapping):
+        return
+    for key, value in answer.items():
+        inner = _json(value) if isinstance(value, str) and value[:1] == "{" else value
+        if isinstance(inner, Mapping):
+            prefix = "" if key == _WRAPPER else f"{key}."
+            yield from (
+                (f"{prefix}{name}", item) for name, item in inner.items() if _is_value(item)
+            )
+        elif _is_value(inner) and key != _WRAPPER:
+            yield str(key), inner
+
+
+def _is_value(value: Any) -> bool:
+    if isinstance(value, str):
+        return 0 < len(value) <= _VALUE_CHARS and "\n" not in value
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _said(text: str) -> Iterator[tuple[str, Value]]:
+    """Of words, not of JSON."""
+    if re.fullmatch(r"\s*[\w.:/@-]{1,200}\s*", text):
+        yield WHOLE, text.strip()
+    seen = set()
+    for pattern in (_ID_SAID, _LABELLED):
+        for found in pattern.finditer(text):
+            value = found["value"].rstrip(".,;")
+            # `Opened with ID: x` fits both, and one handle by two names would be two.
+            if value not in seen:
+                yield re.sub(r"[\s-]+", "_", found["key"].strip().lower()), value
+            seen.add(value)
+
+
+def is_refusal(text: str) -> bool:
+    """Is it an error that is not marked as one: an object that says it failed?"""
+    answer = _json(text)
+    if not isinstance(answer, Mapping):
+        return False
+    failed = any(answer.get(key) is False for key in ("success", "ok"))
+    return failed or bool(answer.get("error")) or answer.get("status") == "error"

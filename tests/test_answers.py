@@ -1,0 +1,54 @@
+"""What a call answered is found by key, however the server says it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from runner.answers import answers_in, is_refusal
+
+
+@pytest.mark.parametrize(
+    ("text", "structured", "key", "value"),
+    [
+        ('{"repo_id": "7f3a"}', None, "repo_id", "7f3a"),
+        ('{"repo": {"id": 7}}', None, "repo.id", 7),
+        ("opened", {"repo_id": "7f3a"}, "repo_id", "7f3a"),
+        ('{"result": {"repo_id": "7f3a"}}', None, "repo_id", "7f3a"),
+        ("", {"result": '{"repo_id": "7f3a"}'}, "repo_id", "7f3a"),
+        ("Opened.\n- **Repo ID**: `7f3a`", None, "repo_id", "7f3a"),
+        ("Opened it with session id 7f3a-11.", None, "session_id", "7f3a-11"),
+        ("Repo ID: 7f3a", {"result": "Repo ID: 7f3a"}, "repo_id", "7f3a"),
+        ("Opened repository with ID: repo_1", None, "id", "repo_1"),
+        ("7f3a-11", None, "text", "7f3a-11"),
+    ],
+)
+def test_a_key_of_an_answer_is_found(text: str, structured: Any, key: str, value: object) -> None:
+    assert answers_in(text, structured)[key] == value
+
+
+def test_one_handle_has_one_name() -> None:
+    assert answers_in("Opened repository with ID: repo_1") == {"id": "repo_1"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "The index holds 7 files.", "[1, 2]", '{"a": [1], "b": null, "c": true}']
+)
+def test_prose_and_lists_hold_no_key(text: str) -> None:
+    assert answers_in(text) == {}
+
+
+def test_an_answer_of_a_million_keys_and_of_long_texts_is_bounded() -> None:
+    keys = {f"key{number}": "x" for number in range(10_000)}
+    assert len(answers_in(json.dumps(keys))) == 200
+    assert answers_in(json.dumps({"body": "x" * 10_000})) == {}
+    assert answers_in("[" * 100_000) == {}
+
+
+def test_an_error_that_is_not_marked_as_one_is_known_by_what_it_says() -> None:
+    assert is_refusal('{"error": "no such repository"}')
+    assert is_refusal('{"success": false, "id": "x"}')
+    assert not is_refusal('{"success": true, "error": null}')
+    assert not is_refusal("error: none")
