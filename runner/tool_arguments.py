@@ -285,11 +285,18 @@ class _Filler:
             return [self.target.name]
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]
+        if choices := _choices_said(about):
+            return choices
         if known & _REFS or re.search(r"\b(commit|branch|revision)\b", about):
-            return ["HEAD"]
+            return self._revisions()
         if re.search(r"\b(absolute|relative)? ?path\b", about):
             return self._paths(about)
         return [self.target.name]
+
+    def _revisions(self) -> list[Any]:
+        """git's own form of a file at a commit, of a tool that says it takes one."""
+        of_file = [f"HEAD:{self.target.path}"] if self.target.path else []
+        return [*of_file, "HEAD"] if re.search(r"\w>?:<?path", self.described) else ["HEAD"]
 
     def _files(self, as_uri: bool) -> list[Any]:
         if not self.target.path:
@@ -321,6 +328,14 @@ def _is_unknown(words: set[str]) -> bool:
     """Does a key ask for a secret, or for an address that no path can stand for?"""
     is_secret = bool(words & _SECRET) or {"api", "key"} <= words
     return is_secret or ("url" in words and "path" not in words)
+
+
+def _choices_said(about: str) -> list[str]:
+    """What a description says an argument may be, as `local` or `remote`, where no enum does."""
+    if re.search(r"\b(e\.g|for example|such as|like)\b", about):
+        return []
+    said = re.findall(r"(?<!\w)[\"'`]([a-z][a-z0-9_-]{1,30})[\"'`](?!\w)", about)
+    return list(dict.fromkeys(said))[:MOST] if len(set(said)) > 1 else []
 
 
 def _first(text: str, pattern: str) -> int:
