@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runner.grounding.rows import Row, rows_in
@@ -64,3 +67,54 @@ class Finding(Row):
 def findings_in(text: str) -> list[Finding]:
     """Every located line of a result: grep's, JSON's, or numbered lines below a file's name."""
     return [Finding(path=row.path, line=row.line, text=row.text) for row in rows_in(text)]
+
+
+# --- a file as it stands --------------------------------------------------------------------------
+
+_TELLING = 8
+"""Characters of a line that tells where a text begins."""
+_NUMBER = re.compile(r"^\s*\d+\s*[:|│→\t]\s?")
+
+
+def lines_of_file(text: str, path: str, seen: Sequence[Finding]) -> list[Finding]:
+    """The lines of a text that is a piece of a file, numbered by those seen elsewhere.
+
+    A reader's answer often has no numbers, or its own: it is placed by the lines that other results
+    have shown of the file, and none is made up where those do not agree.
+    """
+    known = {f.text.strip(): f.line for f in seen if f.path == path}
+    for shown in _contents(text):
+        lines = [_NUMBER.sub("", line) for line in shown.split("\n")]
+        first = _first_line(lines, known)
+        if first is not None:
+            numbered = enumerate(lines, first)
+            return [Finding(path=path, line=n, text=t) for n, t in numbered if n > 0 and t.strip()]
+    return []
+
+
+def _first_line(lines: Iterable[str], known: dict[str, int]) -> int | None:
+    """Number of the first line, as most of the known ones have it; None if they disagree."""
+    votes = Counter(
+        known[line.strip()] - place
+        for place, line in enumerate(lines)
+        if len(line.strip()) >= _TELLING and line.strip() in known
+    )
+    ((first, agree),) = votes.most_common(1) or [(0, 0)]
+    return first if agree > sum(votes.values()) / 2 and agree > 1 else None
+
+
+def _contents(text: str) -> Iterator[str]:
+    """The text, or those in its JSON that have lines."""
+    try:
+        values = [json.loads(text)]
+    except (ValueError, RecursionError):
+        yield text
+        return
+    while values:
+        value = values.pop()
+        if isinstance(value, str) and "\n" in value:
+            yield value
+        elif isinstance(value, dict):
+            values += value.values()
+        elif isinstance(value, list):
+            values += value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 BODY_LINES = 45
 """Lines of a definition that are read, from its first."""
@@ -16,16 +16,20 @@ class Lookup:
 
     tool: str
     arguments: dict[str, Any]
+    kind: Literal["shell", "find", "read", "explore"] = "shell"
+    """Of the server's: to find a name, to read a file, or to see what the tool gives."""
     name: str = ""
-    """What a server is asked to find; empty if the shell is asked."""
+    """What the server is asked to find, or is read about."""
+    path: str = ""
+    """Of the file that is read; the shell reads what is needed of it as well."""
+    use: str = ""
+    """Which of the server's uses it is."""
     way: int = 0
-    """Which of the tool's sets of arguments these are."""
-    reads: bool = False
-    """A file is read, of which the shell reads what is needed as well."""
+    """Which of that use's sets of arguments these are."""
 
     @property
     def on_server(self) -> bool:
-        return self.name != ""
+        return self.kind != "shell"
 
     @property
     def key(self) -> str:

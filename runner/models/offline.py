@@ -16,11 +16,13 @@ from runner.models.answer import write_answer
 from runner.models.lookups import Lookup
 from runner.models.prompt_names import names_in
 from runner.models.search import Search
+from runner.models.server_side import ServerSide
+from runner.models.tool_use import uses_of
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 from runner.tokens import estimated_tokens
 
-VERSION = 5
+VERSION = 6
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 NAMES = 5
 """Names of a prompt that are looked up."""
@@ -35,6 +37,8 @@ class Offline:
 
     def __init__(self) -> None:
         self._search: Search | None = None
+        self._server = ServerSide()
+        """Of the arm: what one step learns of it the next one knows."""
         self._made: dict[str, Lookup] = {}
         """Id of a call -> what it looks up."""
         self._ids = 0
@@ -55,10 +59,9 @@ class Offline:
         shown_chars = _carried(system, tools) + _length(newest)
         if isinstance(newest, UserMessage):
             names = names_in(newest.text)[:NAMES]
-            earlier = self._search
-            self._search = Search(prompt=newest.text, names=names, tools=tools)
-            if earlier is not None:
-                self._search.remember(earlier)
+            if self._search is None:
+                self._server = ServerSide(uses=uses_of(tools))
+            self._search = Search(prompt=newest.text, names=names, server=self._server)
             self._search.begin()
         search = self._search
         assert search is not None  # noqa: S101 - a conversation starts with a user's message

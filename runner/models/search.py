@@ -10,12 +10,20 @@ from dataclasses import dataclass, field
 from runner.models.findings import Finding, findings_in
 from runner.models.lookups import BODY_LINES, Lookup, grep, grep_definition, grep_tests, read_body
 from runner.models.prompt_names import uncommon
-from runner.models.tool_use import ROLES, Learned, server_lookup, server_read
-from runner.protocols import Result, ToolSpec
+from runner.models.server_side import ServerSide, is_refused
+from runner.protocols import Result
 from runner.tool_arguments import language_of_path
 
 TURNS = 7
 CALLS_PER_TURN = 3
+BESIDE = 2
+"""Calls of a turn that read or explore with the server, on top of those."""
+EXPLORED = 3
+"""Of a step, mended ones apart."""
+AT_FIRST = 2
+"""Of those, before anything has been seen."""
+READS = 3
+"""Files of a step that are read with the server."""
 FOLLOWED = 6
 """Names that are followed out of the bodies of those of the prompt."""
 _ABOUT_TESTS = re.compile(r"\btests?\b|\bcoverage\b")
@@ -46,8 +54,10 @@ class Search:
 
     prompt: str
     names: list[str]
-    tools: Sequence[ToolSpec]
+    server: ServerSide = field(default_factory=ServerSide)
     queue: list[Lookup] = field(default_factory=list)
+    beside: list[Lookup] = field(default_factory=list)
+    """Calls that come on top of a turn's: none of the shell's work is left out for them."""
     found: list[Finding] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     """Keys of every lookup queued so far: none is made twice."""
@@ -55,37 +65,34 @@ class Search:
     trail: list[str] = field(default_factory=list)
     """Names followed from one body to the next, in order."""
     server_calls: ServerCalls = field(default_factory=ServerCalls)
-    ways: dict[str, int] = field(default_factory=dict)
-    """Tool -> the set of arguments it is called with: those before it were errors."""
-    worked: set[str] = field(default_factory=set)
-    """Tools that have answered."""
-    language: str = ""
-    """Of the code that was seen in the step before."""
-
-    def remember(self, earlier: Search) -> None:
-        """How the tools wanted to be asked in the step before."""
-        self.ways, self.worked = earlier.ways, earlier.worked
-        self.language = earlier._learned().language
+    explored: set[str] = field(default_factory=set)
+    """The server's uses that are explored in this step."""
+    reads: int = 0
 
     def begin(self) -> None:
+        self._explore(AT_FIRST)
         for name in self.names:
             self._look_up(name)
 
     def next_batch(self) -> list[Lookup]:
         """The calls of the next turn; none if the search is over."""
         batch, self.queue = self.queue[:CALLS_PER_TURN], self.queue[CALLS_PER_TURN:]
+        beside, self.beside = self.beside[:BESIDE], self.beside[BESIDE:]
         self.turns += 1
-        return batch if self.turns <= TURNS else []
+        return [*beside, *batch] if self.turns <= TURNS else []
 
     def absorb(self, results: Iterable[tuple[Lookup, Result]]) -> None:
         """Take in a turn's results, and queue what they lead to."""
         fresh: list[Finding] = []
-        for lookup, result in results:
+        # The shell's first: a file that the server shows is placed by lines seen elsewhere.
+        for lookup, result in sorted(results, key=lambda pair: pair[0].kind == "read"):
             if lookup.on_server:
-                fresh += self._places_of_server(lookup, result)
+                fresh += self._places_of_server(lookup, result, fresh)
             else:
                 fresh += findings_in(result.text)
         self.found = list(dict.fromkeys(self.found + fresh))
+        self.server.language = self._language()
+        self._explore(EXPLORED)
         for name in [*self.names, *self.trail]:
             self._read_or_search(name)
         for name in self._called()[: FOLLOWED - len(self.trail)]:
@@ -120,40 +127,40 @@ class Search:
         return _ABOUT_TESTS.search(self.prompt.lower()) is not None
 
     def _server_lookups(self, name: str) -> list[Lookup]:
-        place = self.place_of(name)
-        learned = self._learned()
-        lookups = [server_lookup(self.tools, role, name, place, learned) for role in ROLES]
-        return list(filter(None, lookups))
+        return self.server.lookups(name, self.place_of(name))
 
-    def _learned(self) -> Learned:
-        """Its language is that of most lines seen; empty if none was code."""
+    def _language(self) -> str:
+        """Of most lines seen; of the step before if none was code."""
         seen = Counter(language_of_path(finding.path) for finding in self.found)
         del seen[""]
-        language = max(seen, key=lambda one: seen[one], default=self.language)
-        return Learned(ways=self.ways, language=language)
+        return max(seen, key=lambda one: seen[one], default=self.server.language)
 
-    def _places_of_server(self, lookup: Lookup, result: Result) -> list[Finding]:
-        """What a server found. Where it found nothing the shell is asked, as an agent would."""
-        places: list[Finding] = []
-        # An error that quotes a line has found nothing: a server that fails every call would do as
-        # well as one that works.
-        if result.is_error and not lookup.reads:
-            self._ask_otherwise(lookup)
-        else:
-            self.worked.add(lookup.tool)
-            places = findings_in(result.text)
-        self.server_calls.add(is_error=result.is_error, places=len(places))
-        if not places and not lookup.reads:
-            self._ask_shell(lookup.name)
-        return places
-
-    def _ask_otherwise(self, lookup: Lookup) -> None:
-        """With other arguments, of a tool that has answered to none yet."""
-        # One that has answered means its error: there is no such symbol.
-        if lookup.tool in self.worked or self.ways.get(lookup.tool, 0) != lookup.way:
+    def _explore(self, most: int) -> None:
+        """What a server's tools give, if none of them finds the names."""
+        if self.server.shows_places or self.server.may_find():
             return
-        self.ways[lookup.tool] = lookup.way + 1
-        self._push(*self._server_lookups(lookup.name)[:1])
+        for lookup in self.server.explorations():
+            if len(self.explored) < most:
+                self.explored.add(lookup.use)
+                self._push(lookup)
+
+    def _places_of_server(
+        self, lookup: Lookup, result: Result, fresh: Sequence[Finding]
+    ) -> list[Finding]:
+        """What a server found. Where it found nothing the shell is asked, as an agent would."""
+        handles = len(self.server.handles)
+        places = self.server.take_in(lookup, result, [*self.found, *fresh])
+        self.server_calls.add(is_error=result.is_error, places=len(places))
+        if is_refused(lookup, result):
+            place = self.place_of(lookup.name)
+            self._push(self.server.otherwise(lookup, result.text, place))
+        if not places and lookup.kind == "find":
+            self._ask_shell(lookup.name)
+        if len(self.server.handles) > handles:
+            # Before the shell has said all: what was opened is asked, as it was opened for that.
+            for name in self.names:
+                self._push(*self._server_lookups(name)[:1], beside=True)
+        return places
 
     def _ask_shell(self, name: str) -> None:
         self._push(grep_definition(name), grep(name))
@@ -161,17 +168,20 @@ class Search:
     def _read_or_search(self, name: str) -> None:
         place = self.place_of(name)
         if place is not None and place.defines(name):
-            self._push(server_read(self.tools, name, place), read_body(place.path, place.line))
+            if self.reads < READS:
+                self._push(self.server.reading(name, place))
+            self._push(read_body(place.path, place.line))
         elif name in self.names:
-            learned = self._learned()
-            references = server_lookup(self.tools, "references", name, place, learned)
-            self._push(references, grep_definition(name))
+            self._push(self.server.references(name, place), grep_definition(name))
 
-    def _push(self, *lookups: Lookup | None) -> None:
+    def _push(self, *lookups: Lookup | None, beside: bool = False) -> None:
         for lookup in filter(None, lookups):
-            if lookup.key not in self.asked:
-                self.asked.add(lookup.key)
-                self.queue.append(lookup)
+            if lookup.key in self.asked:
+                continue
+            self.asked.add(lookup.key)
+            self.reads += lookup.kind == "read"
+            is_extra = beside or lookup.kind in ("read", "explore")
+            (self.beside if is_extra else self.queue).append(lookup)
 
     def _called(self) -> list[str]:
         """Names called in the bodies read so far, in order, that nobody has followed yet."""

@@ -1,0 +1,120 @@
+"""The server of the offline navigator's arm: what was learned of it, over a whole conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from runner.answers import Value, answers_in, is_refusal
+from runner.models.exploring import exploration, explorations
+from runner.models.findings import Finding, findings_in, lines_of_file
+from runner.models.lookups import Lookup
+from runner.models.tool_use import ROLES, Learned, Use, lacking_keys, server_lookup, server_read
+from runner.protocols import Result
+from runner.tool_arguments import handles_in
+
+_SAYS_NO = re.compile(
+    r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
+)
+
+
+@dataclass
+class ServerSide:
+    """How its tools want to be asked, and what they have shown."""
+
+    uses: list[Use] = field(default_factory=list)
+    ways: dict[str, int] = field(default_factory=dict)
+    """Use -> the set of arguments it is called with: those before it were errors."""
+    worked: set[str] = field(default_factory=set)
+    """Uses that have answered."""
+    tried: set[str] = field(default_factory=set)
+    """Uses that were explored."""
+    handles: dict[str, Value] = field(default_factory=dict)
+    """What its answers gave later calls to ask with."""
+    language: str = ""
+    """Of the code seen so far."""
+    shows_places: bool = False
+    """Of the names that it was asked for."""
+
+    def lookups(self, name: str, place: Finding | None) -> list[Lookup]:
+        """Calls that find a name, the best of each role."""
+        learned = self._learned()
+        found = [server_lookup(self.uses, role, name, place, learned) for role in ROLES]
+        return list(filter(None, found))
+
+    def may_find(self) -> bool:
+        """Will some use take a name, once a place is known?"""
+        return bool(self.lookups("a_name", Finding(path="a.py", line=1, text="")))
+
+    def references(self, name: str, place: Finding | None) -> Lookup | None:
+        return server_lookup(self.uses, "references", name, place, self._learned())
+
+    def reading(self, name: str, place: Finding) -> Lookup | None:
+        """A call that reads the file, of a server that shows where nothing is."""
+        if self.shows_places:
+            return None
+        return server_read(self.uses, name, place, self._learned())
+
+    def explorations(self) -> list[Lookup]:
+        return explorations(self.uses, self._learned(), self.tried)
+
+    def otherwise(self, failed: Lookup, error: str, place: Finding | None) -> Lookup | None:
+        """The same with other arguments, of a use that has answered to none yet."""
+        # One that has answered means its error: there is no such symbol.
+        if failed.use in self.worked or self.ways.get(failed.use, 0) != failed.way:
+            return None
+        if not self._require(failed, error):
+            self.ways[failed.use] = failed.way + 1
+        return self._again(failed, place)
+
+    def _require(self, failed: Lookup, error: str) -> bool:
+        """Henceforth the arguments that an error names and that were not given; False if none."""
+        use = self._use(failed)
+        required = use.schema.get("required") or ()
+        if not set(required) <= set(failed.arguments):
+            # It was asked before another call's error said what it lacks.
+            return True
+        lacking = lacking_keys(use.schema, failed.arguments, error)
+        fuller = replace(use, schema={**use.schema, "required": [*required, *lacking]})
+        self.uses[self.uses.index(use)] = fuller
+        return bool(lacking)
+
+    def _use(self, lookup: Lookup) -> Use:
+        return next(use for use in self.uses if use.key == lookup.use)
+
+    def _again(self, failed: Lookup, place: Finding | None) -> Lookup | None:
+        if failed.kind == "find":
+            return next(iter(self.lookups(failed.name, place)), None)
+        if failed.kind == "read":
+            return self.reading(failed.name, place) if place else None
+        return exploration(self._use(failed), self._learned())
+
+    def take_in(self, lookup: Lookup, result: Result, seen: Sequence[Finding]) -> list[Finding]:
+        """The places that a call's result shows; none if it is an error.
+
+        `seen`: what is known of the repository, to tell which lines of a file a text is.
+        """
+        self.tried.add(lookup.use)
+        # An error that quotes a line has found nothing: a server that fails every call would do as
+        # well as one that works.
+        if is_refused(lookup, result):
+            return []
+        self.worked.add(lookup.use)
+        if lookup.kind == "explore":
+            self.handles |= handles_in(answers_in(result.text))
+        places = findings_in(result.text)
+        if lookup.kind == "read":
+            places = lines_of_file(result.text, lookup.path, seen) or places
+        self.shows_places |= lookup.kind == "find" and bool(places)
+        return places
+
+    def _learned(self) -> Learned:
+        return Learned(ways=self.ways, language=self.language, handles=self.handles)
+
+
+def is_refused(lookup: Lookup, result: Result) -> bool:
+    """Is it an error, by its mark, or where no name was looked for by its words?"""
+    if result.is_error or lookup.kind == "find":
+        return result.is_error
+    return is_refusal(result.text) or _SAYS_NO.match(result.text.lower()) is not None
