@@ -76,6 +76,8 @@ class Search:
 
     def next_batch(self) -> list[Lookup]:
         """The calls of the next turn; none if the search is over."""
+        if not self.queue and not self.server_calls.made:
+            self._read_a_file()
         batch, self.queue = self.queue[:CALLS_PER_TURN], self.queue[CALLS_PER_TURN:]
         beside, self.beside = self.beside[:BESIDE], self.beside[BESIDE:]
         self.turns += 1
@@ -173,6 +175,11 @@ class Search:
             self._push(read_body(place.path, place.line))
         elif name in self.names:
             self._push(self.server.references(name, place), grep_definition(name))
+
+    def _read_a_file(self) -> None:
+        """With a server that was of no use so far: the first that names what was asked about."""
+        for place in filter(None, map(self.place_of, self.names[:1])):
+            self._push(self.server.reading(self.names[0], place))
 
     def _push(self, *lookups: Lookup | None, beside: bool = False) -> None:
         for lookup in filter(None, lookups):
