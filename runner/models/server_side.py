@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,8 @@ from runner.models.tool_use import ROLES, Learned, Use, lacking_keys, server_loo
 from runner.protocols import Result
 from runner.tool_arguments import handles_in
 
+PATIENCE = 5
+"""Names that a use is asked for in vain before it is left."""
 _SAYS_NO = re.compile(
     r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
 )
@@ -36,11 +39,16 @@ class ServerSide:
     """Of the code seen so far."""
     shows_places: bool = False
     """Of the names that it was asked for."""
+    barren: Counter[str] = field(default_factory=Counter)
+    """Use -> how often it has been asked for names and shown no place."""
+    fruitful: set[str] = field(default_factory=set)
+    """Uses that have shown one."""
 
     def lookups(self, name: str, place: Finding | None) -> list[Lookup]:
         """Calls that find a name, the best of each role."""
         learned = self._learned()
-        found = [server_lookup(self.uses, role, name, place, learned) for role in ROLES]
+        uses = self._worth_asking()
+        found = [server_lookup(uses, role, name, place, learned) for role in ROLES]
         return list(filter(None, found))
 
     def may_find(self) -> bool:
@@ -48,7 +56,7 @@ class ServerSide:
         return bool(self.lookups("a_name", Finding(path="a.py", line=1, text="")))
 
     def references(self, name: str, place: Finding | None) -> Lookup | None:
-        return server_lookup(self.uses, "references", name, place, self._learned())
+        return server_lookup(self._worth_asking(), "references", name, place, self._learned())
 
     def reading(self, name: str, place: Finding) -> Lookup | None:
         """A call that reads the file, of a server that shows where nothing is."""
@@ -106,8 +114,20 @@ class ServerSide:
         places = findings_in(result.text)
         if lookup.kind == "read":
             places = lines_of_file(result.text, lookup.path, seen) or places
-        self.shows_places |= lookup.kind == "find" and bool(places)
+        if lookup.kind == "find":
+            self._judge(lookup.use, places)
         return places
+
+    def _judge(self, use: str, places: Sequence[Finding]) -> None:
+        if places:
+            self.shows_places = True
+            self.fruitful.add(use)
+        else:
+            self.barren[use] += 1
+
+    def _worth_asking(self) -> list[Use]:
+        left = {key for key, times in self.barren.items() if times >= PATIENCE} - self.fruitful
+        return [use for use in self.uses if use.key not in left]
 
     def _learned(self) -> Learned:
         return Learned(ways=self.ways, language=self.language, handles=self.handles)

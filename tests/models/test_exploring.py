@@ -12,6 +12,7 @@ import pytest
 from runner.agents.tools import SHELL_SPEC
 from runner.models.findings import Finding, lines_of_file
 from runner.models.search import EXPLORED
+from runner.models.server_side import PATIENCE
 from runner.protocols import Call, Result, ToolSpec
 from tests.models.navigating import TEXT, Looked, fails, found, look, look_on, says, tool
 
@@ -195,6 +196,18 @@ def test_a_mode_that_says_nothing_of_names_or_files_makes_no_tools_of_one() -> N
     mode = {"type": "string", "enum": ["fast", "slow"]}
     facade = tool("search", "", ("query", "mode"), query=TEXT, mode=mode)
     assert look(WHERE, (SHELL_SPEC, facade), found).of("search")[0]["mode"] == "fast"
+
+
+# --- what is of no use --------------------------------------------------------------------------
+
+
+def test_a_tool_that_never_shows_a_place_is_left_and_others_are_tried() -> None:
+    glob = tool("search_files", "Search for files.", ("pattern",), pattern=TEXT)
+    prompts = [f"Where is `name_{number}`?" for number in range(PATIENCE + 2)]
+    server = answering(search_files="No matches found", git_log="commit 1")
+    steps = look_on(prompts, (SHELL_SPEC, glob, LOG), server)
+    assert sum(len(step.of("search_files")) for step in steps) == PATIENCE
+    assert [len(step.of("git_log")) for step in steps] == [0] * (PATIENCE - 1) + [1, 0, 0]
 
 
 # --- reading errors -------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from importlib import import_module
 from typing import Any
 
@@ -127,6 +128,14 @@ def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_a
                 Finding(path="src/a.py", line=7, text=" x = 1"),
                 Finding(path="src/a.py", line=8, text=" y"),
             ],
+        ),
+        (
+            '{"results": [{"file": "a.py", "matches": [{"line_num": 4, "line_content": "x"}]}]}',
+            [Finding(path="a.py", line=4, text="x")],
+        ),
+        (
+            json.dumps({"content": [{"text": '[{"file": "a.py", "line": "x", "line_num": 4}]'}]}),
+            [Finding(path="a.py", line=4, text="x")],
         ),
         ("no match", []),
         ('{"file": "a.py", "line": 0}', []),
