@@ -285,7 +285,7 @@ class _Filler:
             return [self.target.name]
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]
-        if choices := _choices_said(about):
+        if choices := choices_said(about):
             return choices
         if known & _REFS or re.search(r"\b(commit|branch|revision)\b", about):
             return self._revisions()
@@ -330,7 +330,7 @@ def _is_unknown(words: set[str]) -> bool:
     return is_secret or ("url" in words and "path" not in words)
 
 
-def _choices_said(about: str) -> list[str]:
+def choices_said(about: str) -> list[str]:
     """What a description says an argument may be, as `local` or `remote`, where no enum does."""
     if re.search(r"\b(e\.g|for example|such as|like)\b", about):
         return []

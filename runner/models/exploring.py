@@ -12,7 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from runner.models.lookups import Lookup
-from runner.models.tool_use import LISTERS, MOST_WAYS, Learned, Use, askable, lookup_of
+from runner.models.tool_use import MOST_WAYS, Learned, lookup_of
+from runner.models.uses import LISTERS, Use, askable
 from runner.tool_arguments import Target, arguments_for, unknown_keys
 
 _NOBODY = "no-name-at-all"

@@ -17,7 +17,7 @@ from runner.models.lookups import Lookup
 from runner.models.prompt_names import names_in
 from runner.models.search import Search
 from runner.models.server_side import ServerSide
-from runner.models.tool_use import uses_of
+from runner.models.uses import uses_of
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 from runner.tokens import estimated_tokens

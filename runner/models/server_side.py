@@ -11,7 +11,8 @@ from runner.answers import Value, answers_in, is_refusal
 from runner.models.exploring import exploration, explorations
 from runner.models.findings import Finding, findings_in, lines_of_file
 from runner.models.lookups import Lookup
-from runner.models.tool_use import ROLES, Learned, Use, lacking_keys, server_lookup, server_read
+from runner.models.tool_use import Learned, lacking_keys, server_lookup, server_read
+from runner.models.uses import ROLES, Use
 from runner.protocols import Result
 from runner.tool_arguments import handles_in
 

@@ -186,6 +186,12 @@ def test_a_tool_that_is_told_what_to_do_finds_names_and_deletes_nothing() -> Non
     assert {"action": "find_symbol", "symbol": "dispatch"} in looked.of("code")
 
 
+def test_what_it_may_be_told_may_stand_in_its_description_alone() -> None:
+    action = {**TEXT, "description": "One of 'find_symbol', 'delete_file'"}
+    facade = tool("code", "", ("action",), action=action, symbol=TEXT)
+    assert called(look(WHERE, (SHELL_SPEC, facade), found)) == {"find_symbol"}
+
+
 def test_a_tool_that_is_told_what_to_do_and_finds_no_names_lists() -> None:
     action = {"type": "string", "enum": ["delete_all", "list_files", "write_file"]}
     facade = tool("code", "", ("action", "path"), action=action, path=TEXT)

@@ -17,14 +17,13 @@ from runner.models.findings import Finding, findings_in
 from runner.models.offline import Offline
 from runner.models.prompt_names import names_in
 from runner.models.tool_use import (
-    ROLES,
     Learned,
     choose,
     fills,
     server_lookup,
     server_read,
-    uses_of,
 )
+from runner.models.uses import ROLES, uses_of
 from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
@@ -43,7 +42,7 @@ FILES = {"app.py": SOURCE}
 NAVIGATOR = [
     f"runner.models.{name}"
     for name in "answer exploring findings lookups offline prompt_names search server_side "
-    "tool_use".split()
+    "tool_use uses".split()
 ]
 
 
