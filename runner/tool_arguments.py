@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -265,7 +265,7 @@ class _Filler:
             return self._files("uri" in known)
         if known & _ROOTS:
             return self._roots(known)
-        if known & {"path", "paths"}:
+        if known & {"path", "paths"} and not _is_of_a_symbol(words):
             return self._paths(about)
         return self._words_looked_for(known, about)
 
@@ -328,6 +328,11 @@ def _is_unknown(words: set[str]) -> bool:
     """Does a key ask for a secret, or for an address that no path can stand for?"""
     is_secret = bool(words & _SECRET) or {"api", "key"} <= words
     return is_secret or ("url" in words and "path" not in words)
+
+
+def _is_of_a_symbol(words: list[str]) -> bool:
+    """`name_path` is where a symbol is in others, and no file's."""
+    return bool(set(pairwise(words)) & {("name", "path"), ("symbol", "path")})
 
 
 def choices_said(about: str) -> list[str]:

@@ -42,6 +42,7 @@ TEXT = {"type": "string"}
         ("repo_path", TEXT, "/workspace"),
         ("project_name", TEXT, "workspace"),
         ("project", TEXT, "workspace"),
+        ("name_path_pattern", TEXT, "dispatch_all"),
         ("project_path", TEXT, "/workspace"),
         ("line", {"type": "integer"}, 40),
         ("language", TEXT, "python"),

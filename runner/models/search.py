@@ -78,6 +78,7 @@ class Search:
         """The calls of the next turn; none if the search is over."""
         if not self.queue and not self.server_calls.made:
             self._read_a_file()
+        self._renew()
         batch, self.queue = self.queue[:CALLS_PER_TURN], self.queue[CALLS_PER_TURN:]
         beside, self.beside = self.beside[:BESIDE], self.beside[BESIDE:]
         self.turns += 1
@@ -139,7 +140,7 @@ class Search:
 
     def _explore(self, most: int) -> None:
         """What a server's tools give, if none of them finds the names."""
-        if self.server.shows_places or self.server.may_find():
+        if self.server.finds_names():
             return
         for lookup in self.server.explorations():
             if len(self.explored) < most:
@@ -175,6 +176,18 @@ class Search:
             self._push(read_body(place.path, place.line))
         elif name in self.names:
             self._push(self.server.references(name, place), grep_definition(name))
+
+    def _renew(self) -> None:
+        """Calls that wait, with what other calls' errors have taught since."""
+        waiting, self.queue = self.queue, []
+        for lookup in waiting:
+            if lookup.kind != "find" or not self.server.is_stale(lookup):
+                self.queue.append(lookup)
+                continue
+            renewed = self.server.again(lookup, self.place_of(lookup.name))
+            self._push(renewed)
+            if renewed is None:
+                self._ask_shell(lookup.name)
 
     def _read_a_file(self) -> None:
         """With a server that was of no use so far: the first that names what was asked about."""

@@ -52,16 +52,18 @@ class ServerSide:
         found = [server_lookup(uses, role, name, place, learned) for role in ROLES]
         return list(filter(None, found))
 
-    def may_find(self) -> bool:
-        """Will some use take a name, once a place is known?"""
-        return bool(self.lookups("a_name", Finding(path="a.py", line=1, text="")))
+    def finds_names(self) -> bool:
+        """Has some use shown where a name is, or will it take one once a place is known?"""
+        return self.shows_places or bool(
+            self.lookups("a_name", Finding(path="a.py", line=1, text=""))
+        )
 
     def references(self, name: str, place: Finding | None) -> Lookup | None:
         return server_lookup(self._worth_asking(), "references", name, place, self._learned())
 
     def reading(self, name: str, place: Finding) -> Lookup | None:
-        """A call that reads the file, of a server that shows where nothing is."""
-        if self.shows_places:
+        """A call that reads the file, of a server that finds no names."""
+        if self.finds_names():
             return None
         return server_read(self.uses, name, place, self._learned())
 
@@ -71,19 +73,22 @@ class ServerSide:
     def otherwise(self, failed: Lookup, error: str, place: Finding | None) -> Lookup | None:
         """The same with other arguments, of a use that has answered to none yet."""
         # One that has answered means its error: there is no such symbol.
-        if failed.use in self.worked or self.ways.get(failed.use, 0) != failed.way:
+        if failed.use in self.worked:
             return None
-        if not self._require(failed, error):
+        if not self.is_stale(failed) and not self._require(failed, error):
             self.ways[failed.use] = failed.way + 1
-        return self._again(failed, place)
+        return self.again(failed, place)
+
+    def is_stale(self, lookup: Lookup) -> bool:
+        """Has another call's error shown since that it lacks something?"""
+        required = self._use(lookup).schema.get("required") or ()
+        is_whole = set(required) <= set(lookup.arguments)
+        return not is_whole or self.ways.get(lookup.use, 0) != lookup.way
 
     def _require(self, failed: Lookup, error: str) -> bool:
         """Henceforth the arguments that an error names and that were not given; False if none."""
         use = self._use(failed)
         required = use.schema.get("required") or ()
-        if not set(required) <= set(failed.arguments):
-            # It was asked before another call's error said what it lacks.
-            return True
         lacking = lacking_keys(use.schema, failed.arguments, error)
         fuller = replace(use, schema={**use.schema, "required": [*required, *lacking]})
         self.uses[self.uses.index(use)] = fuller
@@ -92,7 +97,8 @@ class ServerSide:
     def _use(self, lookup: Lookup) -> Use:
         return next(use for use in self.uses if use.key == lookup.use)
 
-    def _again(self, failed: Lookup, place: Finding | None) -> Lookup | None:
+    def again(self, failed: Lookup, place: Finding | None) -> Lookup | None:
+        """With what is known by now; None if that is too little."""
         if failed.kind == "find":
             return next(iter(self.lookups(failed.name, place)), None)
         if failed.kind == "read":

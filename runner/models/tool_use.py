@@ -75,8 +75,9 @@ def server_read(
     return None
 
 
-def _readiness(use: Use) -> tuple[bool, int, str]:
-    return (not use.words & READERS, len(use.tool), use.key)
+def _readiness(use: Use) -> tuple[bool, bool, bool, int, str]:
+    reads, of_files = use.words & _READS_SURELY, use.words & {"file", "content", "contents"}
+    return (not reads, not of_files, not use.words & READERS, len(use.tool), use.key)
 
 
 def _reading(use: Use, target: Target) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 
 from runner.agents.tools import SHELL_SPEC
 from runner.models.findings import Finding, lines_of_file
-from runner.models.search import EXPLORED
+from runner.models.search import CALLS_PER_TURN, EXPLORED
 from runner.models.server_side import PATIENCE
 from runner.protocols import Call, Result, ToolSpec
 from tests.models.navigating import TEXT, Looked, fails, found, look, look_on, says, tool
@@ -233,3 +233,16 @@ def test_an_argument_that_an_error_asks_for_is_given_as_soon_as_it_is_known() ->
     assert {frozenset(call) for call in first.of("find_usage")} >= {frozenset({"symbol"})}
     assert second.of("find_usage")
     assert all(call["language"] == "python" for call in second.of("find_usage"))
+
+
+def test_calls_that_wait_take_what_the_first_ones_error_has_taught() -> None:
+    text = tool("find_text", "", ("project", "pattern"), project=TEXT, pattern=TEXT)
+
+    def server(call: Call) -> Result:
+        return says(call, "[]", is_error=call.arguments["project"] != "/workspace")
+
+    prompt = "Trace `one_a`, `two_b`, `three_c`, `four_d` and `five_e`."
+    projects = [
+        call["project"] for call in look(prompt, (SHELL_SPEC, text), server).of("find_text")
+    ]
+    assert projects == ["workspace"] * CALLS_PER_TURN + ["/workspace"] * 5
