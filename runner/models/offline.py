@@ -1,7 +1,8 @@
 """`offline`: a deterministic navigator that needs no key. It checks plumbing, and ranks nobody.
 
 From a step's prompt it takes the names to look for; it looks them up with the tools of its arm,
-follows what it finds for several turns, and writes an answer that cites what it saw. It gets what
+follows what it finds for several turns, and writes an answer that cites what it saw. A server none
+of whose tools finds names is explored: listed, opened, read, a few calls a step. It gets what
 every model gets, the prompts and the tools, and so cannot know a gold answer.
 """
 
