@@ -65,6 +65,8 @@ class Search:
     trail: list[str] = field(default_factory=list)
     """Names followed from one body to the next, in order."""
     server_calls: ServerCalls = field(default_factory=ServerCalls)
+    failed: list[Lookup] = field(default_factory=list)
+    """Calls to make again, once it is known how."""
     explored: set[str] = field(default_factory=set)
     """The server's uses that are explored in this step."""
     reads: int = 0
@@ -155,8 +157,9 @@ class Search:
         places = self.server.take_in(lookup, result, [*self.found, *fresh])
         self.server_calls.add(is_error=result.is_error, places=len(places))
         if is_refused(lookup, result):
-            place = self.place_of(lookup.name)
-            self._push(self.server.otherwise(lookup, result.text, place))
+            self._mend(lookup, result.text)
+        else:
+            self._catch_up(lookup.use)
         if not places and lookup.kind == "find":
             self._ask_shell(lookup.name)
         if len(self.server.handles) > handles:
@@ -164,6 +167,18 @@ class Search:
             for name in self.names:
                 self._push(*self._server_lookups(name)[:1], beside=True)
         return places
+
+    def _mend(self, failed: Lookup, error: str) -> None:
+        if failed.kind == "find" and self.server.is_stale(failed):
+            # Another call goes first, with other arguments: one error more is enough.
+            self.failed.append(failed)
+        self._push(self.server.otherwise(failed, error, self.place_of(failed.name)))
+
+    def _catch_up(self, use: str) -> None:
+        """What failed before it was known how the tool wants to be asked."""
+        for failed in self.failed:
+            if failed.use == use:
+                self._push(self.server.again(failed, self.place_of(failed.name)))
 
     def _ask_shell(self, name: str) -> None:
         self._push(grep_definition(name), grep(name))

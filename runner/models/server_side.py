@@ -73,9 +73,9 @@ class ServerSide:
     def otherwise(self, failed: Lookup, error: str, place: Finding | None) -> Lookup | None:
         """The same with other arguments, of a use that has answered to none yet."""
         # One that has answered means its error: there is no such symbol.
-        if failed.use in self.worked:
+        if failed.use in self.worked or self.is_stale(failed):
             return None
-        if not self.is_stale(failed) and not self._require(failed, error):
+        if not self._require(failed, error):
             self.ways[failed.use] = failed.way + 1
         return self.again(failed, place)
 
