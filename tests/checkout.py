@@ -5,20 +5,24 @@ One scenario on a repository made here, and servers that behave in every way.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import uuid
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import docker
+import pytest
 import yaml
 
 from runner.catalog import load_catalog
+from runner.cli import main
 from runner.sandbox.base import read_pins
 from runner.volumes import volume_name
 from tests.helpers import PATIENCE_SEC
@@ -185,6 +189,18 @@ class Checkout:
             timeout=PATIENCE_SEC,
             check=False,
         )
+
+    def said(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same in this process, whose streams and signals are not its own.
+
+        A process takes longer to start than most verbs to run.
+        """
+        argv, out, errors = self.argv(*arguments), io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(errors), pytest.raises(SystemExit) as end:
+            main(argv[1:])
+        code = end.value.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(argv, code, out.getvalue(), errors.getvalue())
 
     def argv(self, *arguments: str) -> list[str]:
         return [str(COMMAND), "--root", str(self.root), *arguments]

@@ -109,7 +109,7 @@ def test_a_file_where_a_folder_is_expected_is_the_users(
 ) -> None:
     shutil.rmtree(checkout.root / folder)
     (checkout.root / folder).write_text("x")
-    done = checkout.fairtrial(*arguments)
+    done = checkout.said(*arguments)
     assert done.returncode in (0, 1), done.stderr
     if done.returncode and "not measured" not in done.stderr:
         assert "hint: " in done.stderr or "FAIL" in done.stdout
@@ -122,7 +122,7 @@ def test_a_file_where_a_folder_is_expected_is_the_users(
 def test_a_root_that_is_no_folder_is_refused(
     checkout: Checkout, root: str, arguments: tuple[str, ...]
 ) -> None:
-    done = Checkout(checkout.root / root, checkout.commit).fairtrial(*arguments)
+    done = Checkout(checkout.root / root, checkout.commit).said(*arguments)
     assert done.returncode in (1, 3), done.stderr
     assert "hint: " in done.stderr
 
@@ -133,7 +133,7 @@ def test_a_root_that_is_no_folder_is_refused(
 def test_what_ships_is_locked_from_no_other_folder(
     checkout: Checkout, arguments: tuple[str, ...]
 ) -> None:
-    done = Checkout(checkout.root / "upstream", checkout.commit).fairtrial(*arguments)
+    done = Checkout(checkout.root / "upstream", checkout.commit).said(*arguments)
     assert done.returncode == 1
     assert "what ships is not locked from here" in done.stderr
     assert "hint: run it in a checkout" in done.stderr
@@ -143,19 +143,19 @@ def test_what_ships_is_locked_from_no_other_folder(
 def test_a_name_that_no_run_can_have_is_refused_before_anything_is_made(
     template: Checkout, name: str
 ) -> None:
-    done = template.fairtrial("run", f"--run={name}", "--scenario", "small", "--ungated")
+    done = template.said("run", f"--run={name}", "--scenario", "small", "--ungated")
     assert "no run can be called that" in refusal(done)
 
 
 def test_copies_and_stray_files_in_a_runs_folders_are_no_attempts(checkout: Checkout) -> None:
-    before = json.loads(checkout.fairtrial(*REPORT, "--json").stdout)
+    before = json.loads(checkout.said(*REPORT, "--json").stdout)
     for cell in checkout.run_folder("r").glob("cells/*"):
         shutil.copytree(cell / "attempt-1", cell / "attempt-1.bak")
         (cell / "attempt-2").write_text("x")
         (cell / "attempt-").mkdir()
         (cell / "stray").write_text("x")
     (checkout.run_folder("r") / "cells" / "stray").write_text("x")
-    done = checkout.fairtrial(*REPORT, "--json")
+    done = checkout.said(*REPORT, "--json")
     after = json.loads(done.stdout)
     assert done.returncode == 1, "what lies there is named, and ends in 1"
     assert len(after["contradictions"]) > len(before["contradictions"])
@@ -253,26 +253,26 @@ def test_a_half_written_server_is_named_beside_the_sound_ones(
     checkout: Checkout, text: str | None
 ) -> None:
     half_a_server(checkout, text)
-    done = checkout.fairtrial("server", "list")
+    done = checkout.said("server", "list")
     assert (done.returncode, done.stdout.split()[0]) == (0, "good")
     assert "broken: half: images/servers/half/server.yaml" in done.stderr
 
 
 def test_half_a_server_and_half_a_scenario_stop_only_who_needs_them(checkout: Checkout) -> None:
     half_a_server(checkout, None)
-    assert checkout.fairtrial("lock", "--check").returncode == 0
+    assert checkout.said("lock", "--check").returncode == 0
     (checkout.root / "scenarios/core/half").mkdir()
-    assert checkout.fairtrial("server", "list").returncode == 0
-    assert "half" not in checkout.fairtrial("check", "small").stdout
-    assert "cells are not measured" in checkout.fairtrial(*REPORT).stderr
-    checked = checkout.fairtrial("check")
+    assert checkout.said("server", "list").returncode == 0
+    assert "half" not in checkout.said("check", "small").stdout
+    assert "cells are not measured" in checkout.said(*REPORT).stderr
+    checked = checkout.said("check")
     assert checked.returncode == 1
     for line in ("FAIL images/servers/half", "FAIL core/half", " core/small"):
         assert line in checked.stdout
     run = ("run", "--run", "n", "--scenario", "small", "--ungated", "--server", "half")
-    assert "images/servers/half/server.yaml" in refusal(checkout.fairtrial(*run))
+    assert "images/servers/half/server.yaml" in refusal(checkout.said(*run))
     (checkout.root / "images/servers/half").rmdir()
-    assert "scenarios/core/half" in refusal(checkout.fairtrial("run", "--ungated"))
+    assert "scenarios/core/half" in refusal(checkout.said("run", "--ungated"))
 
 
 # --- signals while images and volumes are made ready ------------------------------------------
