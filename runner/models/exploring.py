@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from runner.models.lookups import Lookup
-from runner.models.tool_use import MOST_WAYS, Learned, lookup_of
+from runner.models.tool_use import MOST_WAYS, READS_SURELY, Learned, lookup_of
 from runner.models.uses import LISTERS, Use, askable
 from runner.tool_arguments import Target, arguments_for, unknown_keys
 
@@ -70,4 +70,7 @@ def _rank(use: Use, lookup: Lookup, learned: Learned, needed: Collection[str]) -
         return _OPENING
     if use.words & LISTERS:
         return 2 if has_place else 3
+    if use.words & READS_SURELY:
+        # It reads a file, and none is known yet: a folder would be an error.
+        return _LAST
     return 3 if has_place else _LAST

@@ -14,10 +14,11 @@ from runner.models.lookups import Lookup
 from runner.models.tool_use import Learned, lacking_keys, server_lookup, server_read
 from runner.models.uses import ROLES, Use
 from runner.protocols import Result
-from runner.tool_arguments import handles_in
+from runner.tool_arguments import handles_in, key_words
 
 PATIENCE = 5
 """Names that a use is asked for in vain before it is left."""
+_ROOT_WORDS = {"project", "repo", "repository", "workspace", "root"}
 _SAYS_NO = re.compile(
     r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
 )
@@ -36,6 +37,8 @@ class ServerSide:
     """Uses that were explored."""
     handles: dict[str, Value] = field(default_factory=dict)
     """What its answers gave later calls to ask with."""
+    roots: dict[str, str] = field(default_factory=dict)
+    """What calls that worked call the repository, by key."""
     language: str = ""
     """Of the code seen so far."""
     shows_places: bool = False
@@ -80,10 +83,16 @@ class ServerSide:
         return self.again(failed, place)
 
     def is_stale(self, lookup: Lookup) -> bool:
-        """Has another call's error shown since that it lacks something?"""
+        """Has another call shown since that it lacks something, or is asked otherwise?"""
         required = self._use(lookup).schema.get("required") or ()
-        is_whole = set(required) <= set(lookup.arguments)
-        return not is_whole or self.ways.get(lookup.use, 0) != lookup.way
+        given = lookup.arguments
+        roots = {} if lookup.use in self.worked else self.roots
+        is_elsewhere = any(given.get(key, root) != root for key, root in roots.items())
+        return (
+            is_elsewhere
+            or not set(required) <= set(given)
+            or self.ways.get(lookup.use, 0) != lookup.way
+        )
 
     def _require(self, failed: Lookup, error: str) -> bool:
         """Henceforth the arguments that an error names and that were not given; False if none."""
@@ -116,6 +125,7 @@ class ServerSide:
         if is_refused(lookup, result):
             return []
         self.worked.add(lookup.use)
+        self._remember_roots(lookup)
         if lookup.kind == "explore":
             self.handles |= handles_in(answers_in(result.text))
         places = findings_in(result.text)
@@ -125,6 +135,16 @@ class ServerSide:
             self._judge(lookup.use, places)
         return places
 
+    def _remember_roots(self, lookup: Lookup) -> None:
+        """What a call that worked calls the repository: so does the server in its other tools."""
+        given = lookup.arguments.items()
+        found = {key: str(value) for key, value in given if set(key_words(key)) <= _ROOT_WORDS}
+        if found.items() <= self.roots.items():
+            return
+        self.roots |= found
+        # Ways of tools that answered to none are counted anew: they are others now.
+        self.ways = {use: way for use, way in self.ways.items() if use in self.worked}
+
     def _judge(self, use: str, places: Sequence[Finding]) -> None:
         if places:
             self.shows_places = True
@@ -133,11 +153,19 @@ class ServerSide:
             self.barren[use] += 1
 
     def _worth_asking(self) -> list[Use]:
+        if self.shows_places:
+            return self.uses
         left = {key for key, times in self.barren.items() if times >= PATIENCE} - self.fruitful
         return [use for use in self.uses if use.key not in left]
 
     def _learned(self) -> Learned:
-        return Learned(ways=self.ways, language=self.language, handles=self.handles)
+        return Learned(
+            ways=self.ways,
+            language=self.language,
+            handles=self.handles,
+            roots=self.roots,
+            worked=self.worked,
+        )
 
 
 def is_refused(lookup: Lookup, result: Result) -> bool:

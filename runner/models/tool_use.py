@@ -18,7 +18,7 @@ MOST_WAYS = 4
 """To fill one tool's arguments, of which each costs a call to find out."""
 _MIN_SCORE = 2
 """A word of a tool's name is enough, one of its description alone is not."""
-_READS_SURELY = frozenset("read view cat open".split())
+READS_SURELY = frozenset("read view cat open".split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +32,19 @@ class Learned:
     handles: Answers = field(default_factory=dict)
     """Key -> what an earlier call answered under it, for later ones to ask with."""
 
-    def target(self, name: str, place: Finding | None) -> Target:
+    roots: Mapping[str, str] = field(default_factory=dict)
+    """Key -> what calls that worked call the repository."""
+    worked: Collection[str] = ()
+    """Uses that have answered: they are asked as they were."""
+
+    def target(self, name: str, place: Finding | None, use: str = "") -> Target:
         """What a call about a name may hold, with the place where it was seen."""
+        roots = {} if use in self.worked else self.roots
+        known: Answers = {**roots, **self.handles}
         if place is None:
-            return Target(name=name, language=self.language, handles=self.handles)
+            return Target(name=name, language=self.language, handles=known)
         language = language_of_path(place.path) or self.language
-        return Target(
-            name=name, path=place.path, line=place.line, language=language, handles=self.handles
-        )
+        return Target(name=name, path=place.path, line=place.line, language=language, handles=known)
 
 
 # --- the choice -----------------------------------------------------------------------------------
@@ -55,7 +60,7 @@ def server_lookup(
     """A call of the best tool for a role whose arguments are known."""
     learned = learned or Learned()
     for use in choose(uses, role):
-        lookup = lookup_of(use, fills(use, learned.target(name, place)), learned)
+        lookup = lookup_of(use, fills(use, learned.target(name, place, use.key)), learned)
         if lookup is not None:
             return replace(lookup, kind="find", name=name)
     return None
@@ -66,17 +71,16 @@ def server_read(
 ) -> Lookup | None:
     """A call that reads a file; of several tools, one that says so, with the shortest name."""
     learned = learned or Learned()
-    target = learned.target(name, place)
-    known = sorted(askable(uses), key=_readiness)
-    for use in known:
-        lookup = lookup_of(use, _reading(use, target), learned)
+    for use in sorted(askable(uses), key=_readiness):
+        known = _reading(use, learned.target(name, place, use.key))
+        lookup = lookup_of(use, known, learned)
         if lookup is not None:
             return replace(lookup, kind="read", name=name, path=place.path)
     return None
 
 
 def _readiness(use: Use) -> tuple[bool, bool, bool, int, str]:
-    reads, of_files = use.words & _READS_SURELY, use.words & {"file", "content", "contents"}
+    reads, of_files = use.words & READS_SURELY, use.words & {"file", "content", "contents"}
     return (not reads, not of_files, not use.words & READERS, len(use.tool), use.key)
 
 
@@ -85,7 +89,7 @@ def _reading(use: Use, target: Target) -> list[dict[str, Any]]:
     sets = list(arguments_for(use.schema, target, described=use.description))
     # What takes a folder before all else would answer a file with an error.
     is_of_files = bool(sets) and _holds(sets[0], target.path) and not use.words & LISTERS
-    if not is_of_files and not use.words & _READS_SURELY:
+    if not is_of_files and not use.words & READS_SURELY:
         return []
     return [one for one in sets if _holds(one, target.path)][:MOST_WAYS]
 

@@ -11,8 +11,10 @@ import pytest
 
 from runner.agents.tools import SHELL_SPEC
 from runner.models.findings import Finding, lines_of_file
+from runner.models.lookups import Lookup
 from runner.models.search import CALLS_PER_TURN, EXPLORED
-from runner.models.server_side import PATIENCE
+from runner.models.server_side import PATIENCE, ServerSide
+from runner.models.uses import uses_of
 from runner.protocols import Call, Result, ToolSpec
 from tests.models.navigating import TEXT, Looked, fails, found, look, look_on, says, tool
 
@@ -246,3 +248,22 @@ def test_calls_that_wait_take_what_the_first_ones_error_has_taught() -> None:
         call["project"] for call in look(prompt, (SHELL_SPEC, text), server).of("find_text")
     ]
     assert projects == ["workspace"] * CALLS_PER_TURN + ["/workspace"] * 5
+
+
+def test_what_one_tool_answers_to_as_the_project_the_others_are_asked_with() -> None:
+    find = tool("find_text", "", ("project", "pattern"), project=TEXT, pattern=TEXT)
+    usage = tool("find_usage", "", ("project", "symbol"), project=TEXT, symbol=TEXT)
+    side = ServerSide(uses=uses_of([find, usage]))
+    given = {"project": "/workspace", "pattern": "f"}
+    asked = Lookup(tool="find_text", arguments=given, kind="find", name="f", use="find_text")
+    for is_error, project in ((True, "workspace"), (False, "/workspace")):
+        side.take_in(asked, Result(call_id="c", text="a.py:1:f", is_error=is_error), [])
+        lookup = side.references("f", None)
+        assert lookup is not None
+        assert lookup.arguments == {"project": project, "symbol": "f"}
+
+
+def test_a_tool_that_reads_files_is_not_explored_with_a_folder() -> None:
+    read = tool("read_text", "", ("path",), path=TEXT)
+    looked = look("Where is `nowhere_at_all`?", (SHELL_SPEC, read, LOG), found)
+    assert set(looked.on_server) == {"git_log"}
