@@ -111,7 +111,13 @@ def test_an_optional_argument_whose_default_is_null_is_filled_if_it_is_known() -
 
 
 def test_what_an_answer_calls_the_project_by_is_asked_with() -> None:
-    answer = {"ok": "yes", "repoId": "local/x", "session": "a", "count": 3, "job_id": 7}
+    answer: dict[str, str | int] = {
+        "ok": "yes",
+        "repoId": "local/x",
+        "session": "a",
+        "count": 3,
+        "job_id": 7,
+    }
     assert handles_in(answer) == {"repoId": "local/x", "session": "a", "job_id": 7}
     target = Target(name="f", handles=handles_in(answer))
     asked = schema("repo_id", "job_id", repo_id=TEXT, job_id={"type": "integer"})
