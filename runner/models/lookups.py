@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 BODY_LINES = 45
@@ -26,6 +27,8 @@ class Lookup:
     """Which of the server's uses it is."""
     way: int = 0
     """Which of that use's sets of arguments these are."""
+    roots: Mapping[str, str] = field(default_factory=dict)
+    """What was known of how the server calls the repository when they were made."""
 
     @property
     def on_server(self) -> bool:

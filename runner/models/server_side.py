@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from runner.answers import Value, answers_in, is_refusal
@@ -31,8 +31,8 @@ class ServerSide:
     uses: list[Use] = field(default_factory=list)
     ways: dict[str, int] = field(default_factory=dict)
     """Use -> the set of arguments it is called with: those before it were errors."""
-    worked: set[str] = field(default_factory=set)
-    """Uses that have answered."""
+    worked: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """Use that has answered -> the roots it was asked with."""
     tried: set[str] = field(default_factory=set)
     """Uses that were explored."""
     handles: dict[str, Value] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class ServerSide:
         """Has another call shown since that it lacks something, or is asked otherwise?"""
         required = self._use(lookup).schema.get("required") or ()
         given = lookup.arguments
-        roots = {} if lookup.use in self.worked else self.roots
+        roots = self.worked.get(lookup.use, self.roots)
         is_elsewhere = any(given.get(key, root) != root for key, root in roots.items())
         return (
             is_elsewhere
@@ -124,7 +124,7 @@ class ServerSide:
         # well as one that works.
         if is_refused(lookup, result):
             return []
-        self.worked.add(lookup.use)
+        self.worked.setdefault(lookup.use, lookup.roots)
         self._remember_roots(lookup)
         if lookup.kind == "explore":
             self.handles |= handles_in(answers_in(result.text))
@@ -163,8 +163,8 @@ class ServerSide:
             ways=self.ways,
             language=self.language,
             handles=self.handles,
-            roots=self.roots,
-            worked=self.worked,
+            roots=dict(self.roots),
+            worked=dict(self.worked),
         )
 
 

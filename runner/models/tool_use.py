@@ -34,13 +34,15 @@ class Learned:
 
     roots: Mapping[str, str] = field(default_factory=dict)
     """Key -> what calls that worked call the repository."""
-    worked: Collection[str] = ()
-    """Uses that have answered: they are asked as they were."""
+    worked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Use that has answered -> those it was asked with: it is asked as it was."""
+
+    def roots_of(self, use: str) -> Mapping[str, str]:
+        return self.worked.get(use, self.roots)
 
     def target(self, name: str, place: Finding | None, use: str = "") -> Target:
         """What a call about a name may hold, with the place where it was seen."""
-        roots = {} if use in self.worked else self.roots
-        known: Answers = {**roots, **self.handles}
+        known: Answers = {**self.roots_of(use), **self.handles}
         if place is None:
             return Target(name=name, language=self.language, handles=known)
         language = language_of_path(place.path) or self.language
@@ -99,7 +101,10 @@ def lookup_of(use: Use, known: Sequence[dict[str, Any]], learned: Learned) -> Lo
     way = learned.ways.get(use.key, 0)
     if way >= len(known):
         return None
-    return Lookup(tool=use.tool, arguments=known[way], kind="explore", use=use.key, way=way)
+    roots = learned.roots_of(use.key)
+    return Lookup(
+        tool=use.tool, arguments=known[way], kind="explore", use=use.key, way=way, roots=roots
+    )
 
 
 def choose(uses: Sequence[Use], role: str) -> list[Use]:

@@ -261,6 +261,10 @@ def test_what_one_tool_answers_to_as_the_project_the_others_are_asked_with() -> 
         lookup = side.references("f", None)
         assert lookup is not None
         assert lookup.arguments == {"project": project, "symbol": "f"}
+    # One that has answered is asked as it was.
+    assert lookup is not None
+    side.take_in(lookup, Result(call_id="d", text="a.py:1:f", is_error=False), [])
+    assert side.references("f", None) == lookup
 
 
 def test_a_tool_that_reads_files_is_not_explored_with_a_folder() -> None:
