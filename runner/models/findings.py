@@ -82,7 +82,21 @@ def _usual(text: str) -> str:
     try:
         return json.dumps(_respelt(json.loads(text)))
     except (ValueError, RecursionError):
-        return text
+        return json.dumps(_respelt(found)) if (found := _objects(text)) else text
+
+
+def _objects(text: str) -> list[Any]:
+    """Of a text that is one JSON object after the other, as many as are whole."""
+    decoder, objects, at = json.JSONDecoder(), [], 0
+    while text[at : at + 1] == "{":
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        objects.append(value)
+        while text[at : at + 1].isspace():
+            at += 1
+    return objects
 
 
 def _respelt(value: Any) -> Any:

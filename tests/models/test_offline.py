@@ -136,6 +136,10 @@ def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_a
             json.dumps({"content": [{"text": '[{"file": "a.py", "line": "x", "line_num": 4}]'}]}),
             [Finding(path="a.py", line=4, text="x")],
         ),
+        (
+            '{"file": "a.py", "line": 4, "text": "x"}\n{"file": "b.py", "line": 5, "text": "y"} {',
+            [Finding(path="a.py", line=4, text="x"), Finding(path="b.py", line=5, text="y")],
+        ),
         ("no match", []),
         ('{"file": "a.py", "line": 0}', []),
         ("[" * 100_000, []),
