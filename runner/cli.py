@@ -292,9 +292,10 @@ def _preflight(request: RunRequest, checkout: Checkout, runs: Path, tried: Tried
 
     from runner.executors.local import Local
     from runner.store import RunStore
-    from runner.trying.preflight import one_question, remarks, server_use
+    from runner.trying.calling import stand
+    from runner.trying.preflight import one_question, remarks, require_used, server_use
 
-    tell("4/6 one question to the shell and to the server")
+    tell("4/6 one question to the shell and to the server, by the offline navigator")
     shutil.rmtree(runs / "preflight", ignore_errors=True)
     store = RunStore(runs / "preflight")
     prepared = one_question(checkout.prepare(request.scenarios, ("shell", *request.servers)))
@@ -302,7 +303,10 @@ def _preflight(request: RunRequest, checkout: Checkout, runs: Path, tried: Tried
     with store.lock():
         planned = _plan(first, checkout, store, prepared, ("offline",), gate=None)
         _execute(Local(jobs=1), planned, prepared, store)
-    yield from remarks(server_use(store), tried.card.network_attempts)
+    use = server_use(store)
+    yield from remarks(use, tried.card.network_attempts)
+    stood = stand(checkout, tried.server, tried.scenario)
+    yield from require_used(use, request.models, tried.server, stood.tools)
 
 
 def _show_tried(  # noqa: PLR0913 - as _show_report, and what was tried

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -277,15 +277,21 @@ class _Filler:
             return [str(self.target.line or 1)]
         if words[-1] in _HANDLES and not known & (_ROOTS | _NAMES):
             return []
-        if known & _ROOTS and known & {"name", "id", "alias", "key"}:
-            return [self.target.label, self.target.root]
         if known & _FILES:
             return self._files("uri" in known)
         if known & _ROOTS:
-            return [self.target.root, "."]
-        if known & {"path", "paths"}:
+            return self._roots(known)
+        if known & {"path", "paths"} and not _is_of_a_symbol(words):
             return self._paths(about)
         return self._words_looked_for(known, about)
+
+    def _roots(self, known: set[str]) -> list[Any]:
+        if known & {"name", "id", "alias", "key"}:
+            return [self.target.label, self.target.root]
+        if known == {"project"}:
+            # As it was registered; a key that wants its path says so.
+            return [self.target.label, self.target.root, "."]
+        return [self.target.root, "."]
 
     def _language(self) -> str:
         return self.target.language or language_of_path(self.target.path)
@@ -295,11 +301,18 @@ class _Filler:
             return [self.target.name]
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]
+        if choices := choices_said(about):
+            return choices
         if known & _REFS or re.search(r"\b(commit|branch|revision)\b", about):
-            return ["HEAD"]
+            return self._revisions()
         if re.search(r"\b(absolute|relative)? ?path\b", about):
             return self._paths(about)
         return [self.target.name]
+
+    def _revisions(self) -> list[Any]:
+        """git's own form of a file at a commit, of a tool that says it takes one."""
+        of_file = [f"HEAD:{self.target.path}"] if self.target.path else []
+        return [*of_file, "HEAD"] if re.search(r"\w>?:<?path", self.described) else ["HEAD"]
 
     def _files(self, as_uri: bool) -> list[Any]:
         if not self.target.path:
@@ -331,6 +344,19 @@ def _is_unknown(words: set[str]) -> bool:
     """Does a key ask for a secret, or for an address that no path can stand for?"""
     is_secret = bool(words & _SECRET) or {"api", "key"} <= words
     return is_secret or ("url" in words and "path" not in words)
+
+
+def _is_of_a_symbol(words: list[str]) -> bool:
+    """`name_path` is where a symbol is in others, and no file's."""
+    return bool(set(pairwise(words)) & {("name", "path"), ("symbol", "path")})
+
+
+def choices_said(about: str) -> list[str]:
+    """What a description says an argument may be, as `local` or `remote`, where no enum does."""
+    if re.search(r"\b(e\.g|for example|such as|like)\b", about):
+        return []
+    said = re.findall(r"(?<!\w)[\"'`]([a-z][a-z0-9_-]{1,30})[\"'`](?!\w)", about)
+    return list(dict.fromkeys(said))[:MOST] if len(set(said)) > 1 else []
 
 
 def _first(text: str, pattern: str) -> int:

@@ -41,6 +41,9 @@ TEXT = {"type": "string"}
         ("path", {**TEXT, "description": "The file to read"}, "src/app.py"),
         ("repo_path", TEXT, "/workspace"),
         ("project_name", TEXT, "workspace"),
+        ("project", TEXT, "workspace"),
+        ("name_path_pattern", TEXT, "dispatch_all"),
+        ("project_path", TEXT, "/workspace"),
         ("line", {"type": "integer"}, 40),
         ("language", TEXT, "python"),
         ("mode", {"enum": ["fast", "slow"]}, "fast"),
@@ -48,6 +51,8 @@ TEXT = {"type": "string"}
         ("max_results", {"type": "integer", "maximum": 5}, 5),
         ("symbol", {"anyOf": [{"type": "null"}, TEXT]}, "dispatch_all"),
         ("revision", TEXT, "HEAD"),
+        ("kind", {**TEXT, "description": "Whether 'local' or 'remote' ones"}, "local"),
+        ("label", {**TEXT, "description": "A branch, such as 'main' or 'next'"}, "HEAD"),
     ],
 )
 def test_a_key_gets_what_its_name_and_its_type_ask_for(
@@ -132,3 +137,9 @@ def test_of_two_handles_none_is_guessed_and_no_handle_is_put_where_a_name_is_ask
 def test_a_path_or_an_address_is_a_path_and_an_address_alone_is_unknown() -> None:
     assert first(schema("path_or_url", path_or_url=TEXT))["path_or_url"] == "/workspace"
     assert unknown_keys(schema("url", url=TEXT), TARGET) == ["url"]
+
+
+def test_a_revision_is_a_file_at_it_where_the_tool_says_that_it_takes_one() -> None:
+    given = schema("revision", revision=TEXT)
+    said = "Shows a commit, or a file given as <revision>:<path>"
+    assert first(given, described=said) == {"revision": "HEAD:src/app.py"}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from runner.grounding.rows import Row, rows_in
 
@@ -63,4 +67,111 @@ class Finding(Row):
 
 def findings_in(text: str) -> list[Finding]:
     """Every located line of a result: grep's, JSON's, or numbered lines below a file's name."""
-    return [Finding(path=row.path, line=row.line, text=row.text) for row in rows_in(text)]
+    return [Finding(path=row.path, line=row.line, text=row.text) for row in rows_in(_usual(text))]
+
+
+_USUAL_KEYS = {
+    "line_number": ("line_num", "lineNum", "line_no", "lineNo"),
+    "text": ("line_content", "lineContent", "line_text", "lineText", "code", "preview"),
+}
+"""Key -> others that tools use for it."""
+
+
+def _usual(text: str) -> str:
+    """JSON with JSON in its texts opened, and the keys of its rows as most tools spell them."""
+    try:
+        return json.dumps(_respelt(json.loads(text)))
+    except (ValueError, RecursionError):
+        return json.dumps(_respelt(found)) if (found := _objects(text)) else text
+
+
+def _objects(text: str) -> list[Any]:
+    """Of a text that is one JSON object after the other, as many as are whole."""
+    decoder, objects, at = json.JSONDecoder(), [], 0
+    while text[at : at + 1] == "{":
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        objects.append(value)
+        while text[at : at + 1].isspace():
+            at += 1
+    return objects
+
+
+def _respelt(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_respelt(item) for item in value]
+    if isinstance(value, str):
+        return _opened(value)
+    if not isinstance(value, dict):
+        return value
+    spelt = {key: _respelt(item) for key, item in value.items()}
+    if isinstance(value.get("line"), str):
+        # `line` is its number or its text.
+        spelt["text"] = spelt.pop("line")
+    for usual, others in _USUAL_KEYS.items():
+        for other in others:
+            if other in spelt:
+                spelt.setdefault(usual, spelt.pop(other))
+    return spelt
+
+
+def _opened(text: str) -> Any:
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return _respelt(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+# --- a file as it stands --------------------------------------------------------------------------
+
+_TELLING = 8
+"""Characters of a line that tells where a text begins."""
+_NUMBER = re.compile(r"^\s*\d+\s*[:|│→\t]\s?")
+
+
+def lines_of_file(text: str, path: str, seen: Sequence[Finding]) -> list[Finding]:
+    """The lines of a text that is a piece of a file, numbered by those seen elsewhere.
+
+    A reader's answer often has no numbers, or its own: it is placed by the lines that other results
+    have shown of the file, and none is made up where those do not agree.
+    """
+    known = {f.text.strip(): f.line for f in seen if f.path == path}
+    for shown in _contents(text):
+        lines = [_NUMBER.sub("", line) for line in shown.split("\n")]
+        first = _first_line(lines, known)
+        if first is not None:
+            numbered = enumerate(lines, first)
+            return [Finding(path=path, line=n, text=t) for n, t in numbered if n > 0 and t.strip()]
+    return []
+
+
+def _first_line(lines: Iterable[str], known: dict[str, int]) -> int | None:
+    """Number of the first line, as most of the known ones have it; None if they disagree."""
+    votes = Counter(
+        known[line.strip()] - place
+        for place, line in enumerate(lines)
+        if len(line.strip()) >= _TELLING and line.strip() in known
+    )
+    ((first, agree),) = votes.most_common(1) or [(0, 0)]
+    return first if agree > sum(votes.values()) / 2 and agree > 1 else None
+
+
+def _contents(text: str) -> Iterator[str]:
+    """The text, or those in its JSON that have lines."""
+    try:
+        values = [json.loads(text)]
+    except (ValueError, RecursionError):
+        yield text
+        return
+    while values:
+        value = values.pop()
+        if isinstance(value, str) and "\n" in value:
+            yield value
+        elif isinstance(value, dict):
+            values += value.values()
+        elif isinstance(value, list):
+            values += value

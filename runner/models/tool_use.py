@@ -1,109 +1,24 @@
-"""How the offline navigator uses tools: the shell's grep, and a server's tools by their schemas."""
+"""How the offline navigator uses a server's tools: which, and with what arguments."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runner.grounding.files import SANDBOX_ROOT
+from runner.answers import Answers
 from runner.models.findings import Finding
-from runner.protocols import ToolSpec
-from runner.tool_arguments import Target, arguments_for, takes_name
+from runner.models.lookups import Lookup
+from runner.models.uses import LISTERS, READERS, ROLES, Use, askable
+from runner.tool_arguments import Target, arguments_for, key_words, language_of_path, takes_name
 
-BODY_LINES = 45
-"""Lines of a definition that are read, from its first."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lookup:
-    """A tool call to make."""
-
-    tool: str
-    arguments: dict[str, Any]
-    name: str = ""
-    """What a server is asked to find; empty if the shell is asked."""
-    way: int = 0
-    """Which of the tool's sets of arguments these are."""
-    reads: bool = False
-    """A file is read, of which the shell reads what is needed as well."""
-
-    @property
-    def on_server(self) -> bool:
-        return self.name != ""
-
-    @property
-    def key(self) -> str:
-        """The same for equal calls."""
-        return json.dumps([self.tool, self.arguments], sort_keys=True)
-
-
-# --- the shell ------------------------------------------------------------------------------
-
-_RG = "rg -n --no-heading --sort path"
-_KEYWORDS = (
-    "def|class|func|fn|function|interface|type|struct|enum|trait|const|let|var|static|impl|#define"
-)
-
-
-def grep(name: str) -> Lookup:
-    return _shell(f"{_RG} -w -m 12 --max-columns 180 -e {_quoted(name)} . | head -n 80")
-
-
-def grep_definition(name: str) -> Lookup:
-    """Lines that may define a name: behind a keyword, or a C function's head."""
-    pattern = rf"\b({_KEYWORDS})\b[^=;]{{0,60}}\b{name}\b|^[A-Za-z_][\w \*]*\b{name}\s*\("
-    return _shell(f"{_RG} -m 5 --max-columns 180 -e {_quoted(pattern)} . | head -n 30")
-
-
-def grep_tests(name: str) -> Lookup:
-    tests = "-g '*test*' -g '**/test*/**'"
-    return _shell(f"{_RG} -w -m 6 --max-columns 180 {tests} -e {_quoted(name)} . | head -n 60")
-
-
-def read_body(path: str, line: int) -> Lookup:
-    """The lines of a definition, each with its place, so that they are read as findings."""
-    first, last = max(1, line - 2), line + BODY_LINES
-    script = f'FNR>={first} && FNR<={last} {{print FILENAME":"FNR":"$0}}'
-    return _shell(f"awk {_quoted(script)} {_quoted(path)}")
-
-
-def _shell(command: str) -> Lookup:
-    return Lookup(tool="shell", arguments={"command": command})
-
-
-def _quoted(text: str) -> str:
-    # A prompt's `x'; rm -rf .` is a name to look for, never a command.
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-# --- a server's tools -----------------------------------------------------------------------
-
-ROLES = {
-    "definition": frozenset({"definition", "symbol", "symbols", "declaration", "body", "node"}),
-    "references": frozenset(
-        {"references", "referencing", "usage", "usages", "callers", "incoming", "find_usage"}
-    ),
-    "search": frozenset(
-        {"search", "grep", "find", "query", "text", "explore", "locate", "pattern"}
-    ),
-}
-"""Words by which a tool's name or description says what it is for."""
-_READERS = frozenset("read view open show cat get contents content".split())
-_AVOID = frozenset(
-    (
-        "delete rename replace insert write edit memory clear configure create refresh set "
-        "register restart remove onboarding safe watcher temp rebuild build index settings "
-        "diagnose diagnostics metadata move initial"
-    ).split()
-)
-_DESCRIPTION_CHARS = 300
-_MOST_WAYS = 4
+MOST_WAYS = 4
 """To fill one tool's arguments, of which each costs a call to find out."""
 _MIN_SCORE = 2
 """A word of a tool's name is enough, one of its description alone is not."""
+READS_SURELY = frozenset("read view cat open".split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +26,34 @@ class Learned:
     """What earlier calls have shown."""
 
     ways: Mapping[str, int] = field(default_factory=dict)
-    """Tool -> the set of arguments to take: those before it were answered with errors."""
+    """Use -> the set of arguments to take: those before it were answered with errors."""
     language: str = ""
     """Of the code seen so far."""
+    handles: Answers = field(default_factory=dict)
+    """Key -> what an earlier call answered under it, for later ones to ask with."""
+
+    roots: Mapping[str, str] = field(default_factory=dict)
+    """Key -> what calls that worked call the repository."""
+    worked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Use that has answered -> those it was asked with: it is asked as it was."""
+
+    def roots_of(self, use: str) -> Mapping[str, str]:
+        return self.worked.get(use, self.roots)
+
+    def target(self, name: str, place: Finding | None, use: str = "") -> Target:
+        """What a call about a name may hold, with the place where it was seen."""
+        known: Answers = {**self.roots_of(use), **self.handles}
+        if place is None:
+            return Target(name=name, language=self.language, handles=known)
+        language = language_of_path(place.path) or self.language
+        return Target(name=name, path=place.path, line=place.line, language=language, handles=known)
+
+
+# --- the choice -----------------------------------------------------------------------------------
 
 
 def server_lookup(
-    tools: Sequence[ToolSpec],
+    uses: Sequence[Use],
     role: str,
     name: str,
     place: Finding | None,
@@ -125,60 +61,71 @@ def server_lookup(
 ) -> Lookup | None:
     """A call of the best tool for a role whose arguments are known."""
     learned = learned or Learned()
-    for tool in choose(tools, role):
-        known = fills(tool, name, place, learned.language)
-        way = learned.ways.get(tool.name, 0)
-        if way < len(known):
-            return Lookup(tool=tool.name, arguments=known[way], name=name, way=way)
+    for use in choose(uses, role):
+        lookup = lookup_of(use, fills(use, learned.target(name, place, use.key)), learned)
+        if lookup is not None:
+            return replace(lookup, kind="find", name=name)
     return None
 
 
-def server_read(tools: Sequence[ToolSpec], name: str, place: Finding) -> Lookup | None:
-    """A call that reads a file, of a server none of whose tools finds names."""
-    if any(server_lookup(tools, role, name, place) for role in ROLES):
+def server_read(
+    uses: Sequence[Use], name: str, place: Finding, learned: Learned | None = None
+) -> Lookup | None:
+    """A call that reads a file; of several tools, one that says so, with the shortest name."""
+    learned = learned or Learned()
+    for use in sorted(askable(uses), key=_readiness):
+        known = _reading(use, learned.target(name, place, use.key))
+        lookup = lookup_of(use, known, learned)
+        if lookup is not None:
+            return replace(lookup, kind="read", name=name, path=place.path)
+    return None
+
+
+def _readiness(use: Use) -> tuple[bool, bool, bool, int, str]:
+    reads, of_files = use.words & READS_SURELY, use.words & {"file", "content", "contents"}
+    return (not reads, not of_files, not use.words & READERS, len(use.tool), use.key)
+
+
+def _reading(use: Use, target: Target) -> list[dict[str, Any]]:
+    """Sets of arguments that name the file."""
+    sets = list(arguments_for(use.schema, target, described=use.description))
+    # What takes a folder before all else would answer a file with an error.
+    is_of_files = bool(sets) and _holds(sets[0], target.path) and not use.words & LISTERS
+    if not is_of_files and not use.words & READS_SURELY:
+        return []
+    return [one for one in sets if _holds(one, target.path)][:MOST_WAYS]
+
+
+def lookup_of(use: Use, known: Sequence[dict[str, Any]], learned: Learned) -> Lookup | None:
+    """With the set of arguments whose turn it is; None if all of them were errors."""
+    way = learned.ways.get(use.key, 0)
+    if way >= len(known):
         return None
-    target = Target(name=name, path=place.path, line=place.line)
-    for tool in sorted(tools, key=lambda tool: (len(tool.name), tool.name)):
-        if not _may_be_asked(tool) or not _words_of_name(tool) & _READERS:
-            continue
-        for arguments in arguments_for(tool.input_schema, target, described=tool.description):
-            if place.path in json.dumps(arguments, ensure_ascii=False):
-                return Lookup(tool=tool.name, arguments=arguments, name=name, reads=True)
-    return None
+    roots = learned.roots_of(use.key)
+    return Lookup(
+        tool=use.tool, arguments=known[way], kind="explore", use=use.key, way=way, roots=roots
+    )
 
 
-def choose(tools: Sequence[ToolSpec], role: str) -> list[ToolSpec]:
-    """A server's tools for a role, best first, by name and description; none that would write.
+def choose(uses: Sequence[Use], role: str) -> list[Use]:
+    """A server's uses for a role, best first, by name and description; none that would write.
 
     For a search, where no tool's words say what it is for: those that take a name.
     """
-    fit = [tool for tool in tools if _score(tool, role) >= _MIN_SCORE]
-    if not fit and role == "search" and not any(_has_role(tool) for tool in tools):
-        fit = [tool for tool in tools if _may_be_asked(tool) and takes_name(tool.input_schema)]
-    return sorted(fit, key=lambda tool: (-_score(tool, role), len(tool.name), tool.name))
+    fit = [use for use in uses if _score(use, role) >= _MIN_SCORE]
+    if not fit and role == "search" and not any(_has_role(use) for use in uses):
+        fit = [use for use in uses if use.may_be_asked and takes_name(use.schema)]
+    return sorted(fit, key=lambda use: (-_score(use, role), len(use.key), use.key))
 
 
-def _has_role(tool: ToolSpec) -> bool:
-    return any(_score(tool, role) >= _MIN_SCORE for role in ROLES)
+def _has_role(use: Use) -> bool:
+    return any(_score(use, role) >= _MIN_SCORE for role in ROLES)
 
 
-def _may_be_asked(tool: ToolSpec) -> bool:
-    # `search_index` says that it only reads: its name alone would keep it out.
-    return tool.origin == "server" and (tool.read_only or not _words_of_name(tool) & _AVOID)
-
-
-def _score(tool: ToolSpec, role: str) -> int:
-    if not _may_be_asked(tool):
+def _score(use: Use, role: str) -> int:
+    if not use.may_be_asked:
         return 0
-    described = set(re.findall(r"[a-z]+", tool.description.lower()[:_DESCRIPTION_CHARS]))
-    in_name = len(_words_of_name(tool) & ROLES[role])
-    in_description = len(described & ROLES[role])
-    return 3 * in_name + in_description
-
-
-def _words_of_name(tool: ToolSpec) -> set[str]:
-    """`mcp__x__find_symbol` is called find and symbol."""
-    return set(re.split(r"[^a-z]+", tool.name.split("__")[-1].lower()))
+    return 3 * len(use.words & ROLES[role]) + len(use.described & ROLES[role])
 
 
 # --- arguments ------------------------------------------------------------------------------
@@ -197,130 +144,35 @@ _NAME_KEYS = (
     "regex",
 )
 """Keys that take the name looked for, the most usual first."""
-_PATH_WORDS = ("path", "file", "dir", "uri")
-_UNKNOWN_WORDS = ("kind", "language", "glob")
-_HANDLE = re.compile(r"(^|_)(id|uuid|handle|cursor)$")
-_MAX_RESULTS = 20
 
 
-def fills(
-    tool: ToolSpec, name: str, place: Finding | None, language: str = ""
-) -> list[dict[str, Any]]:
+def fills(use: Use, target: Target) -> list[dict[str, Any]]:
     """Sets of arguments that ask for the name, the likeliest first."""
-    first = fill(tool, name, place)
-    known = [] if first is None else [first]
-    target = Target(name=name, language=language)
-    if place is not None:
-        target = Target(name=name, path=place.path, line=place.line)
-    if not takes_name(tool.input_schema):
-        return known
-    for other in arguments_for(tool.input_schema, target, described=tool.description):
-        if other not in known and name in json.dumps(other, ensure_ascii=False):
-            known.append(other)
-    return known[:_MOST_WAYS]
+    if not takes_name(use.schema):
+        return []
+    sets = arguments_for(_asking(use.schema), target, described=use.description)
+    return [one for one in sets if _holds(one, target.name)][:MOST_WAYS]
 
 
-def fill(tool: ToolSpec, name: str, place: Finding | None) -> dict[str, Any] | None:
-    """Arguments from a tool's input schema: the name to look for, and a place already seen.
-
-    None if the tool takes no name, or something it requires is unknown.
-    """
-    properties: dict[str, Any] = tool.input_schema.get("properties") or {}
-    required: set[str] = set(tool.input_schema.get("required") or ())
-    name_key = _name_key(properties)
-    if name_key is None:
-        return None
-    arguments: dict[str, Any] = {name_key: name}
-    for key in sorted(required - {name_key}):
-        schema = _as_mapping(properties.get(key))
-        described = f"{tool.description} {schema.get('description', '')}".lower()
-        arguments[key] = _argument(_snake(key), schema, _Target(name, place, described))
-    return None if None in arguments.values() else arguments
+def _asking(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same with its usual key for a name required: without it nothing is asked for."""
+    keys = {"_".join(key_words(key)): key for key in reversed(schema.get("properties") or {})}
+    required = list(schema.get("required") or ())
+    for usual in _NAME_KEYS:
+        if usual in keys:
+            return {**schema, "required": list(dict.fromkeys([*required, keys[usual]]))}
+    return schema
 
 
-def _name_key(properties: dict[str, Any]) -> str | None:
-    """The key that takes the name; of two that are as usual, the schema's first."""
-    keys: dict[str, str] = {}
-    for key, schema in properties.items():
-        if _takes_text(schema):
-            keys.setdefault(_snake(key), key)
-    for name_key in _NAME_KEYS:
-        if name_key in keys:
-            return keys[name_key]
-    return None
+def _holds(arguments: Mapping[str, Any], text: str) -> bool:
+    return text in json.dumps(arguments, ensure_ascii=False)
 
 
-def _takes_text(schema: Any) -> bool:
-    return bool(_as_mapping(schema).get("type", "string") == "string")
-
-
-def _as_mapping(schema: Any) -> dict[str, Any]:
-    # `true` is a schema too: it takes anything, and says nothing.
-    return schema if isinstance(schema, dict) else {}
-
-
-def _snake(key: str) -> str:
-    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).lower()
-
-
-@dataclass(frozen=True)
-class _Target:
-    """What an argument may be about."""
-
-    name: str
-    place: Finding | None
-    described: str
-    """The tool's and the argument's descriptions, in lower case."""
-
-    @property
-    def is_absolute(self) -> bool:
-        """Are its paths?"""
-        return "absolute" in self.described
-
-
-def _argument(key: str, schema: dict[str, Any], target: _Target) -> Any:
-    """The value of one required argument; None if nothing is known of it."""
-    if "default" in schema:
-        return schema["default"]
-    if schema.get("enum"):
-        return schema["enum"][0]
-    kind = schema.get("type")
-    if kind in ("boolean", "array", "object"):
-        return {"boolean": False, "array": [], "object": {}}[kind]
-    if kind in ("integer", "number"):
-        return _number_argument(key, target.place)
-    return _text_argument(key, target)
-
-
-def _text_argument(key: str, target: _Target) -> str | None:
-    if "project" in key:
-        return "workspace"
-    if any(word in key for word in _UNKNOWN_WORDS) or _HANDLE.search(key):
-        return None
-    if any(word in key for word in _PATH_WORDS):
-        return _path_argument(key, target)
-    return target.name
-
-
-def _number_argument(key: str, place: Finding | None) -> int:
-    if place and "line" in key:
-        return place.line
-    if "char" in key or "col" in key:
-        return 1
-    return _MAX_RESULTS
-
-
-def _path_argument(key: str, target: _Target) -> str | None:
-    if "file" in key and "dir" not in target.described:
-        return _file_argument(target)
-    if target.is_absolute or "dir" in key:
-        return SANDBOX_ROOT
-    return "."
-
-
-def _file_argument(target: _Target) -> str | None:
-    if target.place is None:
-        return None
-    if target.is_absolute:
-        return f"{SANDBOX_ROOT}/{target.place.path}"
-    return target.place.path
+def lacking_keys(schema: Mapping[str, Any], given: Collection[str], error: str) -> list[str]:
+    """The arguments that an error names and that were not given; of alternatives the first."""
+    required = schema.get("required") or ()
+    absent = [key for key in schema.get("properties") or {} if key not in {*required, *given}]
+    found = {key: re.search(rf"(?<!\w){re.escape(key)}(?!\w)", error) for key in absent}
+    named = sorted((match.start(), key) for key, match in found.items() if match)
+    is_choice = re.search(r"\bor\b", error) is not None
+    return [key for _, key in named][: 1 if is_choice else len(named)]

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from runner.errors import NotReadyError
+from runner.models import kind_name
 from runner.prepared import PreparedRun
 from runner.records import ToolCall, ToolResult
 from runner.store import RunStore
+from runner.tool_arguments import Target, unknown_keys
 from runner.transcript import iter_transcript
+from runner.trying.tools import writes
+
+if TYPE_CHECKING:
+    import mcp_types
+
+_SHOWN = 4
+"""Tools of which is said what they lack."""
+_KNOWN = Target(name="name", path="a.py", line=1)
+"""What is known of a repository: a name, and where it is."""
 
 
 def one_question(prepared: PreparedRun) -> PreparedRun:
@@ -31,6 +44,11 @@ class ServerUse:
     first_error: str
     failure: str
     """Why its cell is no measurement; empty if it is one."""
+
+    @property
+    def none(self) -> bool:
+        """Of a cell that ended well."""
+        return not self.failure and self.errors == self.calls
 
 
 def server_use(store: RunStore) -> ServerUse:
@@ -61,11 +79,55 @@ def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
     """What the person must know before the run goes on."""
     if use.failure:
         yield f"its cell is no measurement: {use.failure}"
-    elif not use.calls:
-        yield "your server was never called: this run would compare the shell with itself"
-    elif use.errors == use.calls:
-        yield f"every one of {use.calls} calls was an error, such as: {use.first_error}"
+    elif use.none:
+        yield _unused(use)
     else:
         yield f"{use.calls} calls of its tools, {use.errors} errors"
     if network_attempts:
         yield f"{network_attempts} network attempts were refused: a cell has no network"
+
+
+def _unused(use: ServerUse) -> str:
+    if not use.calls:
+        return "your server was never called: this run would compare the shell with itself"
+    return f"every one of {use.calls} calls was an error, such as: {use.first_error}"
+
+
+def require_used(
+    use: ServerUse,
+    models: Sequence[str],
+    server: str,
+    tools: Callable[[], Sequence[mcp_types.Tool]],
+) -> Iterator[str]:
+    """What to do about a server that was of no use, for models that may use it all the same.
+
+    Raises NotReadyError if the offline navigator alone would go on: its minutes would show nothing.
+    """
+    if not use.none:
+        return
+    lacking = list(what_lacks(tools()))
+    if any(kind_name(model) != "offline" for model in models):
+        yield from lacking
+        yield "the offline navigator asked; it goes on, as your model chooses tools for itself"
+        return
+    raise NotReadyError(
+        "\n  ".join([_unused(use), *lacking]),
+        where=server,
+        hint="the offline navigator asked, which goes by names, schemas and annotations; --model "
+        f"NAME asks a language model. `fairtrial server tools {server}` and `fairtrial server call "
+        f"{server} TOOL '{{…}}'` show what its tools take and answer",
+    )
+
+
+def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:
+    """Each tool that only reads, and what it requires that nothing is known of."""
+    lacking = []
+    for tool in tools:
+        unknown = [] if writes(tool) else unknown_keys(tool.input_schema, _KNOWN)
+        if unknown:
+            lacking.append(f"{tool.name} needs {', '.join(unknown)}, of which nothing is known")
+    yield from lacking[:_SHOWN]
+    if len(lacking) > _SHOWN:
+        yield f"and {len(lacking) - _SHOWN} more tools alike"
+    if tools and all(map(writes, tools)):
+        yield "all of its tools write, and a cell's repository may only be read"

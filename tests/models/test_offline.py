@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 from runner.agents.tools import SHELL_SPEC
 from runner.grounding import rows
-from runner.models import findings, offline, open_model, tool_use
+from runner.models import open_model
 from runner.models.findings import Finding, findings_in
-from runner.models.offline import Offline, names_in
-from runner.models.tool_use import ROLES, Learned, choose, fill, server_lookup, server_read
-from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.models.offline import Offline
+from runner.models.prompt_names import names_in
+from runner.models.tool_use import (
+    Learned,
+    choose,
+    fills,
+    server_lookup,
+    server_read,
+)
+from runner.models.uses import ROLES, uses_of
+from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
+from tests.models.navigating import TEXT, Respond, fails, finds_nothing, found, look, tool
 
 SOURCE = """\
 class App:
@@ -30,22 +39,17 @@ class App:
 """
 
 FILES = {"app.py": SOURCE}
+NAVIGATOR = [
+    f"runner.models.{name}"
+    for name in "answer exploring findings lookups offline prompt_names search server_side "
+    "tool_use uses".split()
+]
 
 
 def answers(ask: Ask, *prompts: str) -> list[str]:
     outcome, events, _ = ask(Offline(), scenario(*prompts, tokens=10**6, actions=1000), FILES)
     assert outcome.kind == "answered"
     return [event.text for event in events if isinstance(event, Prose)]
-
-
-def tool(
-    name: str, description: str, required: tuple[str, ...] = (), **properties: dict[str, Any]
-) -> ToolSpec:
-    schema = {"type": "object", "properties": properties, "required": list(required)}
-    return ToolSpec(name=name, description=description, input_schema=schema, origin="server")
-
-
-TEXT: dict[str, Any] = {"type": "string"}
 
 
 @pytest.mark.docker
@@ -91,7 +95,7 @@ def test_it_never_sees_a_rubric_a_check_or_a_must_cite() -> None:
         "tools",
         "timeout_sec",
     ]
-    for module in (offline, findings, tool_use, rows):
+    for module in (rows, *map(import_module, NAVIGATOR)):
         source = inspect.getsource(module)
         assert "open(" not in source
         assert "import os" not in source
@@ -124,6 +128,18 @@ def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_a
                 Finding(path="src/a.py", line=8, text=" y"),
             ],
         ),
+        (
+            '{"results": [{"file": "a.py", "matches": [{"line_num": 4, "line_content": "x"}]}]}',
+            [Finding(path="a.py", line=4, text="x")],
+        ),
+        (
+            json.dumps({"content": [{"text": '[{"file": "a.py", "line": "x", "line_num": 4}]'}]}),
+            [Finding(path="a.py", line=4, text="x")],
+        ),
+        (
+            '{"file": "a.py", "line": 4, "text": "x"}\n{"file": "b.py", "line": 5, "text": "y"} {',
+            [Finding(path="a.py", line=4, text="x"), Finding(path="b.py", line=5, text="y")],
+        ),
         ("no match", []),
         ('{"file": "a.py", "line": 0}', []),
         ("[" * 100_000, []),
@@ -139,10 +155,14 @@ def test_it_picks_a_servers_tools_by_what_they_say_and_never_one_that_writes() -
         tool("mcp__x__find_references", "Find usages of a symbol."),
         tool("mcp__x__search_text", "Search the text of files."),
     ]
-    assert [item.name for item in choose(tools, "references")] == ["mcp__x__find_references"]
-    assert "mcp__x__delete_symbol" not in {
-        item.name for role in ROLES for item in choose(tools, role)
-    }
+    uses = uses_of(tools)
+    assert [use.tool for use in choose(uses, "references")] == ["mcp__x__find_references"]
+    assert "mcp__x__delete_symbol" not in {use.tool for role in ROLES for use in choose(uses, role)}
+
+
+def first_fill(asked: ToolSpec, place: Finding | None) -> dict[str, Any] | None:
+    (use,) = uses_of([asked])
+    return next(iter(fills(use, Learned().target("f", place))), None)
 
 
 def test_arguments_come_from_the_schema_and_a_place_already_seen() -> None:
@@ -155,71 +175,20 @@ def test_arguments_come_from_the_schema_and_a_place_already_seen() -> None:
         symbolName=TEXT,
         verbose={"type": "boolean"},
     )
-    assert fill(by_file, "f", place) == {"filePath": "src/a.py", "symbolName": "f"}
-    assert fill(by_file, "f", None) is None
+    assert first_fill(by_file, place) == {"filePath": "src/a.py", "symbolName": "f"}
+    assert first_fill(by_file, None) is None
     absolute = tool(
         "t", "Takes an absolute path.", ("file_path", "symbol"), file_path=TEXT, symbol=TEXT
     )
-    assert fill(absolute, "f", place) == {"file_path": "/workspace/src/a.py", "symbol": "f"}
-    assert fill(tool("t", "d", (), pattern=TEXT, regex=TEXT, file_pattern=TEXT), "f", None) == {
-        "pattern": "f"
-    }
-    assert fill(tool("t", "d", ("count",), count={"type": "integer"}), "f", None) is None
+    assert first_fill(absolute, place) == {"file_path": "/workspace/src/a.py", "symbol": "f"}
+    several = tool("t", "d", (), pattern=TEXT, regex=TEXT, file_pattern=TEXT)
+    assert first_fill(several, None) == {"pattern": "f"}
+    assert first_fill(tool("t", "d", ("count",), count={"type": "integer"}), None) is None
 
 
 # --- with a server ------------------------------------------------------------------------------
 
 SEARCH = tool("mcp__x__find_symbol", "Find a symbol's definition.", ("symbol",), symbol=TEXT)
-Respond = Callable[[Call], Result]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Looked:
-    """A step of the navigator: what it called, and what it answered."""
-
-    calls: tuple[Call, ...]
-    answer: str
-
-    def commands(self, word: str = "") -> list[str]:
-        """Of the shell, those with a word in them."""
-        commands = [call.arguments.get("command", "") for call in self.calls]
-        return [command for command in commands if command and word in command]
-
-
-def look(prompt: str, tools: tuple[ToolSpec, ...], server: Respond) -> Looked:
-    """One step over FILES, whose shell finds both names."""
-
-    async def step() -> Looked:
-        model = Offline()
-        conversation: list[Message] = [UserMessage(text=prompt)]
-        made: list[Call] = []
-        while True:
-            turn = await model.turn("", conversation, tools, timeout_sec=1)
-            if not turn.calls:
-                return Looked(calls=tuple(made), answer=turn.text)
-            made += turn.calls
-            results = [found(call) if call.tool == "shell" else server(call) for call in turn.calls]
-            conversation += [turn, ToolMessage(results=tuple(results))]
-
-    return asyncio.run(step())
-
-
-def says(call: Call, text: str, *, is_error: bool = False) -> Result:
-    return Result(call_id=call.id, text=text, is_error=is_error)
-
-
-def found(call: Call) -> Result:
-    return says(call, "app.py:1:class App:\napp.py:2:    def dispatch(self):")
-
-
-def fails(call: Call) -> Result:
-    return says(call, "bad.py:9: def dispatch(): no index", is_error=True)
-
-
-def finds_nothing(call: Call) -> Result:
-    return says(call, "[]")
-
-
 WHERE = "Trace `App.dispatch`."
 
 
@@ -264,7 +233,7 @@ def test_both_arms_look_into_the_tests() -> None:
 
 def test_a_schema_that_is_true_is_no_argument_to_look_into() -> None:
     odd = tool("t", "d", ("symbol", "other"), symbol=TEXT, other=True)  # type: ignore[arg-type]
-    assert fill(odd, "f", None) == {"symbol": "f", "other": "f"}
+    assert first_fill(odd, None) == {"symbol": "f", "other": "f"}
 
 
 def test_a_model_nobody_has_is_refused_with_the_names_there_are() -> None:
@@ -310,41 +279,33 @@ def test_a_tool_that_answered_with_an_error_is_asked_otherwise_and_then_left() -
     place = Finding(path="src/a.py", line=4, text="def f")
     ways = []
     for way in range(6):
-        lookup = server_lookup([found], "search", "f", place, Learned(ways={"find_it": way}))
+        lookup = server_lookup(
+            uses_of([found]), "search", "f", place, Learned(ways={"find_it": way})
+        )
         ways.append(None if lookup is None else lookup.arguments["file_path"])
     assert ways[:2] == ["src/a.py", "/workspace/src/a.py"]
     assert ways[-1] is None
-    assert server_lookup([tool("grow", "", ("depth",), depth=integer)], "search", "f", None) is None
+    grows = uses_of([tool("grow", "", ("depth",), depth=integer)])
+    assert server_lookup(grows, "search", "f", None) is None
 
 
 def test_the_language_of_the_code_seen_so_far_fills_an_argument_that_asks_for_it() -> None:
     found = tool("find_usage", "Find.", ("symbol",), symbol=TEXT, language=TEXT)
     learned = Learned(ways={"find_usage": 1}, language="go")
-    lookup = server_lookup([found], "references", "f", None, learned)
+    lookup = server_lookup(uses_of([found]), "references", "f", None, learned)
     assert lookup is not None
     assert lookup.arguments == {"symbol": "f", "language": "go"}
 
 
-def test_a_server_that_only_reads_files_is_asked_to_and_one_that_finds_names_is_not() -> None:
+def test_a_server_that_only_reads_files_is_asked_to() -> None:
     place = Finding(path="src/a.py", line=4, text="def f")
     reader = tool("get_text_contents", "", ("file_path",), file_path=TEXT)
     writer = tool("write_contents", "", ("file_path",), file_path=TEXT)
-    lookup = server_read([writer, reader], "f", place)
+    lookup = server_read(uses_of([writer, reader]), "f", place)
     assert lookup is not None
     assert (lookup.tool, lookup.arguments) == ("get_text_contents", {"file_path": "src/a.py"})
-    assert server_read([reader, tool("search", "Search.", (), query=TEXT)], "f", place) is None
 
 
 def test_a_handle_that_an_earlier_call_would_give_is_not_made_up() -> None:
     handle = tool("grep_output", "", ("outputId", "pattern"), outputId=TEXT, pattern=TEXT)
-    assert server_lookup([handle], "search", "f", None) is None
-
-
-def test_what_a_step_has_learned_of_a_tool_is_known_in_the_next() -> None:
-    first = offline.Search(prompt="p", names=["f"], tools=[])
-    first.ways["find"] = 2
-    first.worked.add("other")
-    first.found.append(Finding(path="a.go", line=1, text="func f() {}"))
-    second = offline.Search(prompt="q", names=["g"], tools=[])
-    second.remember(first)
-    assert (second.ways, second.worked, second.language) == ({"find": 2}, {"other"}, "go")
+    assert server_lookup(uses_of([handle]), "search", "f", None) is None

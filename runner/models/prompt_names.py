@@ -1,0 +1,62 @@
+"""The names that a prompt asks about."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+COMMON = frozenset(
+    (
+        "the and for with from that this what which when where into your you are not every each "
+        "about before after only list next agent file line function method class test tests code "
+        "change name names path paths call calls caller callers given hand map find show tell how "
+        "why does step one two all any must should would could them they their then than have has "
+        "been has will source repository if else return print len str int self super range "
+        "isinstance type set dict tuple format append get join items keys values assert raise "
+        "import def async await new"
+    ).split()
+)
+"""Words that prompts and code are made of: a search for one finds everything."""
+_QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_SHAPED = re.compile(
+    r"""
+    \b(?:
+        [A-Za-z]+_\w+ | _\w+       # dispatch_request, _hidden
+        | [a-z]+[A-Z]\w+           # dispatchRequest
+        | [A-Z][a-z0-9]+[A-Z]\w*   # RequestContext
+        | \w+(?=\(\))              # dispatch()
+    )
+    """,
+    re.VERBOSE,
+)
+_PLAIN = re.compile(r"\b[a-z]{5,}\b")
+
+
+def names_in(prompt: str) -> list[str]:
+    """The names a prompt asks about, most telling first.
+
+    Quoted code comes before snake_case and CamelCase words; plain words, the most repeated first,
+    only if there are too few of those.
+    """
+    names: list[str] = []
+    for quoted in _QUOTED.findall(prompt):
+        # `Flask.wsgi_app` is about wsgi_app first.
+        names += reversed(_WORD.findall(quoted))
+    names += _SHAPED.findall(prompt)
+    names = uncommon(names)
+    if len(names) > 1:
+        return names
+    return list(dict.fromkeys(names + _telling_words(prompt)))
+
+
+def uncommon(names: Iterable[str]) -> list[str]:
+    """The names without repeats and common words."""
+    return [name for name in dict.fromkeys(names) if name.lower() not in COMMON]
+
+
+def _telling_words(prompt: str) -> list[str]:
+    """Plain words: the most repeated first, and of those the longest."""
+    counts = Counter(_PLAIN.findall(prompt.lower()))
+    return sorted(uncommon(counts), key=lambda word: (-counts[word], -len(word), word))

@@ -1,0 +1,81 @@
+"""One question to both arms says whether the server is used, and what to do if it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types
+import pytest
+
+from runner.errors import NotReadyError
+from runner.trying.preflight import ServerUse, remarks, require_used, what_lacks
+
+TEXT = {"type": "string"}
+
+
+def used(calls: int, errors: int, *, failure: str = "") -> ServerUse:
+    return ServerUse(calls=calls, errors=errors, first_error="no such id", failure=failure)
+
+
+def tool(name: str, *required: str) -> mcp_types.Tool:
+    properties: dict[str, Any] = dict.fromkeys(required, TEXT)
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return mcp_types.Tool(name=name, input_schema=schema)
+
+
+READ = tool("read_output", "output_id", "pattern")
+FIND = tool("find_symbol", "symbol", "file_path")
+WRITE = tool("write_note", "note_id")
+
+
+def advice(use: ServerUse, *models: str) -> list[str]:
+    return list(require_used(use, models, "mine", lambda: [READ, FIND, WRITE]))
+
+
+@pytest.mark.parametrize("use", [used(0, 0), used(3, 3)])
+def test_offline_it_ends_where_nothing_would_be_shown_and_says_what_is_unknown(
+    use: ServerUse,
+) -> None:
+    with pytest.raises(NotReadyError) as caught:
+        advice(use, "offline")
+    (remark,) = remarks(use, 0)
+    first, *lacking = str(caught.value.what).splitlines()
+    assert first == remark
+    assert lacking == ["  read_output needs output_id, of which nothing is known"]
+    assert "--model NAME" in caught.value.hint
+    assert "fairtrial server call mine TOOL" in caught.value.hint
+
+
+def test_a_language_model_chooses_for_itself_so_it_goes_on_and_says_so() -> None:
+    lacking, goes_on = advice(used(0, 0), "offline", "claude-x")
+    assert lacking.startswith("read_output needs output_id")
+    assert "the offline navigator asked; it goes on" in goes_on
+
+
+def test_a_server_that_answered_once_is_not_doubted_and_its_tools_are_not_listed() -> None:
+    def listed() -> list[mcp_types.Tool]:
+        raise AssertionError
+
+    assert list(require_used(used(3, 2), ["offline"], "mine", listed)) == []
+    assert list(remarks(used(3, 2), 0)) == ["3 calls of its tools, 2 errors"]
+
+
+def test_a_cell_that_is_no_measurement_says_why_and_ends_nothing() -> None:
+    broken = used(0, 0, failure="the sandbox is gone")
+    assert advice(broken, "offline") == []
+    assert list(remarks(broken, 2)) == [
+        "its cell is no measurement: the sandbox is gone",
+        "2 network attempts were refused: a cell has no network",
+    ]
+
+
+def test_many_tools_that_lack_something_are_counted_and_not_all_named() -> None:
+    said = list(what_lacks([tool(f"get_{number}", "session_id") for number in range(9)]))
+    assert len(said) == 5
+    assert said[-1] == "and 5 more tools alike"
+
+
+def test_a_server_all_of_whose_tools_write_is_told_that_a_cell_is_read_only() -> None:
+    assert list(what_lacks([WRITE])) == [
+        "all of its tools write, and a cell's repository may only be read"
+    ]
