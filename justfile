@@ -13,13 +13,16 @@ _list:
 demo *ARGS:
     @{{ fairtrial }} demo "$@"
 
+# A worker more than cores: a test that waits for a container leaves one idle.
+workers := "$(( $(getconf _NPROCESSORS_ONLN) + 1 ))"
+
 # Lint, types and every test; ARGS go to pytest
 test *ARGS:
     @code=0; \
     .venv/bin/ruff check . || code=1; \
     .venv/bin/ruff format --check . || code=1; \
     .venv/bin/mypy || code=1; \
-    {{ python }} -m pytest -n auto --maxprocesses 4 --dist loadfile "$@" || code=$?; \
+    {{ python }} -m pytest -n {{ workers }} --maxprocesses 4 --dist loadfile "$@" || code=$?; \
     exit $code
 
 # Opt-in: a real cell with real weights, through both SDKs: WEIGHTS=path.gguf
