@@ -231,7 +231,7 @@ def _calls_of(
         )
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
-            if arguments:
+            if arguments or not place:
                 yield symbol, arguments
             if place:
                 break

@@ -213,7 +213,9 @@ def _holds_another(name: str) -> bool:
 
 _OTHER_FOLDERS = frozenset(
     "log logs cache config data db output index state static cert home bin embeddings model models "
-    "history tmp temp python node ld token backup trash install template templates".split()
+    "history tmp temp python node ld token backup trash install template templates"
+    # A stand-in for the reader's own path is no variable: FULL_PATH_TO_YOUR_PROJECT.
+    " your my".split()
 )
 
 

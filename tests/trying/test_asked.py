@@ -212,6 +212,7 @@ def test_variables_that_hold_a_project_are_known_by_their_names() -> None:
         "| `ACME_SOURCE_DIR` | … |\nACME_INDEX_PATH=…\nACME_LOG_DIR=x ACME_KEY ACME_ROOT X_REPO"
     )
     assert variables_in(readme) == ["ACME_SOURCE_DIR", "ACME_ROOT"]
+    assert variables_in('"args": ["--workspace", "FULL_PATH_TO_YOUR_PROJECT"]') == []
 
 
 TABLES = """

@@ -140,6 +140,12 @@ def test_a_plain_server_is_started_bare_and_its_line_base_is_measured(bench: Ben
     assert found.canary.evidence.line_base == 1
 
 
+def test_a_tool_that_takes_nothing_shows_the_repository_all_the_same(bench: Bench) -> None:
+    found = bench.way("map")
+    assert found.canary is not None
+    assert found.canary.call == McpCall(tool="get_map")
+
+
 def test_a_server_that_wants_the_folder_as_its_argument_gets_it(bench: Bench) -> None:
     found = bench.way("argument")
     assert (found.launch.args, found.canary is not None) == (("{workspace}",), True)
