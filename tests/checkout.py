@@ -5,6 +5,7 @@ One scenario on a repository made here, and servers that behave in every way.
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from warnings import catch_warnings
 
 import docker
 import pytest
@@ -204,6 +206,9 @@ class Checkout:
             pytest.raises(SystemExit) as end,
         ):
             main(argv[1:])
+        with catch_warnings(action="ignore", category=ResourceWarning):
+            # A process's end closes what a verb leaves open; here another test would be blamed.
+            gc.collect()
         code = end.value.code
         assert isinstance(code, int)
         return subprocess.CompletedProcess(argv, code, out.getvalue(), errors.getvalue())
