@@ -88,11 +88,25 @@ class Search:
     database: str = ""
     """Where the repository is a table, if it was made one."""
 
+    requests: list[str] = field(default_factory=list)
+    """Arguments of every call, as JSON."""
+
     def learn(self, answers: Answers) -> None:
         self.handles.update(handles_in(answers))
 
-    def note(self, tool: str, result: McpResult) -> None:
+    def told_before(self, arguments: Mapping[str, Any], symbol: Symbol) -> str:
+        """What the session has heard already, for a call that asks about nothing.
+
+        A log or a history shows what was asked, and what was answered: in another session neither.
+        """
+        asked = json.dumps(arguments, ensure_ascii=False)
+        if symbol.name in asked or symbol.path in asked:
+            return ""
+        return "\n".join((*self.requests, *self.seen))
+
+    def note(self, tool: str, result: McpResult, arguments: Mapping[str, Any]) -> None:
         self.calls += 1
+        self.requests.append(json.dumps(arguments, ensure_ascii=False))
         self.seen.append(result.text[:2000])
         if result.is_error:
             self.errors += 1
@@ -104,13 +118,18 @@ class Search:
 
 
 def evidence_in(
-    text: str, arguments: Mapping[str, Any], symbol: Symbol, paths: Collection[str] = ()
+    text: str,
+    arguments: Mapping[str, Any],
+    symbol: Symbol,
+    paths: Collection[str] = (),
+    *,
+    before: str = "",
 ) -> Evidence | None:
     """What the answer holds of the repository that was not in the request; None if nothing.
 
-    `paths`: of the repository's files.
+    `paths`: of the repository's files. `before`: what else it may only repeat.
     """
-    asked = json.dumps(arguments, ensure_ascii=False)
+    asked = json.dumps(arguments, ensure_ascii=False) + before
     numbered = [] if _asks_for_line(asked, symbol) else list(_numbered(text, symbol))
     bases = {base for base, _ in numbered}
     for base, shown in numbered:
@@ -247,13 +266,14 @@ async def _try_call(
     wanted: Evidence | None = None
     wall_sec = 0.0
     for _ in range(PASSES_NEEDED):
+        before = search.told_before(call.arguments, symbol)
         result = await session.call(call.tool, call.arguments, timeout_sec=CALL_SEC)
-        search.note(call.tool, result)
+        search.note(call.tool, result, call.arguments)
         wall_sec = max(wall_sec, result.wall_sec)
         if result.is_error:
             return None
         if wanted is None:
-            wanted = evidence_in(result.text, call.arguments, symbol, paths)
+            wanted = evidence_in(result.text, call.arguments, symbol, paths, before=before)
         if wanted is None or wanted.contains not in result.text:
             return None
     assert wanted is not None  # noqa: S101 - the loop ran

@@ -110,7 +110,7 @@ class SettingUp:
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
             result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
-            self.search.note(tool.name, result)
+            self.search.note(tool.name, result, arguments)
             if not result.is_error and not is_refusal(result.text):
                 call = McpCall(
                     tool=tool.name, arguments=with_places(arguments, self.search.handles)

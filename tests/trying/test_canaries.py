@@ -143,6 +143,36 @@ def test_a_server_that_shows_the_line_three_times_has_a_canary(tmp_path: Path) -
     assert search.calls == 3
 
 
+LOG = {
+    "name": "get_logs",
+    "description": "What was asked so far.",
+    "inputSchema": {"type": "object", "properties": {}},
+}
+READ = {
+    "name": "definition_in_file",
+    "description": "Find a symbol's definition in a file.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"file": {"type": "string"}},
+        "required": ["file"],
+    },
+}
+
+
+def test_a_log_of_what_was_asked_and_answered_shows_nothing(tmp_path: Path) -> None:
+    """In a fresh session it is empty, and no cell would ever be ready."""
+    body = "heard = globals().setdefault('HEARD', [])\nheard.append(str(asked))\nreturn heard"
+    found, search = search_in(tmp_path, body, READ, LOG)
+    assert found is None
+    assert "{}" in search.requests and any("src/app.py" in asked for asked in search.requests)
+
+
+def test_a_tool_that_takes_nothing_and_shows_the_code_has_a_canary(tmp_path: Path) -> None:
+    found, _ = search_in(tmp_path, f"return {LINE!r}", LOG)
+    assert found is not None
+    assert (found.call.arguments, found.evidence.kind) == ({}, "line")
+
+
 def test_two_passes_of_three_are_no_canary(tmp_path: Path) -> None:
     found, _ = search_in(tmp_path, f"return {LINE!r} if calls % 3 else 'nothing yet'")
     assert found is None
