@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from runner.trying import tables
 from runner.trying.words import plain
 
+SHOWN = "as its README shows"
 MOST = 9
 """Ways to start that are tried."""
 _BLOCK = re.compile(
@@ -92,7 +93,7 @@ def _shown(readme: str, names: Sequence[str], *, keep: bool = False) -> Iterator
         if args is not None:
             env = dict(_settings(_object(block["env"])))
             placed = tuple(args) if keep else _once(map(_placed, args))
-            yield Launch(args=placed, env=env, why="as its README shows")
+            yield Launch(args=placed, env=env, why=SHOWN)
 
 
 def _parted(word: str) -> list[str]:

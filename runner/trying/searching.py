@@ -16,6 +16,7 @@ from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, USAGE, Attempt,
 from runner.trying.ground import Ground
 from runner.trying.launches import (
     MOST,
+    SHOWN,
     Launch,
     launches_if_denied,
     launches_in_help,
@@ -66,11 +67,20 @@ async def find_way(
             # It was waited for once; started in another way, it would index the same again.
             ground = replace(ground, polls=())
         if not fixed:
-            left = [*_ways_it_asks_for(ground, attempt), *left]
+            left = _in_order(attempt, _ways_it_asks_for(ground, attempt), left)
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
     return best
+
+
+def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch]) -> list[Launch]:
+    """What a complaint asks for comes next; before it, to one that starts, what its author shows.
+
+    A guessed `--allow` in front of the folder may be taken for a folder too.
+    """
+    shown = [way for way in left if attempt.started and way.why == SHOWN]
+    return [*shown, *asked, *(way for way in left if way not in shown)]
 
 
 def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:

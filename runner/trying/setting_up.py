@@ -19,6 +19,7 @@ from runner.server_spec import fill, launch
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
+from runner.trying.launches import SHOWN
 from runner.trying.tools import for_setup
 from runner.trying.words import own_words, plain
 
@@ -67,7 +68,7 @@ class SettingUp:
         canary = canary or await self._after_its_tools()
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
             shown = [command for command in self.ground.programs if command not in named]
-            canary = await self._after_its_programs(shown, "as its README shows")
+            canary = await self._after_its_programs(shown, SHOWN)
         return canary
 
     async def _look(self) -> FoundCanary | None:

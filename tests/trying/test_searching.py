@@ -21,7 +21,7 @@ from runner.trying.attempting import Attempt, started_by
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed
 from runner.trying.installing import Workbench, draft
-from runner.trying.launches import Launch, launches
+from runner.trying.launches import SHOWN, Launch, launches
 from runner.trying.searching import find_way
 from runner.trying.targets import Symbol, symbols_of
 from runner.volumes import ServerVolume
@@ -154,6 +154,14 @@ def test_a_server_that_wants_the_folder_as_its_argument_gets_it(bench: Bench) ->
 def test_a_server_that_calls_our_folder_closed_is_asked_to_open_it(bench: Bench) -> None:
     found = bench.way("closed")
     assert (found.launch.args, found.canary is not None) == (("--allow", "{workspace}"), True)
+
+
+def test_what_a_readme_shows_is_tried_before_what_a_closed_folder_may_want(bench: Bench) -> None:
+    shown = Launch(args=("{workspace}",), why=SHOWN)
+    found = bench.way("closed", BARE, shown, fixed=False)
+    starts = [line.split(":")[0].strip() for line in bench.said if " tools; " in line]
+    assert starts[-2:] == [str(BARE), str(shown)]
+    assert found.launch.args == ("--allow", "{workspace}")
 
 
 def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm_up(
