@@ -22,9 +22,8 @@ Places = Mapping[str, str]
 """Placeholder -> path in the cell."""
 PLACES: Places = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
 """Of a server that is alone in its cell."""
-PLACEHOLDER = re.compile(
-    r"\{([a-z_]+|answer\.[\w.-]+)\}"
-)  # {install}; not ${HOME}, nor {"json": 1}
+PLACEHOLDER = re.compile(r"\{([a-z_]+|answer\.[\w.-]+)\}")
+"""`{install}` or `{answer.id}`; not `${HOME}`, nor `{"json": 1}`."""
 _ANSWER = "answer."
 _SHOWN_CHARS = 300
 

@@ -104,16 +104,16 @@ async def run_shell_steps(container: Container, spec: ServerSpec, places: Places
     Raises NotReadyError if one fails.
     """
     started = time.monotonic()
-    exports = _exports(spec, places)
+    env = exports(spec, places)
     for step in spec.warm_up:
         if step.shell is not None:
-            command = exports + fill(step.shell, places)
+            command = env + fill(step.shell, places)
             result = await container.shell(command, timeout_sec=step.timeout_sec, user=SERVER)
             _require_success(result, step, spec)
     return time.monotonic() - started
 
 
-def _exports(spec: ServerSpec, places: Places) -> str:
+def exports(spec: ServerSpec, places: Places = PLACES) -> str:
     """`export TMPDIR=/var/lib/server; …`: a step's shell gets what the server's process will."""
     parts = []
     for name, value in environment_of(spec, places).items():

@@ -47,7 +47,6 @@ from runner.sandbox.stream import ExecStream, upgrade
 if TYPE_CHECKING:
     from docker.types import Mount
 
-if TYPE_CHECKING:
     from runner.sandbox.sidecar import Sidecar
 
 PROBE_SEC = 30.0
@@ -201,12 +200,13 @@ async def open_container(engine: Engine, spec: ContainerSpec) -> AsyncIterator[C
             await container.close()
     finally:
         if container_id:
-            await _remove(engine, container_id)
+            await remove(engine, container_id, "the cell's")
 
 
-async def _remove(engine: Engine, container_id: str) -> None:
+async def remove(engine: Engine, container_id: str, whose: str) -> None:
+    """Raises SandboxError if the engine keeps it."""
     # Shielded: a cancelled cell (Ctrl-C, a time-out) would leave its container until the deadline.
-    with engine_faults("cannot remove the cell's container"):
+    with engine_faults(f"cannot remove {whose} container"):
         await asyncio.shield(asyncio.to_thread(remove_container, engine, container_id))
 
 

@@ -22,6 +22,7 @@ from runner.sandbox.container import (
     Container,
     ContainerSpec,
     confinement,
+    remove,
 )
 from runner.sandbox.ending import POLL_SEC, SETTLE_SEC, ended_with, require_at_work
 from runner.sandbox.engine import (
@@ -32,7 +33,6 @@ from runner.sandbox.engine import (
     memory_mount,
     no_log,
     owner_labels,
-    remove_container,
     volume_mount,
 )
 from runner.sandbox.lending import TOOLS, ended_in_time, lent, require_lent
@@ -99,8 +99,8 @@ def _mounts(cell: ContainerSpec, spec: SidecarSpec, declared: Iterable[str]) -> 
     volumes, limits = lent(cell.image, spec.private), cell.limits
     places = [STATE, *declared, *(f"{WORKSPACE}/{path}" for path in spec.private)]
     return [
-        _read_only(WORKSPACE, volumes.tree),
-        _read_only(TOOLS, volumes.tools),
+        volume_mount(WORKSPACE, volumes.tree, read_only=True),
+        volume_mount(TOOLS, volumes.tools, read_only=True),
         _writable(TMP, limits.tmp_mb),
         *(_writable(place, limits.state_mb) for place in dict.fromkeys(places)),
     ]
@@ -117,10 +117,6 @@ def _declared(config: Mapping[str, Any]) -> list[str]:
             hint = "build it without that VOLUME; `private` in server.yaml may take its place"
             raise ServerError(f"the image declares a volume at {path}", hint=hint)
     return [path for path in paths if path not in (WORKSPACE, TMP)]
-
-
-def _read_only(place: str, volume: str) -> Mount:
-    return volume_mount(place, volume, read_only=True)
 
 
 def _writable(place: str, size_mb: int) -> Mount:
@@ -187,7 +183,7 @@ async def open_sidecar(
     finally:
         container.sidecar = None
         if sidecar_id:
-            await _remove(container.engine, sidecar_id)
+            await remove(container.engine, sidecar_id, "the server's")
 
 
 def _start(engine: Engine, sidecar_id: str) -> None:
@@ -200,12 +196,6 @@ def _start(engine: Engine, sidecar_id: str) -> None:
             if error.status_code != BAD_REQUEST:
                 raise
             raise ServerError(f"the image does not run here: {error.explanation}") from error
-
-
-async def _remove(engine: Engine, sidecar_id: str) -> None:
-    # Shielded: a cancelled cell would leave it until its deadline.
-    with engine_faults("cannot remove the server's container"):
-        await asyncio.shield(asyncio.to_thread(remove_container, engine, sidecar_id))
 
 
 # --- while it runs --------------------------------------------------------------------------

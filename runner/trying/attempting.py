@@ -63,7 +63,7 @@ class Attempt:
     launch: Launch
     private: tuple[str, ...] = ()
     tools: tuple[mcp_types.Tool, ...] = ()
-    """None if it did not start."""
+    """Empty if it did not start."""
     warm_up: tuple[WarmUp, ...] = ()
     canary: FoundCanary | None = None
     problem: str = ""

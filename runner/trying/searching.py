@@ -12,6 +12,7 @@ from runner.records import Canary, ServerSpec
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.places import SERVER
 from runner.server_spec import launch
+from runner.servers import exports
 from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, USAGE, Attempt, attempt_at
 from runner.trying.ground import Ground
 from runner.trying.launches import (
@@ -137,9 +138,8 @@ async def _ways_in_help(ground: Ground, spec: ServerSpec) -> list[Launch]:
         deadline_sec=DEADLINE_SEC,
         server_volume=ground.volume,
     )
-    plan = launch(spec)
-    sets = " ".join(f"{name}={shlex.quote(value)}" for name, value in plan.env.items())
-    command = f"{sets} {shlex.join(plan.argv)} --help </dev/null 2>&1 | head -c 20000"
+    argv = shlex.join(launch(spec).argv)
+    command = f"{exports(spec)}{argv} --help </dev/null 2>&1 | head -c 20000"
     async with open_container(ground.engine, cell) as container:
         result = await container.shell(command, timeout_sec=HELP_SEC, user=SERVER)
     return launches_in_help(result.output)

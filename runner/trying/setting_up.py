@@ -15,7 +15,8 @@ from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.sandbox.session import ServerSession
-from runner.server_spec import fill, launch
+from runner.server_spec import fill
+from runner.servers import exports
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
@@ -122,9 +123,7 @@ class SettingUp:
 
     async def _runs(self, command: str, why: str) -> bool:
         """Did it run to a good end? Only a program that the server brought is run."""
-        sets = launch(self.spec).env.items()
-        env = "".join(f"export {name}={shlex.quote(value)}; " for name, value in sets)
-        script = f"{env}{_guard(command)}{fill(command)} </dev/null"
+        script = f"{exports(self.spec)}{_guard(command)}{fill(command)} </dev/null"
         result = await self.container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
         self.search.seen.append(result.output[-2000:])
         if result.exit_code == _NOT_ITS_OWN:

@@ -9,18 +9,11 @@ import pytest
 from runner.errors import FairtrialError
 from runner.grounding.files import GitFiles
 from runner.trying.targets import Symbol, symbols_of
-from tests.checkout import git
+from tests.proposing.trees import commit
 
 
 def symbols(tmp_path: Path, files: dict[str, str], language: str = "python") -> list[Symbol]:
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-q", "-m", "begin")
-    with GitFiles(tmp_path, git(tmp_path, "rev-parse", "HEAD")) as repository:
+    with GitFiles(tmp_path, commit(tmp_path, files)) as repository:
         return symbols_of(repository, language)
 
 
