@@ -115,18 +115,23 @@ class Checkout:
 
     def as_root(self, volume: str, command: str) -> str:
         """What a shell command prints that sees the volume at /opt/server, and may write there."""
-        said = self.engine.containers.run(
-            self.base.id,
-            ["sh", "-c", command],
-            volumes={volume: {"bind": "/opt/server", "mode": "rw,nocopy"}},
-            user="0",
-            remove=True,
-            network_mode="none",
-            labels={"fairtrial": "test"},
-        )
-        return str(said.decode())
+        return as_root(self.engine, self.base.id, volume, command)
 
     def with_volume_removed(self, server: Folder) -> Iterator[Folder]:
         """For a fixture: the server, whose volume goes with the test."""
         yield server
         self.engine.api.remove_volume(volume_name(server, self.base.recipe), force=True)
+
+
+def as_root(engine: Engine, image: str, volume: str, command: str) -> str:
+    """What a shell command prints that sees the volume at /opt/server, and may write there."""
+    said = engine.containers.run(
+        image,
+        ["sh", "-c", command],
+        volumes={volume: {"bind": "/opt/server", "mode": "rw,nocopy"}},
+        user="0",
+        remove=True,
+        network_mode="none",
+        labels={"fairtrial": "test"},
+    )
+    return str(said.decode())

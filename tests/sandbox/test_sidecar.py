@@ -29,6 +29,7 @@ from runner.sandbox.transport import ServerLog
 from runner.servers import network_attempts
 from tests.helpers import PATIENCE_SEC
 from tests.images import committed, foreign
+from tests.tiny_server import as_root
 
 SOURCE = (Path(__file__).parent / "mcp_server.py.txt").read_text(encoding="utf-8")
 HTTP_SERVER = Path(__file__).parent.parent / "trying" / "http_server.py.txt"
@@ -484,7 +485,7 @@ def test_a_tree_that_was_changed_is_made_again(engine: Engine, base_image: str) 
             ensure_lent(engine, image)
             before = _listed(engine, base_image, volumes)
             spoil = "echo more >> /opt/server/app.py; rm -r /opt/server/lib; touch /opt/server/new"
-            _as_root(engine, base_image, volumes.tree, spoil)
+            as_root(engine, base_image, volumes.tree, spoil)
             assert _listed(engine, base_image, volumes) != before
             ensure_lent(engine, image)
             assert _listed(engine, base_image, volumes) == before
@@ -495,17 +496,4 @@ def test_a_tree_that_was_changed_is_made_again(engine: Engine, base_image: str) 
 
 def _listed(engine: Engine, base_image: str, volumes: Lent) -> str:
     command = "cd /opt/server && find . -type f -exec sha256sum {} + | sort"
-    return _as_root(engine, base_image, volumes.tree, command)
-
-
-def _as_root(engine: Engine, image: str, volume: str, command: str) -> str:
-    said = engine.containers.run(
-        image,
-        ["sh", "-c", command],
-        volumes={volume: {"bind": "/opt/server", "mode": "rw,nocopy"}},
-        user="0",
-        remove=True,
-        network_mode="none",
-        labels={"fairtrial": "test"},
-    )
-    return str(said.decode())
+    return as_root(engine, base_image, volumes.tree, command)
