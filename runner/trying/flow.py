@@ -17,6 +17,7 @@ from runner.trying.failing import no_canary, require_start
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, draft, install
+from runner.trying.kinds import choose_at_once, choose_by_failing
 from runner.trying.launches import Launch, launches, variables_in
 from runner.trying.missing import MOST, with_missing
 from runner.trying.notes import notes_of
@@ -25,7 +26,7 @@ from runner.trying.searching import find_way
 from runner.trying.setting_up import commands_shown
 from runner.trying.steps import Given, Steps, Tried
 from runner.trying.targets import symbols_of
-from runner.trying.tools import writes
+from runner.trying.tools import said_of_all, writers
 from runner.trying.writing import write_definition
 
 
@@ -35,6 +36,7 @@ def find_out(steps: Steps) -> Tried:
     Raises FairtrialError with what is missing and the option that gives it.
     """
     candidate = _installed(steps, before=steps.given.before)
+    choose_at_once(steps, candidate.installed)
     spec, attempt = _way(steps, candidate)
     if attempt.listens and not attempt.started and steps.given.http is None:
         steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
@@ -43,23 +45,28 @@ def find_out(steps: Steps) -> Tried:
     candidate, spec, attempt = _with_missing(steps, candidate, spec, attempt)
     if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
         candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
+    if _shows_nothing(steps, attempt) and choose_by_failing(steps, candidate.installed, attempt):
+        spec, attempt = _way(steps, candidate)
     require_start(steps, candidate, attempt)
-    if attempt.canary is None and steps.given.canary is None:
+    if _shows_nothing(steps, attempt):
         _keep_without_canary(steps, spec, attempt)
         raise no_canary(steps, candidate, attempt)
     spec = _spec_of(steps, spec, attempt)
     write_definition(steps.folder, spec, steps.guesses)
     card = _proven(steps)
-    tools = tuple(tool.name for tool in attempt.tools if writes(tool))
     return Tried(
         folder=steps.project,
         server=steps.name,
         scenario=steps.loaded.scenario.id,
         card=card,
         guesses=tuple(steps.guesses),
-        writing_tools=tools,
+        writing_tools=tuple(writers(attempt.tools)),
         wall_sec=time.monotonic() - steps.started,
     )
+
+
+def _shows_nothing(steps: Steps, attempt: Attempt) -> bool:
+    return attempt.canary is None and steps.given.canary is None
 
 
 # --- installed ----------------------------------------------------------------------------------
@@ -263,7 +270,11 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
             steps.guess(f"run first, as it says itself: {step.shell}", "warm_up in server.yaml")
     if attempt.private:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
-    if written := [tool.name for tool in attempt.tools if writes(tool)]:
+    if said_of_all(attempt.tools):
+        steps.guess(
+            "all its tools say that they write: their names decide", "--canary TOOL JSON TEXT"
+        )
+    if written := writers(attempt.tools):
         steps.say(f"  tools that write, which nothing here may do: {', '.join(written)}")
 
 

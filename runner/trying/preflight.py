@@ -13,7 +13,7 @@ from runner.records import ToolCall, ToolResult
 from runner.store import RunStore
 from runner.tool_arguments import Target, unknown_keys
 from runner.transcript import iter_transcript
-from runner.trying.tools import writes
+from runner.trying.tools import writers
 
 if TYPE_CHECKING:
     import mcp_types
@@ -121,13 +121,13 @@ def require_used(
 
 def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:
     """Each tool that only reads, and what it requires that nothing is known of."""
-    lacking = []
+    lacking, writing = [], writers(tools)
     for tool in tools:
-        unknown = [] if writes(tool) else unknown_keys(tool.input_schema, _KNOWN)
+        unknown = [] if tool.name in writing else unknown_keys(tool.input_schema, _KNOWN)
         if unknown:
             lacking.append(f"{tool.name} needs {', '.join(unknown)}, of which nothing is known")
     yield from lacking[:_SHOWN]
     if len(lacking) > _SHOWN:
         yield f"and {len(lacking) - _SHOWN} more tools alike"
-    if tools and all(map(writes, tools)):
+    if tools and len(writing) == len(tools):
         yield "all of its tools write, and a cell's repository may only be read"

@@ -55,7 +55,7 @@ def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]
                 project=project,
             )
             if not request.scenarios and not request.repo:
-                steps.guess(f"the questions of {scenario}", "--scenario ID or --repo PATH")
+                steps.choose(steps.loaded)
             yield steps
         finally:
             own.close_files()

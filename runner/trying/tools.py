@@ -18,6 +18,7 @@ _WRITES = frozenset(
     ).split()
 )
 _READS = frozenset("get list read search find query show view grep count describe".split())
+_READS_SURELY = _READS | frozenset("analyze explore summarize inspect outline tree".split())
 _SETS_UP = (
     frozenset("set activate switch register connect open initialize init use load".split()),
     frozenset("onboard onboarding".split()),
@@ -62,6 +63,27 @@ def writes(tool: mcp_types.Tool) -> bool:
     return bool(words & _WRITES) and not words & _READS and setup_round(tool) is None
 
 
+def writers(tools: Sequence[mcp_types.Tool]) -> list[str]:
+    """Names of those that write; where all are said to, those that are so named."""
+    if said_of_all(tools):
+        return [tool.name for tool in tools if not _is_named_to_read(tool)]
+    return [tool.name for tool in tools if writes(tool)]
+
+
+def said_of_all(tools: Sequence[mcp_types.Tool]) -> bool:
+    """Are all said to write, some of them against their names?
+
+    A framework may set it for every tool, whose author said nothing.
+    """
+    said = [tool for tool in tools if tool.annotations is not None and writes(tool)]
+    return len(said) == len(tools) and any(map(_is_named_to_read, tools))
+
+
+def _is_named_to_read(tool: mcp_types.Tool) -> bool:
+    words = words_of(tool)
+    return bool(words & _READS_SURELY) and not words & _WRITES
+
+
 def setup_round(tool: mcp_types.Tool) -> int | None:
     """In which round it is called if nothing is found without it; None if it sets nothing up."""
     words = words_of(tool)
@@ -99,11 +121,14 @@ def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
     """Those that only read, the most exact first; then those that write and destroy nothing."""
+    writing = writers(tools)
     asked = [tool for tool in tools if setup_round(tool) is None]
-    kept = [tool for tool in asked if not writes(tool) or _is_harmless(tool)]
-    return sorted(
-        kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name)
-    )
+    kept = [tool for tool in asked if tool.name not in writing or _is_harmless(tool)]
+
+    def rank(tool: mcp_types.Tool) -> tuple[bool, int, int, str]:
+        return (tool.name in writing, _exactness(tool), len(tool.name), tool.name)
+
+    return sorted(kept, key=rank)
 
 
 def _is_harmless(tool: mcp_types.Tool) -> bool:

@@ -23,7 +23,7 @@ from runner.trying.launches import (
 )
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.tables import reads_tables
-from runner.trying.tools import for_looking, for_setup, writes
+from runner.trying.tools import for_looking, for_setup, said_of_all, writers, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
 
@@ -253,6 +253,18 @@ def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
     assert writes(tool("find_symbol", readOnlyHint=False))
     assert writes(tool("delete_symbol"))
     assert not writes(tool("run_query"))
+
+
+def test_where_a_framework_calls_every_tool_one_that_writes_their_names_decide() -> None:
+    names = ("read_file", "search_code", "edit_file", "run_plan")
+    said = [tool(name, readOnlyHint=False, destructiveHint=True) for name in names]
+    assert said_of_all(said)
+    assert writers(said) == ["edit_file", "run_plan"]
+    assert [item.name for item in for_looking(said)] == ["search_code", "read_file"]
+    chosen = [*said, tool("list_files", readOnlyHint=True)]
+    assert not said_of_all(chosen)
+    assert writers(chosen) == list(names)
+    assert not said_of_all([tool(name, readOnlyHint=False) for name in ("edit_file", "run_plan")])
 
 
 def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look() -> None:

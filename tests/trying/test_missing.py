@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from runner.trying.asked import Npm, Pypi
-from runner.trying.failing import files_lacked
 from runner.trying.installing import unrun_scripts
+from runner.trying.kinds import files_lacked
 from runner.trying.missing import with_missing
 
 TOOL = Pypi(name="acme-tool", version="")

@@ -310,6 +310,15 @@ def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
     assert "written" not in found.search.seen
 
 
+def test_where_all_tools_are_said_to_write_those_named_to_read_are_asked_all_the_same(
+    bench: Bench,
+) -> None:
+    found = bench.way("hinted", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
+    assert "written" not in found.search.seen
+
+
 def test_with_the_persons_own_canary_none_is_looked_for(bench: Bench) -> None:
     own = Canary(repository="*", call=McpCall(tool="find_symbol"), contains="x")
     step = WarmUp(call=McpCall(tool="index_project", arguments={"path": "{workspace}"}))
