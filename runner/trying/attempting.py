@@ -132,7 +132,7 @@ async def attempt_at(
             await run_shell_steps(container, spec)
             async with _session(container, started_by(spec, way), log) as session:
                 attempt = replace(attempt, tools=session.tools)
-                attempt = await _look(ground, container, spec, session, attempt)
+                attempt = await _look(ground, container, started_by(spec, way), session, attempt)
         except ServerError as error:
             stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
             problem = own_words(stderr) or own_words(stdout) or error.what

@@ -17,8 +17,10 @@ _WRITES = frozenset(
         "restart shutdown drop record store generate modify"
     ).split()
 )
-_READS = frozenset("get list read search find query show view grep count describe".split())
-_READS_SURELY = _READS | frozenset("analyze explore summarize inspect outline tree".split())
+_READS = frozenset(
+    "get list read search find query show view grep count describe check lint analyze".split()
+)
+_READS_SURELY = _READS | frozenset("explore summarize inspect outline tree".split())
 _SETS_UP = (
     frozenset("set activate switch register connect open initialize init use load".split()),
     frozenset("onboard onboarding".split()),

@@ -14,6 +14,7 @@ from runner.trying.attempting import Attempt
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import unrun_scripts
 from runner.trying.launches import (
+    SHOWN,
     Launch,
     launches,
     launches_if_denied,
@@ -227,6 +228,28 @@ def test_where_an_author_has_a_database_of_his_own_the_repositorys_stands() -> N
     assert shown.args == ("--ro", "{state}/tables/repository.db")
 
 
+IN_SHELL = """
+uvx acme-tool --root /path/to/project [options]   # Python
+$ ACME_CORPUS=data/sample ACME_DB=data/sample/index.db ACME_KEY=abc \\
+    acme-tool serve
+claude mcp add acme -- npx -y acme-tool@latest ~/code
+acme-tool search "user login"
+acme-tool --transport sse --port 8000
+pip install acme-tool
+git clone https://example.org/acme-tool && cd acme-tool
+acme-tool
+"""
+
+
+def test_lines_of_a_shell_that_start_it_to_serve_are_ways_and_no_others() -> None:
+    shown = [(way.args, way.env) for way in launches(IN_SHELL, ["acme-tool"]) if way.why == SHOWN]
+    assert shown == [
+        (("--root", "{workspace}"), {}),
+        (("serve",), {"ACME_CORPUS": "{workspace}", "ACME_DB": "{state}/index.db"}),
+        (("{workspace}",), {}),
+    ]
+
+
 def test_one_that_only_keeps_its_index_in_sqlite_reads_no_tables() -> None:
     assert not reads_tables("Code search", f"Finds symbols.{' ' * 600} Its index is SQLite. " * 5)
 
@@ -253,6 +276,7 @@ def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
     assert writes(tool("find_symbol", readOnlyHint=False))
     assert writes(tool("delete_symbol"))
     assert not writes(tool("run_query"))
+    assert not writes(tool("run_lint_check"))
 
 
 def test_where_a_framework_calls_every_tool_one_that_writes_their_names_decide() -> None:
