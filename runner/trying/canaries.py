@@ -25,6 +25,11 @@ MOST_CALLS = 60
 """Of one search."""
 SEARCH_SEC = 90
 _NAMES_NEEDED = 3
+_ANYWHERE = re.compile(
+    r"^\.|\.(?:toml|lock|ya?ml|json|ini|cfg)$|^[A-Z_]+(?:\.[a-z]+)?$|config|requirements|__"
+    r"|^(?:index|main|setup|test)[.s]"
+)
+"""Names of files that are in any project: a server may have a list of them."""
 _SHORTEST = 12
 """Characters of a line of code that no server says by chance."""
 
@@ -147,6 +152,7 @@ def evidence_in(
 def _listing(text: str, asked: str, paths: Collection[str]) -> Evidence | None:
     """Several names of files, as no server without the repository would say them."""
     names = {path.rpartition("/")[2] for path in paths}
+    names = {name for name in names if not _ANYWHERE.search(name)}
     shown = [name for name in names if len(name) >= _SHORTEST and name in text]
     new = sorted((name for name in shown if name not in asked), key=lambda name: (-len(name), name))
     if len(new) < _NAMES_NEEDED:

@@ -73,7 +73,8 @@ def _card_line(tried: Tried) -> str:
         f"ready in {card.initialize_sec + card.warm_up_sec + card.ready_sec:.1f} s",
     ]
     if tried.writing_tools:
-        parts.append(f"{len(tried.writing_tools)} tools write, and may not here")
+        count = len(tried.writing_tools)
+        parts.append(f"{count} {'tools write' if count > 1 else 'tool writes'}, and may not here")
     if card.network_attempts:
         parts.append(f"{card.network_attempts} network attempts refused")
     if card.stray_lines:

@@ -19,7 +19,7 @@ SYMBOL = Symbol(
     text="def dispatch_all(self, request):",
     below=("return self.finish_up(request, 1)",),
 )
-PATHS = ("src/app.py", "docs/quickstart.rst", "docs/templating.rst", "docs/configuration.rst")
+PATHS = ("src/app.py", "docs/quickstart.rst", "docs/templating.rst", "docs/patternsandmore.rst")
 
 
 # --- evidence -----------------------------------------------------------------------------------
@@ -76,7 +76,13 @@ def test_a_body_and_a_listing_of_files_show_the_repository_and_no_line() -> None
         contains="return self.finish_up(request, 1)", kind="code"
     )
     listed = evidence_in("\n".join(PATHS[1:]), {"path": "."}, SYMBOL, PATHS)
-    assert listed == Evidence(contains="configuration.rst", kind="listing")
+    assert listed == Evidence(contains="patternsandmore.rst", kind="listing")
+
+
+def test_names_that_any_project_has_show_nothing_however_many_are_listed() -> None:
+    usual = ("pyproject.toml", "package-lock.json", ".pre-commit-config.yaml", "CONTRIBUTING.md")
+    said = "Looks for " + ", ".join(usual)
+    assert evidence_in(said, {"path": "."}, SYMBOL, [*PATHS, *usual]) is None
 
 
 # --- the search ---------------------------------------------------------------------------------
