@@ -128,7 +128,8 @@ def _tried(steps: Steps) -> str:
 
 _FILE = re.compile(
     r"(?<![\w.-])(package\.json|tsconfig\.json|pyproject\.toml|Cargo\.toml|go\.mod|pom\.xml"
-    r"|composer\.json|Gemfile|build\.gradle|requirements\.txt|Makefile|Dockerfile)(?![\w/-])"
+    r"|composer\.json|Gemfile|build\.gradle|requirements\.txt|Makefile|Dockerfile|mkdocs\.yml"
+    r"|nx\.json|angular\.json)(?![\w/-])"
 )
 """By which a kind of project is known."""
 

@@ -48,6 +48,8 @@ class Symbol:
     """The line of its definition, without what surrounds it."""
     below: tuple[str, ...]
     """Telling lines of its body."""
+    beside: tuple[str, ...] = ()
+    """Other names that its file defines, which are words of the repository alone."""
     is_aside: bool = False
     """Inside of another definition, private, or a type alone: not what every server lists."""
 
@@ -103,6 +105,11 @@ def _plainness(name: str, used: Counter[str]) -> tuple[bool, bool]:
     return (not is_compound(name), not FEWEST_FILES <= used[name] <= MOST_USED_IN)
 
 
+def _beside(item: Definition, fit: list[Definition], used: Counter[str]) -> list[str]:
+    names = [one.name for one in fit if is_compound(one.name) and used[one.name] <= MOST_USED_IN]
+    return [name for name in dict.fromkeys(names) if name not in item.name and item.name != name]
+
+
 def _is_aside(name: str, line: str) -> bool:
     is_type = re.match(r"(?:export\s+)?(?:declare\s+)?(?:type|interface|enum)\b", line)
     return line[:1].isspace() or name.startswith("_") or is_type is not None
@@ -138,6 +145,7 @@ def _best_of(
                 line=item.line,
                 text=text,
                 below=tuple(telling[:4]),
+                beside=tuple(_beside(item, fit, used)),
                 is_aside=_is_aside(item.name, lines[item.line - 1]),
             )
             return

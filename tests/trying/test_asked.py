@@ -173,6 +173,8 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     head = "node:internal/x:1\nconst made = binding.mkdir(\n             ^\n"
     node = f"{head}Error: no index\n    at f (a.js:1:2)\n"
     assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
+    cut = 'r/python/anyio/_core/_eventloop.py", line 83, in run\nFileNotFoundError: no docs.yml\n'
+    assert own_words(cut) == "FileNotFoundError: no docs.yml"
     assert own_words("") == ""
 
 
