@@ -96,22 +96,24 @@ class Search:
 # --- the search ---------------------------------------------------------------------------------
 
 
-async def find_canary(
+async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     session: ServerSession,
     symbols: Sequence[Symbol],
     paths: Collection[str],
     search: Search,
     *,
     most: int = MOST_CALLS,
+    tools: Sequence[mcp_types.Tool] | None = None,
 ) -> FoundCanary | None:
     """The call that three times out of three answers with the most telling text.
 
+    `tools`: to ask; None for all that look.
     Raises ServerError if the server ends.
     """
     give_up = time.monotonic() + SEARCH_SEC
     first_call = search.calls
     best: FoundCanary | None = None
-    for tool in for_looking(session.tools):
+    for tool in for_looking(session.tools) if tools is None else tools:
         for symbol, arguments in _calls_of(tool, symbols, search):
             calls = search.calls - first_call
             # What is good enough ends it sooner than what is poor.

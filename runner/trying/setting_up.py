@@ -70,11 +70,12 @@ class SettingUp:
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
             shown = [command for command in self.ground.programs if command not in named]
             canary = await self._after_its_programs(shown, SHOWN)
-        return canary
+        # `scan_todos` may be all there is, and answers itself.
+        return canary or await self._look(for_setup(self.session.tools))
 
-    async def _look(self) -> FoundCanary | None:
-        ground = self.ground
-        return await find_canary(self.session, ground.symbols, ground.paths, self.search)
+    async def _look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
+        ground, search = self.ground, self.search
+        return await find_canary(self.session, ground.symbols, ground.paths, search, tools=tools)
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
         for command in commands:

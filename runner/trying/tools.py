@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import mcp_types
 
+from runner.models.uses import makes_a_view
 from runner.tool_arguments import key_words
 
 _WRITES = frozenset(
@@ -62,7 +63,9 @@ def writes(tool: mcp_types.Tool) -> bool:
     if said is not None and said.destructive_hint is True:
         return True
     words = words_of(tool)
-    return bool(words & _WRITES) and not words & _READS and setup_round(tool) is None
+    if makes_a_view(words) or words & _READS or setup_round(tool) is not None:
+        return False
+    return bool(words & _WRITES)
 
 
 def writers(tools: Sequence[mcp_types.Tool]) -> list[str]:
@@ -83,7 +86,7 @@ def said_of_all(tools: Sequence[mcp_types.Tool]) -> bool:
 
 def _is_named_to_read(tool: mcp_types.Tool) -> bool:
     words = words_of(tool)
-    return bool(words & _READS_SURELY) and not words & _WRITES
+    return makes_a_view(words) or bool(words & _READS_SURELY and not words & _WRITES)
 
 
 def setup_round(tool: mcp_types.Tool) -> int | None:

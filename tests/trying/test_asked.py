@@ -279,6 +279,9 @@ def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
     assert writes(tool("delete_symbol"))
     assert not writes(tool("run_query"))
     assert not writes(tool("run_lint_check"))
+    assert not writes(tool("generate_repo_map"))
+    assert writes(tool("generate_and_write_map"))
+    assert writes(tool("generate_tests"))
 
 
 def test_where_a_framework_calls_every_tool_one_that_writes_their_names_decide() -> None:

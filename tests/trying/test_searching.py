@@ -310,6 +310,15 @@ def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
     assert "written" not in found.search.seen
 
 
+def test_a_tool_that_may_set_something_up_and_answers_by_itself_is_looked_at(
+    bench: Bench,
+) -> None:
+    found = bench.way("scan", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "scan_todos"
+    assert bench.proven("scan", found).canary_passed
+
+
 def test_where_all_tools_are_said_to_write_those_named_to_read_are_asked_all_the_same(
     bench: Bench,
 ) -> None:
