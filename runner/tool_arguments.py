@@ -109,6 +109,7 @@ _DATABASES = {"db", "database", "sqlite"}
 _LINES = {"line", "row", "lineno"}
 _COLUMNS = {"character", "char", "column", "col", "offset"}
 _GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "exclude", "excludes"}
+_EXTENSIONS = {"extension", "extensions", "ext", "exts", "suffix", "suffixes"}
 _REFS = {"branch", "ref", "revision", "commit", "rev"}
 _ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
 _NAMES = {
@@ -269,6 +270,8 @@ class _Filler:
     ) -> list[Any]:
         if _is_unknown(known):
             return []
+        if known & _EXTENSIONS:
+            return self._extensions()
         if known & _GLOBS:
             return ["**/*"]
         if known & {"language", "lang"}:
@@ -298,7 +301,7 @@ class _Filler:
 
     def _words_looked_for(self, known: set[str], about: str) -> list[Any]:
         if known & _NAMES and not known & _REFS:
-            return [self.target.name]
+            return self._names(about)
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]
         if choices := choices_said(about):
@@ -308,6 +311,22 @@ class _Filler:
         if re.search(r"\b(absolute|relative)? ?path\b", about):
             return self._paths(about)
         return [self.target.name]
+
+    def _names(self, about: str) -> list[Any]:
+        """The name; of files, where it is files that are found by a pattern."""
+        last = PurePosixPath(self.target.path).name
+        globs = [*([f"**/{last}"] if last else []), "**/*"]
+        if re.search(r"\bglobs?\b", about):
+            return [*globs, self.target.name]
+        if re.search(r"\bglobs?\b|\bfile ?names?\b|files? (?:by|matching|whose)\b", self.described):
+            return [self.target.name, *([last] if last else []), *globs]
+        return [self.target.name]
+
+    def _extensions(self) -> list[Any]:
+        suffix = PurePosixPath(self.target.path).suffix
+        endings = [end for end, language in _LANGUAGES.items() if language == self._language()]
+        known = suffix.removeprefix(".") or next(iter(endings), "py")
+        return [f".{known}", known]
 
     def _revisions(self) -> list[Any]:
         """git's own form of a file at a commit, of a tool that says it takes one."""

@@ -52,6 +52,8 @@ TEXT = {"type": "string"}
         ("symbol", {"anyOf": [{"type": "null"}, TEXT]}, "dispatch_all"),
         ("revision", TEXT, "HEAD"),
         ("kind", {**TEXT, "description": "Whether 'local' or 'remote' ones"}, "local"),
+        ("extension", TEXT, ".py"),
+        ("pattern", {**TEXT, "description": "Glob pattern to match"}, "**/app.py"),
         ("label", {**TEXT, "description": "A branch, such as 'main' or 'next'"}, "HEAD"),
     ],
 )
@@ -143,3 +145,10 @@ def test_a_revision_is_a_file_at_it_where_the_tool_says_that_it_takes_one() -> N
     given = schema("revision", revision=TEXT)
     said = "Shows a commit, or a file given as <revision>:<path>"
     assert first(given, described=said) == {"revision": "HEAD:src/app.py"}
+
+
+def test_a_pattern_of_a_tool_that_finds_files_is_a_name_first_and_then_a_files() -> None:
+    given = schema("pattern", pattern=TEXT)
+    found = arguments_for(given, TARGET, described="Find files matching a pattern")
+    assert [one["pattern"] for one in found] == ["dispatch_all", "app.py", "**/app.py", "**/*"]
+    assert takes_name(given)
