@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -84,7 +85,7 @@ def choose_entry(installed: Installed, asked: str) -> str:
             where=installed.name,
             hint="is it a library? `fairtrial try -- COMMAND` starts anything",
         )
-    fit = _fit(installed.name, tuple(entries))
+    fit = _fit(installed.name, tuple(entries)) or _configured(installed.readme, tuple(entries))
     if len(fit) != 1:
         raise SeveralEntries(tuple(entries))
     return fit[0]
@@ -101,6 +102,14 @@ def _fit(name: str, entries: Sequence[str]) -> list[str]:
         if len(found) == 1:
             return found
     return []
+
+
+def _configured(readme: str, entries: Sequence[str]) -> list[str]:
+    """The only one that its README tells a client to start."""
+    blocks = re.findall(r"\"command\"\s*:[^}]{0,600}", readme)
+    words = {word for block in blocks for word in re.findall(r"\"([^\"\s]+)\"", block)}
+    named = [one for one in entries if one in words]
+    return named if len(named) == 1 else []
 
 
 def _plain(name: str) -> str:

@@ -84,6 +84,14 @@ def test_several_that_nobody_can_tell_apart_are_listed_and_end_it_as_a_usage_err
     assert choose_entry(installed("tool", "run", "serve"), "serve") == "serve"
 
 
+def test_of_several_entry_points_the_one_that_the_readme_configures_is_the_server() -> None:
+    readme = '{"command": "uvx", "args": ["--from", "tool", "serve"]} or `run x`'
+    both = Installed(
+        name="tool", version="1", entries={"run": ("run",), "serve": ("serve",)}, readme=readme
+    )
+    assert choose_entry(both, "") == "serve"
+
+
 # --- how it is started --------------------------------------------------------------------------
 
 README = """
