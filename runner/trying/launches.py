@@ -53,6 +53,7 @@ def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -
     usual = list(_usual())
     if reads_tables:
         shown = [_with_tables(way) for way in _shown(readme, names, keep=True)]
+        shown += _shown_in_shell(readme, names)
         why = "the repository as a table"
         usual = [*(Launch(args=args, why=why) for args in tables.ways()), *usual]
     for way in (Launch(why="bare"), *shown, *usual):

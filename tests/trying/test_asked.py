@@ -262,6 +262,7 @@ def test_lines_of_a_shell_that_start_it_to_serve_are_ways_and_no_others() -> Non
 
 def test_one_that_only_keeps_its_index_in_sqlite_reads_no_tables() -> None:
     assert not reads_tables("Code search", f"Finds symbols.{' ' * 600} Its index is SQLite. " * 5)
+    assert not reads_tables("Notes", "Search by SQLite FTS5, kept in a SQLite index. " * 5)
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
