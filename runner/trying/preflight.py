@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from runner.answers import is_refusal
 from runner.errors import NotReadyError
 from runner.models import kind_name
 from runner.prepared import PreparedRun
@@ -66,9 +68,16 @@ def server_use(store: RunStore) -> ServerUse:
                 calls[event.call_id] = event.tool
             if isinstance(event, ToolResult) and event.call_id in calls:
                 results.append(event)
-    errors = [result.text for result in results if result.is_error]
+    errors = [
+        result.text for result in results if result.is_error or says_that_it_failed(result.text)
+    ]
     first = " ".join(errors[0].split())[:160] if errors else ""
     return ServerUse(calls=len(calls), errors=len(errors), first_error=first, failure=failure)
+
+
+def says_that_it_failed(text: str) -> bool:
+    """Many servers answer `Error: …` and mark it as no error."""
+    return is_refusal(text) or re.match(r"\W{0,3}error(?: \w+){0,5}:", text.lower()) is not None
 
 
 def _why(outcome: dict[str, object]) -> str:
