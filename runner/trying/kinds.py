@@ -86,6 +86,12 @@ def kind_by_failing(texts: Iterable[str], lacked: Iterable[str], tried: str) -> 
     return None
 
 
+def other_kind(tried: str) -> Kind:
+    """For one that answers, and shows nothing."""
+    language = "python" if _known(tried) == "typescript" else "typescript"
+    return Kind(language=language, why=f"it answers, and shows nothing of one in {_shown(tried)}")
+
+
 def fitting(kind: Kind, scenarios: Mapping[str, str]) -> str:
     """The first scenario in that language; empty if none is. `scenarios`: id -> language."""
     return next((name for name, spoken in scenarios.items() if _known(spoken) == kind.language), "")
@@ -100,7 +106,13 @@ def choose_at_once(steps: Steps, installed: Installed) -> None:
 
 def choose_by_failing(steps: Steps, installed: Installed, attempt: Attempt) -> bool:
     """Is there another repository that fits what it asked for in vain? It is chosen then."""
-    return steps.chosen and _choose(steps, kind_of_failed(steps, installed, attempt))
+    if not steps.chosen:
+        return False
+    if _choose(steps, kind_of_failed(steps, installed, attempt)):
+        return True
+    answered = attempt.search.calls - attempt.search.errors
+    # It may look for what this repository has none of: todos, components, cycles.
+    return answered > 0 and _choose(steps, other_kind(_tried(steps)))
 
 
 def kind_of_failed(steps: Steps, installed: Installed, attempt: Attempt) -> Kind | None:

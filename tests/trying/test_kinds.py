@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.trying.kinds import Kind, fitting, kind_at_once, kind_by_failing
+from runner.trying.kinds import Kind, fitting, kind_at_once, kind_by_failing, other_kind
 
 SHIPPED = {"deletes": "python", "errors": "python", "parser": "rust", "schemas": "typescript"}
 
@@ -53,3 +53,9 @@ def test_the_first_scenario_in_that_language_fits_and_none_in_one_that_does_not_
     assert fitting(Kind(language="typescript", why=""), SHIPPED) == "schemas"
     assert fitting(Kind(language="rust", why=""), SHIPPED) == "parser"
     assert fitting(Kind(language="go", why=""), SHIPPED) == ""
+
+
+def test_one_that_answers_and_shows_nothing_is_asked_about_another_kind_of_code() -> None:
+    assert other_kind("python").language == "typescript"
+    assert other_kind("javascript").language == "python"
+    assert "Python" in other_kind("python").why
