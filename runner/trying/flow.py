@@ -46,7 +46,7 @@ def find_out(steps: Steps) -> Tried:
     if attempt.is_broken and not steps.given.before and isinstance(steps.asked, (Npm, Pypi)):
         candidate, spec, attempt = _as_of_its_release(steps, candidate, spec, attempt)
     if _shows_nothing(steps, attempt) and choose_by_failing(steps, candidate.installed, attempt):
-        spec, attempt = _way(steps, candidate)
+        spec, attempt = _way(steps, candidate, attempt.launch if attempt.started else None)
     require_start(steps, candidate, attempt)
     if _shows_nothing(steps, attempt):
         _keep_without_canary(steps, spec, attempt)
@@ -133,7 +133,10 @@ def _as_of_its_release(
 # --- started ------------------------------------------------------------------------------------
 
 
-def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
+def _way(
+    steps: Steps, candidate: Candidate, only: Launch | None = None
+) -> tuple[ServerSpec, Attempt]:
+    """`only`: how it started before, on another repository."""
     installed = candidate.installed
     entry = _entry(steps, installed)
     given = steps.given
@@ -156,10 +159,11 @@ def _way(steps: Steps, candidate: Candidate) -> tuple[ServerSpec, Attempt]:
         programs=tuple(programs),
         variables=tuple(variables_in(installed.readme)),
     )
-    ways = _ways(given, installed)
+    ways = [only] if only else _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")
     canary = _given_canary(steps)
-    search = find_way(ground, spec, ways, fixed=given.args is not None, canary=canary)
+    fixed = given.args is not None or only is not None
+    search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
     return spec, asyncio.run(search)
 
 
