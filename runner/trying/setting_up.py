@@ -21,7 +21,7 @@ from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
 from runner.trying.launches import SHOWN
-from runner.trying.tools import for_setup
+from runner.trying.tools import builds_index, finds, for_setup
 from runner.trying.words import own_words, plain
 
 SETUP_SEC = 300
@@ -52,8 +52,11 @@ class SettingUp:
         """Look as it is, and again after each thing that it can be told first."""
         canary = await self._look()
         # What the person has told it is all that it is told.
-        if canary is None and not any(step.call for step in self.spec.warm_up):
-            canary = await self._after_being_told()
+        if not any(step.call for step in self.spec.warm_up):
+            if canary is None:
+                canary = await self._after_being_told()
+            elif not finds(self._named(canary.call.tool)):
+                canary = await self._with_its_index(canary)
         if canary is None and self.ground.notes:
             notes, search = self.ground.notes, self.search
             canary = await find_canary(
@@ -98,6 +101,20 @@ class SettingUp:
             if canary := await self._look():
                 return canary
         return None
+
+    async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
+        """One that reads a file as it is may find nothing without its index."""
+        for tool in filter(builds_index, for_setup(self.session.tools)):
+            if call := await self._tell(tool):
+                self.ground.log(f"  told first: {tool.name} {call.arguments or ''}")
+                self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
+                if better := await self._look():
+                    return better
+                self.warm_up.pop()
+        return canary
+
+    def _named(self, name: str) -> mcp_types.Tool:
+        return next(tool for tool in self.session.tools if tool.name == name)
 
     async def _after_a_while(self) -> FoundCanary | None:
         for wait_sec in self.ground.polls:

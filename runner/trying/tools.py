@@ -28,6 +28,8 @@ _SETS_UP = (
     frozenset("index reindex build scan ingest sync import".split()),
 )
 """Rounds: a project has to be chosen before it is indexed."""
+_INDEXING = 2
+"""The round that builds an index."""
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _INDEXES = re.compile(
@@ -47,6 +49,8 @@ _LOOKS = (
     frozenset("list tree files directory ls glob".split()),
 )
 """What shows code, the most exact first."""
+_FINDING = (0, 1, len(_LOOKS), len(_LOOKS) + 1)
+"""By name or by description: the first two of those."""
 
 
 def words_of(tool: mcp_types.Tool) -> set[str]:
@@ -99,8 +103,19 @@ def setup_round(tool: mcp_types.Tool) -> int | None:
     if words & _SETS_UP[1]:
         return 1
     if words & _SETS_UP[2] or _says_it_indexes(tool):
-        return 2
+        return _INDEXING
     return None
+
+
+def builds_index(tool: mcp_types.Tool) -> bool:
+    """Of those that set something up: `scan` and `import` may be of anything."""
+    named = words_of(tool) & frozenset("index reindex ingest sync".split())
+    return setup_round(tool) == _INDEXING and (bool(named) or _says_it_indexes(tool))
+
+
+def finds(tool: mcp_types.Tool) -> bool:
+    """Does it look for something, where others read or list what is named to them?"""
+    return _exactness(tool) in _FINDING
 
 
 def _says_it_indexes(tool: mcp_types.Tool) -> bool:

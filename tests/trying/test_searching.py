@@ -159,7 +159,7 @@ def test_a_server_that_calls_our_folder_closed_is_asked_to_open_it(bench: Bench)
 def test_what_a_readme_shows_is_tried_before_what_a_closed_folder_may_want(bench: Bench) -> None:
     shown = Launch(args=("{workspace}",), why=SHOWN)
     found = bench.way("closed", BARE, shown, fixed=False)
-    starts = [line.split(":")[0].strip() for line in bench.said if " tools; " in line]
+    starts = [line.split(":")[0].strip() for line in bench.said if "; none of " in line]
     assert starts[-2:] == [str(BARE), str(shown)]
     assert found.launch.args == ("--allow", "{workspace}")
 
@@ -308,6 +308,15 @@ def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
     assert found.started
     assert found.canary is None
     assert "written" not in found.search.seen
+
+
+def test_one_that_reads_without_its_index_is_told_to_build_it_and_finds_more(
+    bench: Bench,
+) -> None:
+    found = bench.way("reads-too", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
+    assert [step.call and step.call.tool for step in found.warm_up] == ["index_project"]
 
 
 def test_a_tool_that_may_set_something_up_and_answers_by_itself_is_looked_at(
