@@ -304,6 +304,9 @@ def _add_try(verbs: Verbs) -> None:
     )
     parser.add_argument("--before", default="", metavar="DATE", help="no package younger than that")
     parser.add_argument(
+        "--scripts", default="", metavar="NAMES", help="of npm packages, run; or none"
+    )
+    parser.add_argument(
         "--http", nargs="?", const="", metavar="PORT[/PATH]", help="it speaks streamable HTTP there"
     )
     _add_repeatable(parser, "--scenario", "to measure with (default: one that ships)")
@@ -345,6 +348,7 @@ def _try_request(arguments: argparse.Namespace) -> Request:
         warm_up=tuple(map(tuple, arguments.warm_up)),
         canary=tuple(arguments.canary) if arguments.canary else None,
         before=arguments.before,
+        scripts=arguments.scripts,
         http=arguments.http,
         repo=arguments.repo,
         commit=arguments.commit,

@@ -26,6 +26,7 @@ from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch
 from runner.trying.over_http import listens
+from runner.trying.scripts import LACKS
 from runner.trying.setting_up import SETUP_SEC, SettingUp
 from runner.trying.words import own_words
 
@@ -42,10 +43,6 @@ _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
     r"|AttributeError: (?:module|'\w+' object)"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
-)
-_NATIVE = re.compile(
-    r"Could not locate the bindings file|No native build was found|[Cc]annot find native binding"
-    r"|Cannot find module '[^']*\.node'|different Node\.js version"
 )
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
 USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
@@ -90,15 +87,22 @@ class Attempt:
     @property
     def is_hopeless(self) -> bool:
         """No other arguments would start it."""
+        if self.lacks_native:
+            return True
         if self.started:
             return False
-        lacks = self.lacks_a_package or self.lacks_native
-        return self.is_broken or self.needs_network or self.listens or lacks
+        return self.is_broken or self.needs_network or self.listens or self.lacks_a_package
 
     @property
     def lacks_native(self) -> bool:
         """A part of it that its install script would have built or fetched is not there."""
-        return not self.started and bool(_NATIVE.search(self.problem))
+        return self.canary is None and any(map(LACKS.search, self.complaints))
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it said when it did not start, and when it answered with an error."""
+        search = self.search
+        return [self.problem, self.said, *search.failed, *search.seen, *search.errors_of.values()]
 
     @property
     def lacks_a_package(self) -> bool:
