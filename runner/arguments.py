@@ -294,7 +294,7 @@ def _add_try(verbs: Verbs) -> None:
         nargs=2,
         default=[],
         metavar=("TOOL", "JSON"),
-        help="repeatable; a call that it must get first",
+        help="repeatable; what it must get first: a call, or `shell` and a command",
     )
     parser.add_argument(
         "--canary",

@@ -92,7 +92,7 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
             steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
         elif step != tables.MADE:
-            steps.guess(f"run first, as it says itself: {step.shell}", "warm_up in server.yaml")
+            steps.guess(f"run first, as it says itself: {step.shell}", "--warm-up shell COMMAND")
     if attempt.private:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
     if written := [tool.name for tool in attempt.tools if writes(tool)]:

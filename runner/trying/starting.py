@@ -21,9 +21,11 @@ from runner.proposing.labels import LOCAL
 from runner.records import McpCall, WarmUp, digest_of
 from runner.requests import NewScenarioRequest
 from runner.trying.asked import Asked, Local, Npm, read_asked, slug_of
-from runner.trying.setting_up import SETUP_SEC
+from runner.trying.programs import SETUP_SEC
 from runner.trying.steps import DEFAULT_SCENARIO, Ask, Given, Steps
 
+SHELL = "shell"
+"""`--warm-up shell COMMAND` runs a command; with an object behind it, it is a tool's name."""
 QUESTIONS = 4
 """Of a repository of the person's own."""
 
@@ -153,6 +155,8 @@ def _port(text: str | None) -> str | None:
 
 
 def _step(tool: str, arguments: str) -> WarmUp:
+    if tool == SHELL and not arguments.lstrip().startswith("{"):
+        return WarmUp(shell=arguments, timeout_sec=SETUP_SEC)
     call = McpCall(tool=tool, arguments=_object(arguments, "--warm-up"))
     return WarmUp(call=call, timeout_sec=SETUP_SEC)
 

@@ -14,9 +14,9 @@ from runner.trying.installing import Candidate, draft, install
 from runner.trying.launches import Launch, launches, variables_in
 from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
+from runner.trying.programs import commands_shown, runnable
 from runner.trying.scripts import notes_on
 from runner.trying.searching import find_way
-from runner.trying.setting_up import commands_shown
 from runner.trying.steps import Given, Steps
 from runner.trying.targets import symbols_of
 
@@ -50,7 +50,7 @@ def started(steps: Steps, candidate: Candidate) -> Start:
     update = {
         "command": installed.entries[entry],
         "env": {**spec.env, **given.env},
-        "warm_up": given.warm_up or _tables(steps, candidate),
+        "warm_up": _as_given(given, spec) or _tables(steps, candidate),
         "initialize_timeout_sec": 90,
         "notes": notes_on(getattr(steps.asked, "scripts", ())),
     }
@@ -64,6 +64,7 @@ def started(steps: Steps, candidate: Candidate) -> Start:
     ground = replace(
         _ground(steps, volume),
         programs=tuple(programs),
+        names=installed.called,
         variables=tuple(variables_in(installed.readme)),
     )
     ways = _ways(given, installed)
@@ -71,6 +72,15 @@ def started(steps: Steps, candidate: Candidate) -> Start:
     canary = given_canary(steps)
     search = find_way(ground, spec, ways, fixed=given.args is not None, canary=canary)
     return Start(candidate=candidate, spec=spec, attempt=asyncio.run(search))
+
+
+def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
+    """Its own programs by the Python of the cell."""
+    steps = []
+    for step in given.warm_up:
+        shell = None if step.shell is None else runnable(step.shell, spec)
+        steps.append(step.model_copy(update={"shell": shell}))
+    return tuple(steps)
 
 
 def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
