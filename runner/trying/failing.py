@@ -6,9 +6,10 @@ import re
 
 from runner.errors import NotReadyError, ServerError
 from runner.trying.attempting import Attempt
-from runner.trying.installing import Candidate, unrun_scripts
+from runner.trying.installing import Candidate
 from runner.trying.kinds import files_lacked, kind_of_failed
 from runner.trying.launches import secrets_in
+from runner.trying.scripts import unrun_scripts
 from runner.trying.steps import Steps
 from runner.trying.tools import writers
 
@@ -52,7 +53,7 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
         return "a cell has no network: does an option or a variable keep it offline? --args, --env"
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if attempt.lacks_native:
-        hint = "a native part of it is missing, which no argument brings"
+        hint = "a native part of it is missing, which no argument brings; --scripts NAMES may"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
     if scripts := unrun_scripts(candidate.folder):

@@ -32,6 +32,15 @@ class Installed:
     readme: str = ""
     extras: tuple[str, ...] = ()
     """Names of optional parts, of a Python package."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The last name of the module that a program is in -> the program, of a Python package."""
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What its own words may call its programs -> the program: by name, or by its file."""
+        files = {words[-1].rpartition("/")[2]: name for name, words in self.entries.items()}
+        modules = {f"{module}.py": name for module, name in self.modules.items()}
+        return {**files, **modules, **{name: name for name in self.entries}}
 
     @property
     def server_extra(self) -> str:

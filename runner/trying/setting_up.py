@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,28 +11,16 @@ import mcp_types
 from runner.answers import answers_in, is_refusal
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
-from runner.sandbox.places import SERVER, WORKSPACE
+from runner.sandbox.places import WORKSPACE
 from runner.sandbox.session import ServerSession
-from runner.server_spec import fill
-from runner.servers import exports
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
 from runner.trying.launches import SHOWN
+from runner.trying.programs import SETUP_SEC, commands_named, run_program, runnable
 from runner.trying.tools import builds_index, finds, for_setup
-from runner.trying.words import own_words, plain
 
-SETUP_SEC = 300
-_MOST_COMMANDS = 3
-_SHOWN_CHARS = 300
 CALLS_ABOUT_NOTES = 24
-_NOT_ITS_OWN = 127
-_PYTHON = "python3"
-_RUN = re.compile(
-    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry)\b:?\s+"
-    r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){1,4})\1|(?P<bare>[a-z][\w.-]+ [a-z][\w-]+))"
-)
-_ENDLESS = frozenset("mcp serve server start watch login auth install help".split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +53,7 @@ class SettingUp:
         return canary
 
     async def _after_being_told(self) -> FoundCanary | None:
-        named = commands_named(self.search.seen)
+        named = commands_named(self.search.seen, self.ground.names)
         canary = await self._after_its_programs(named, "as it says itself")
         canary = canary or await self._after_its_tools()
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
@@ -141,69 +127,9 @@ class SettingUp:
 
     async def _runs(self, command: str, why: str) -> bool:
         """Did it run to a good end? Only a program that the server brought is run."""
-        script = f"{exports(self.spec)}{_guard(command)}{fill(command)} </dev/null"
-        result = await self.container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
-        self.search.seen.append(result.output[-2000:])
-        if result.exit_code == _NOT_ITS_OWN:
-            return False
-        if result.exit_code != 0 or result.timed_out:
-            end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
-            said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
-            failed = f"{command} {end}: {said or 'it says nothing'}"
-            self.ground.log(f"  run first, {why}: {failed}")
-            self.search.failed.append(failed)
-            return False
-        return True
-
-
-def _guard(command: str) -> str:
-    """Ends the shell unless a command's program is the server's own.
-
-    A text of its answers may name any program: `rm` is none of its own.
-    """
-    program, _, rest = command.partition(" ")
-    if program == _PYTHON:
-        return f"[ -f {shlex.quote(fill(rest.split()[0]))} ] || exit {_NOT_ITS_OWN}; "
-    place: str = fill("{install}")
-    found = f'"$(command -v {shlex.quote(program)})"'
-    return f"case {found} in {place}/*) ;; *) exit {_NOT_ITS_OWN};; esac; "
-
-
-def runnable(command: str, spec: ServerSpec) -> str:
-    program, _, rest = command.partition(" ")
-    if spec.env.get("PYTHONPATH") == "{install}/python":
-        # The first line of its script names the Python of the builder, which a cell has not.
-        return f"{_PYTHON} {{install}}/python/bin/{program} {rest}"
-    return command
-
-
-# --- its own program ----------------------------------------------------------------------------
-
-
-def commands_named(texts: Sequence[str]) -> list[str]:
-    """`Run "tool build" first`: what its answers say has to be run, the most often said first."""
-    said: dict[str, int] = {}
-    for text in texts:
-        for found in _RUN.finditer(text):
-            command = found["quoted"] or found["bare"]
-            if not _ENDLESS & set(command.split()[1:]):
-                said[command] = said.get(command, 0) + 1
-    return sorted(said, key=lambda command: -said[command])[:_MOST_COMMANDS]
-
-
-_BUILDS = "init|index|build|scan|analy[sz]e|ingest|sync|reindex"
-
-
-def commands_shown(readme: str, names: Sequence[str]) -> list[str]:
-    """`NAME init`, `NAME index .`: the README's own lines of a shell that build an index.
-
-    `names`: of its programs.
-    """
-    programs = "|".join(map(re.escape, names))
-    line = re.compile(
-        rf"^[ \t]*(?:[$>%] )?(?:npx (?:-y )?|uvx )?(?P<program>{programs})"
-        rf"(?P<rest> (?:{_BUILDS})(?: (?:\.|--?[a-z][\w-]*))*)[ \t]*(?:#.*)?$",
-        re.MULTILINE,
-    )
-    found = [f"{one['program']}{one['rest']}" for one in line.finditer(readme)] if names else []
-    return list(dict.fromkeys(found))[:_MOST_COMMANDS]
+        ran = await run_program(self.container, self.spec, command)
+        self.search.seen.append(ran.output)
+        if ran.failed:
+            self.ground.log(f"  run first, {why}: {ran.failed}")
+            self.search.failed.append(ran.failed)
+        return ran.good

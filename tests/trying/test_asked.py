@@ -12,7 +12,6 @@ from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.attempting import Attempt
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
-from runner.trying.installing import unrun_scripts
 from runner.trying.launches import (
     SHOWN,
     Launch,
@@ -373,10 +372,3 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
     text = definition_text(spec, ["canary find shows a.py:1 [--canary TOOL JSON TEXT]"])
     assert parse_yaml(text, ServerSpec, where="server.yaml") == spec
     assert "# - canary find shows a.py:1 [--canary TOOL JSON TEXT]" in text
-
-
-def test_packages_whose_install_scripts_are_not_run_are_named(tmp_path: Path) -> None:
-    packages = '"node_modules/a": {}, "node_modules/a/node_modules/b": {"hasInstallScript": true}'
-    (tmp_path / "package-lock.json").write_text(f'{{"packages": {{{packages}}}}}')
-    assert unrun_scripts(tmp_path) == ["b (it brings nothing built beforehand)"]
-    assert unrun_scripts(tmp_path / "none") == []

@@ -224,6 +224,21 @@ def test_a_program_that_only_its_readme_names_is_run_and_one_that_fails_says_how
     assert any("server.py ends with " in line for line in bench.said)
 
 
+def test_a_server_that_does_not_start_before_its_own_program_was_run_is_started_after_it(
+    bench: Bench,
+) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    needs = Launch(args=("make_index.py", "/workspace"), why="given")
+    names = {"make_index.py": "brought"}
+    found = bench.way("unstarted", needs, env=path, about={"names": names})
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["brought {workspace}"]
+    shown = bench.way("unstarted", needs, env=path, about={"programs": ("brought init",)})
+    assert [step.shell for step in shown.warm_up] == ["brought init"]
+    told = (WarmUp(shell="true"),)
+    assert not bench.way("unstarted", needs, env=path, about={"names": names}, warm_up=told).started
+
+
 def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> None:
     about = {"variables": ("ACME_VAULT_DIR",)}
     found = bench.way("vault", BARE, fixed=False, about=about)
