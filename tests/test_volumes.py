@@ -71,6 +71,21 @@ def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the
     assert volume_host.content(tmp_path) == seen[-1]
 
 
+def test_a_packages_own_programs_start_with_the_python_of_a_cell(tmp_path: Path) -> None:
+    for name, text in {
+        "lint": "#!/build/venv/bin/python\nrun()\n",
+        "sh": "#!/bin/sh\n",
+        "elf": "\x7fELF #!/build/venv/bin/python\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    before = {name: (tmp_path / name).read_text() for name in ("sh", "elf")}
+    volume_host.use_own_python(tmp_path, Path("/build/venv"))
+    assert (tmp_path / "lint").read_text() == "#!/usr/bin/env python3\nrun()\n"
+    assert (tmp_path / "lint").stat().st_mode & 0o777 == 0o755
+    assert {name: (tmp_path / name).read_text() for name in before} == before
+
+
 # --- in the engine --------------------------------------------------------------------------
 
 

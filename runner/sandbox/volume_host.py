@@ -137,7 +137,16 @@ def pip_flags() -> Iterator[str]:
 def install_python(root: Path, job: Path) -> None:
     target = str(root / "python")
     pip_install(job, target, "requirements.txt")
+    use_own_python(root / "python/bin", job / "venv")
     compile_python(target)
+
+
+def use_own_python(scripts: Path, venv: Path) -> None:
+    """Their first line names the environment's Python, which no cell has: none would start."""
+    for path in filter(is_plain_file, scripts.glob("*")):
+        first, newline, rest = path.read_bytes().partition(b"\n")
+        if first.startswith(b"#!" + bytes(venv)):
+            path.write_bytes(b"#!/usr/bin/env python3" + newline + rest)
 
 
 def pip_install(job: Path, target: str, requirements: str) -> None:

@@ -63,7 +63,7 @@ def _guard(command: str) -> str:
 def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
     if spec.env.get("PYTHONPATH") == "{install}/python":
-        # The first line of its script names the Python of the builder, which a cell has not.
+        # Whatever Python the script's own first line names.
         return f"{_PYTHON} {{install}}/python/bin/{program} {rest}".rstrip()
     return command
 
