@@ -22,8 +22,8 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     launches_with,
-    variables_in,
 )
+from runner.trying.places import variables_in
 
 HELP_SEC = 20
 WHOLE_SEC = 300

@@ -11,9 +11,10 @@ from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, draft, install
-from runner.trying.launches import Launch, launches, variables_in
+from runner.trying.launches import Launch, launches
 from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
+from runner.trying.places import variables_in
 from runner.trying.programs import commands_shown, runnable
 from runner.trying.scripts import notes_on
 from runner.trying.searching import find_way

@@ -19,9 +19,9 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     secrets_in,
-    variables_in,
 )
 from runner.trying.local import copied_command, copied_folder
+from runner.trying.places import variables_in
 from runner.trying.tables import reads_tables
 from runner.trying.tools import for_looking, for_setup, said_of_all, writers, writes
 from runner.trying.words import own_words
@@ -109,6 +109,20 @@ def test_the_authors_own_configuration_is_a_way_to_start_it_with_our_folder_for_
     assert shown.env == {"ACME_ROOT": "{workspace}", "LEVEL": "info"}
     assert not any("--flag" in way.args for way in launches(README, ["@acme/tool", "tool"]))
     assert secrets_in(README) == ["ACME_API_KEY"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "stdio", "command": "uvx", "args": ["acme-tool", "--root", "/me/code",]}',
+        '{"command": "uvx", "type": "stdio", "args": ["acme-tool", "--root", "/me/code"]}',
+        'command = "uvx"\nargs = ["acme-tool", "--root", "/me/code"]',
+        '{"command": "npx", "args": ["-y", "acme-tool",\n // yours\n "--root", "/me/code"]}',
+        '{"command": "python", "args": ["-m", "acme_tool.server", "--root", "/me/code"]}',
+    ],
+)
+def test_a_configuration_is_read_as_its_author_wrote_it(text: str) -> None:
+    assert launches(text, ["acme-tool"])[1].args == ("--root", "{workspace}")
 
 
 def test_the_usual_ways_follow_and_none_comes_twice() -> None:
