@@ -222,7 +222,8 @@ def suggestion_in(error: str, name: str) -> str:
 
 
 def is_refused(lookup: Lookup, result: Result) -> bool:
-    """Is it an error, by its mark, or where no name was looked for by its words?"""
-    if result.is_error or lookup.kind == "find":
-        return result.is_error
-    return is_refusal(result.text) or _SAYS_NO.match(result.text.lower()) is not None
+    """Is it an error, by its mark, as JSON, or where no name was looked for by its words?"""
+    if result.is_error or is_refusal(result.text):
+        return True
+    # Code that is found may begin so.
+    return lookup.kind != "find" and _SAYS_NO.match(result.text.lower()) is not None
