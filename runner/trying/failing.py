@@ -57,7 +57,7 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
     if scripts := unrun_scripts(candidate.folder):
-        hint += f"; install scripts are not run, which these packages have: {', '.join(scripts)}"
+        hint += f"; not run are the install scripts of {', '.join(scripts)}: --scripts NAMES"
     if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
         hint += "; if it drives a language server, that has to be chosen and brought: README, files"
     if attempt.network_attempts:
@@ -89,5 +89,5 @@ def _hint_to_see(name: str, candidate: Candidate) -> str:
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
     if scripts := unrun_scripts(candidate.folder):
-        hint += f"; install scripts are not run, which these packages have: {', '.join(scripts)}"
+        hint += f"; not run are the install scripts of {', '.join(scripts)}: --scripts NAMES"
     return hint

@@ -72,7 +72,7 @@ def _instead(steps: Steps, asked: Asked) -> Start | None:
     try:
         candidate = installed(steps, before=steps.given.before)
     except FairtrialError as error:
-        steps.say(f"  it cannot be added: {_first_line(error)}")
+        steps.say(f"  it cannot be installed so: {_in_one_line(error)}")
         steps.asked = before
         # The folder must hold the locks that were installed.
         installed(steps, before=steps.given.before)
@@ -91,7 +91,7 @@ def _as_of_its_release(steps: Steps, start: Start) -> Start:
     try:
         candidate = installed(steps, before=date)
     except FairtrialError as error:
-        steps.say(f"  they cannot be installed: {_first_line(error)}")
+        steps.say(f"  they cannot be installed: {_in_one_line(error)}")
         # The folder must hold the locks that were installed.
         return replace(start, candidate=installed(steps, before=""))
     older = started(steps, candidate)
@@ -100,5 +100,7 @@ def _as_of_its_release(steps: Steps, start: Start) -> Start:
     return older
 
 
-def _first_line(error: FairtrialError) -> str:
-    return error.what.splitlines()[0]
+def _in_one_line(error: FairtrialError) -> str:
+    """What failed, and the last words of what did."""
+    first, *others = error.what.splitlines()
+    return f"{first}: {others[-1].strip()}" if others else first

@@ -75,7 +75,10 @@ _RUN = re.compile(
     r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){0,4})\1"
     rf"|(?P<bare>[a-z][\w.-]+(?: [a-z][\w-]+| {WORKSPACE}\b)?))"
 )
-_ENDLESS = frozenset("mcp serve server start watch login auth install help".split())
+_ENDLESS = frozenset(
+    "mcp serve server start watch login auth install help --help --version".split()
+)
+"""What never ends, or makes nothing."""
 _UNBUILT = re.compile(
     r"\b(?:no|not|missing|cannot|does ?n[o']t)\b.*\b(?:index|indexed|database|db|graph)\b"
     r"|\b(?:run|build|create|generate|index|init)\b.*\bfirst\b",

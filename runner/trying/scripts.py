@@ -25,8 +25,11 @@ LACKS = re.compile(
     r"Could not locate the bindings file|No native build was found|[Cc]annot find native binding"
     r"|Cannot find module '[^']*\.node'|different Node\.js version|ERR_DLOPEN_FAILED"
     r"|invalid ELF header|[Nn]ative (?:module|addon|binding)s? (?:is |was |are )?(?:not|could not)"
+    # A line of the places where it was looked for: what stands above them may be cut off.
+    r"|^\s*(?:→ |')\S*node_modules/\S+\.node'?,?$"
     # A program that a script would have fetched.
-    r"|spawn \S*node_modules/\S+ (?:ENOENT|EACCES)"
+    r"|spawn \S*node_modules/\S+ (?:ENOENT|EACCES)",
+    re.MULTILINE,
 )
 _OF_PACKAGE = re.compile(r"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 

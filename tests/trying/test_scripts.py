@@ -48,6 +48,14 @@ def test_the_package_that_a_complaint_names_is_the_one_whose_script_is_run(folde
     )
 
 
+def test_the_places_where_a_native_part_was_looked_for_are_a_complaint_without_its_head(
+    folder: Path,
+) -> None:
+    places = [f"    '{INSTALLED}/native/{end}/native.node'," for end in ("build", "out/Release")]
+    assert scripts(folder, "\n".join(["se/native.node',", *places, "  ]", "}"])) == ("native",)
+    assert scripts(folder, f"loaded {INSTALLED}/native/build/native.node in 3 ms") == ()
+
+
 def test_a_complaint_that_names_none_has_them_all_run(folder: Path) -> None:
     assert scripts(folder, "No native build was found") == ("native", "@acme/fetcher")
 

@@ -30,7 +30,12 @@ def test_a_complaint_of_a_missing_index_is_told_from_another() -> None:
 
 
 def test_what_never_ends_and_what_is_no_command_is_not_run() -> None:
-    texts = ["Run `tool serve` in another shell", "use `path`", 'Run "tool build; rm -rf x" first']
+    texts = [
+        "Run `tool serve` in another shell",
+        "use `path`",
+        "Try 'tool --help' for help.",
+        'Run "tool build; rm -rf x" first',
+    ]
     assert commands_named(texts, {}) == []
 
 
