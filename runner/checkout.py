@@ -67,6 +67,7 @@ from runner.sandbox.engine import (
 )
 from runner.sandbox.lending import ensure_lent
 from runner.server_images import ServerImage, require_image
+from runner.server_locks import require_own_locks
 from runner.servers import check_server
 from runner.store import LoadedRun, RunStore
 from runner.volumes import ServerVolume, ensure_volume
@@ -314,6 +315,8 @@ class Checkout:
         """Its volume, filled first if it is not; an image must be on the engine."""
         if server.spec.image is not None:
             return require_image(self.engine, server.spec.image, where=server.spec.name)
+        # A lock that was copied or left behind would have another version measured in its name.
+        require_own_locks(server)
         return ensure_volume(self.engine, server, self.base, self.builder_env, self.log)
 
     def lend(self, spec: ServerSpec | None, workspace: str) -> None:

@@ -839,11 +839,9 @@ def server_tools(request: ServerToolsRequest) -> int:
 
 
 def _card_of(checkout: Checkout, name: str, scenario: str) -> ServerCard:
-    from runner.server_locks import lock_remarks, require_own_locks
+    from runner.server_locks import lock_remarks
 
     server = checkout.server(name)
-    # Before the minutes that an install takes: a wrong lock installs another server's packages.
-    require_own_locks(server)
     catalog = checkout.catalog
     beside = catalog.testbed if name in catalog.testbed else catalog.servers
     card = checkout.check_server(name, scenario)

@@ -8,16 +8,21 @@ changes it.
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import threading
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
-from runner.records import Sha256, digest_of
+from runner.records import Sha256
 
 _SPELLING = frozenset({"type_comment", "kind", "ctx"})
 """Fields of the tree that say how something was written, and nothing about what runs."""
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Fields of the tree that hold statements, or what holds them."""
 _ONE_AT_A_TIME = threading.Lock()
 """CPython 3.11 counts the depth of a tree for all threads together: two that parse side by side
 may end in `SystemError: AST constructor recursion depth mismatch`."""
@@ -25,18 +30,37 @@ may end in `SystemError: AST constructor recursion depth mismatch`."""
 
 def code_digest(sources: Iterable[Path]) -> Sha256:
     """Of what the Python files do, in the order given; the same on every Python we support."""
-    return digest_of([_plain(_parsed(path.read_bytes())) for path in sources])
+    read = (_read(path.read_bytes()) for path in sources)
+    return _sha256(f"[{','.join(code.plain for code in read)}]")
 
 
-@lru_cache(maxsize=1024)
 def source_digest(source: bytes) -> Sha256:
     """Of what one Python file does, by its bytes."""
-    return digest_of(_plain(_parsed(source)))
+    return _sha256(_read(source).plain)
 
 
-def _parsed(source: bytes) -> ast.Module:
+def _sha256(text: str) -> Sha256:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Code(NamedTuple):
+    """What a file is known by."""
+
+    plain: str
+    """Its tree without its spelling, as JSON."""
+    imports: tuple[str, ...]
+    is_relative: bool
+    """It has a relative import."""
+
+
+# Every verb behind the gate reads a hundred files three times: for two digests and their imports.
+@lru_cache(maxsize=1024)
+def _read(source: bytes) -> _Code:
     with _ONE_AT_A_TIME:
-        return ast.parse(source)
+        tree = ast.parse(source)
+    found = list(_import_statements(tree.body))
+    is_relative = any(isinstance(it, ast.ImportFrom) and it.level for it in found)
+    return _Code(_plain(tree), tuple(_imported(found)), is_relative)
 
 
 # --- which files ----------------------------------------------------------------------------
@@ -87,20 +111,29 @@ def _module_path(module: str) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=1024)
 def _imports(source: bytes, module: str) -> tuple[str, ...]:
-    return tuple(_imported(_parsed(source), module))
+    code = _read(source)
+    if code.is_relative:
+        raise ValueError(f"{module}: a relative import, which nothing here follows")
+    return code.imports
 
 
-def _imported(tree: ast.Module, module: str) -> Iterator[str]:
+def _import_statements(body: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Those inside of functions too; no expression holds one, and most of a tree is expressions."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        for name in _BLOCKS:
+            yield from _import_statements(getattr(node, name, ()))
+
+
+def _imported(statements: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[str]:
     """The names that a module imports; of `from a import b`, both `a` and `a.b`."""
-    for node in ast.walk(tree):
+    for node in statements:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise ValueError(f"{module}: a relative import, which nothing here follows")
+        else:
             source = node.module or ""
             yield source
             for alias in node.names:
@@ -110,21 +143,21 @@ def _imported(tree: ast.Module, module: str) -> Iterator[str]:
 # --- a tree without its spelling ------------------------------------------------------------
 
 
-def _plain(node: object) -> object:
-    """A syntax tree as lists and texts. Empty fields are left out: newer Pythons have more."""
+def _plain(node: object) -> str:
+    """A syntax tree as JSON. Empty fields are left out: newer Pythons have more."""
     if isinstance(node, list):
-        return [_plain(item) for item in node if not _is_docstring(item)]
+        return f"[{','.join([_plain(item) for item in node if not _is_docstring(item)])}]"
     if not isinstance(node, ast.AST):
         # Not repr(): which characters it escapes depends on the interpreter's Unicode tables.
-        return ascii(node)
+        return json.dumps(ascii(node))
     if isinstance(node, ast.JoinedStr):
         # Python 3.12 ends a nested format, `{name:{width}}`, in a text of no letters.
         node = ast.JoinedStr([item for item in node.values if not _is_empty_text(item)])
     fields = []
     for name, value in ast.iter_fields(node):
         if _counts(name, value):
-            fields.append((name, _plain(value)))
-    return [type(node).__name__, fields]
+            fields.append(f'["{name}",{_plain(value)}]')
+    return f'["{type(node).__name__}",[{",".join(fields)}]]'
 
 
 def _counts(name: str, value: object) -> bool:

@@ -12,9 +12,9 @@ import pytest
 
 from runner.store import RunStore
 from tests.anchors.material import Tree, accept
-from tests.anchors.test_gated import CORE_RUBRIC, fairtrial, finished_run, with_shop
+from tests.anchors.test_gated import CORE_RUBRIC, fairtrial, finished_run, shop, with_shop
 
-__all__ = ["with_shop"]
+__all__ = ["shop", "with_shop"]
 
 
 @pytest.fixture
@@ -38,9 +38,7 @@ def elsewhere(tree: Tree, statement: Path) -> Tree:
     shutil.copytree(tree.root, root, ignore=ignored)
     shutil.copytree(tree.root / "runs/done", root / "published")
     shutil.copy(statement, root / "published.json")
-    other = object.__new__(Tree)
-    other.root = root
-    return other
+    return Tree(root)
 
 
 def verified(tree: Tree, *options: str) -> int:

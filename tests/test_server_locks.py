@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from runner.catalog import load_catalog
+from runner.catalog import LoadedServer, load_catalog
+from runner.checkout import Checkout
 from runner.errors import CatalogError, FairtrialError
 from runner.records import ServerCard
 from runner.report.card import card_text
@@ -229,3 +230,14 @@ def test_a_quiet_server_gets_no_hint() -> None:
 def test_the_card_says_what_its_locks_install() -> None:
     lines = ("requirements.txt: 10 packages, for mine 0.3.0",)
     assert "lock requirements.txt: 10 packages, for mine 0.3.0" in shown(locks=lines)
+
+
+# --- before anything is installed -----------------------------------------------------------
+
+
+def test_no_verb_installs_a_server_by_a_lock_that_is_not_its_own(tmp_path: Path) -> None:
+    copy = copied(template(tmp_path), "own", version="9.9")
+    checkout = Checkout(root=tmp_path, state=tmp_path / "state", environ={}, log=lambda _: None)
+    loaded = LoadedServer(spec=copy.spec, folder=copy.folder, digest="0" * 64)
+    with pytest.raises(CatalogError, match=r"version is 9\.9, and its locks install"):
+        checkout.install(loaded)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 
 from runner.anchors import perturbations
@@ -204,7 +204,7 @@ def _elsewhere(
             continue
         for line in text.split("\n"):
             # What bears on this step as well would be right to earn something.
-            if _cites(line) and not _hit(line, asked) and not _bears_on(line, step):
+            if _cited(line) and not _hit(line, asked) and not _bears_on(line, step):
                 yield line
 
 
@@ -222,17 +222,19 @@ def _plain(term: str) -> str:
     return term.lower().strip("*` ")
 
 
-def _cites(text: str) -> bool:
-    return any(mention.lines for mention in extract(text, _FILES))
-
-
 def _hit(text: str, asked: Iterable[MustCite]) -> set[MustCite]:
     """The places of those asked for that a text points at."""
-    cited = []
-    for mention in extract(text, _FILES):
-        if mention.lines:
-            cited.append((mention.path, *mention.lines))
+    cited = _cited(text)
     return {place for place in asked if any(points_at(*one, place) for one in cited)}
+
+
+# Each kind of pair asks it of every original again.
+@lru_cache(maxsize=1024)
+def _cited(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Path, first and last line."""
+    return tuple(
+        (mention.path, *mention.lines) for mention in extract(text, _FILES) if mention.lines
+    )
 
 
 # --- pairs made by code ---------------------------------------------------------------------

@@ -22,7 +22,7 @@ def clean_path(token: str, index: PathIndex, *, has_line: bool) -> str | None:
     if path and index.resolve(path).resolution != "missing":
         return path
     for known in (path.lstrip("@"), path.strip("_")):
-        if known and index.resolve(known).resolution != "missing":
+        if known not in ("", path) and index.resolve(known).resolution != "missing":
             return known
     if _shaped_like_a_path(path.replace("\\", "/"), index, has_line=has_line):
         return path

@@ -14,6 +14,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _WORDS = {
     "the": "the",
@@ -104,6 +105,7 @@ class Fluency:
     pairs: int
 
 
+@lru_cache(maxsize=16_384)
 def fluency_of(text: str) -> Fluency:
     """`text`: lower-case, without emphasis."""
     total = 0

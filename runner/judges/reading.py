@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, filterfalse
 from pathlib import PurePosixPath
 
@@ -157,9 +158,14 @@ _NO_LETTER = re.compile(r"[^\w\s]|\d")
 
 def wording(unit: Unit) -> str:
     """The unit without numbers and paths: what a spray repeats."""
-    cited = {PurePosixPath(place.path).name.lower() for place in unit.places}
+    cited = frozenset(PurePosixPath(place.path).name.lower() for place in unit.places)
+    return _without_paths(unit.text, cited)
+
+
+@lru_cache(maxsize=16_384)
+def _without_paths(text: str, cited: frozenset[str]) -> str:
     # `Path.convert` is no path: without it, ten callers in ten rows would be one row ten times.
-    words = [word for word in unit.text.split() if not _is_path(word, cited)]
+    words = [word for word in text.split() if not _is_path(word, cited)]
     return _NO_LETTER.sub("", " ".join(words))
 
 

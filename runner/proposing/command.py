@@ -20,6 +20,7 @@ from runner.proposing.labels import LOCAL, history_of, label_of, remember
 from runner.proposing.own import OwnRepository, own_source
 from runner.proposing.questions import Proposal
 from runner.proposing.syntax import parse
+from runner.proposing.traits import trait_families
 from runner.proposing.tree import Tree
 from runner.proposing.writing import OWN, Draft, write_draft
 from runner.protocols import Log
@@ -87,7 +88,7 @@ def _from_tree(request: NewScenarioRequest, own: OwnRepository, files: GitFiles,
     if request.symbol:
         proposals = propose_about(tree, request.symbol, request.questions)
     else:
-        proposals = propose(tree, families(tree), request.questions)
+        proposals = propose(tree, [*families(tree), *trait_families(tree)], request.questions)
     for proposal in proposals:
         log(f"chosen: {proposal.about}")
     if not request.symbol:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.grounding.outlines import Definition
 from runner.proposing.syntax import Parsed
 from runner.proposing.tree import ASIDE, TEST_PATH, Tree
 
-_FEWEST, _MOST = 3, 12
+FEWEST, MOST = 3, 12
 """Classes of a family, its base among them."""
 _INHERITING = frozenset(
     "python ruby java kotlin c_sharp typescript tsx javascript php scala".split()
@@ -35,12 +35,19 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A method of a class, and of every class under it that has its own."""
+    """A method of a class or trait, and of every one under it that has its own."""
 
     base: str
     name: str
     members: tuple[Member, ...]
     """The base's first."""
+    of: str = "classes"
+    """What its language calls them."""
+    joint: str = "."
+
+    @property
+    def shown(self) -> str:
+        return f"{self.base}{self.joint}{self.name}"
 
 
 def families(tree: Tree) -> list[Family]:
@@ -51,12 +58,17 @@ def families(tree: Tree) -> list[Family]:
     for name, owners in methods.items():
         for base in owners:
             under = [it for it in owners if it != base and base in _all_above(it, above)]
-            whole = _FEWEST <= len(under) + 1 <= _MOST
+            whole = FEWEST <= len(under) + 1 <= MOST
             # Of a base's base that has the method too, this one's family is a part.
             if not whole or _all_above(base, above) & owners.keys():
                 continue
             if not _may_lack(tree, {base, *under}, owners, name):
                 found.append(_family(name, base, under, owners))
+    return spread(found)
+
+
+def spread(found: Iterable[Family]) -> list[Family]:
+    """Those over most files first."""
     return sorted(found, key=lambda it: (-_files(it), it.base, it.name))
 
 

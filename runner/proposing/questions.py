@@ -104,9 +104,9 @@ def overrides(family: Family, why: str) -> Proposal:
     """Where is it defined, and who overrides it?"""
     base, name = family.base, family.name
     prompt = (
-        f"Where is `{base}.{name}` defined, and which classes outside of the tests and examples"
-        " override or implement it, directly or through another class? Give path:line for each, and"
-        " say how each differs from what it overrides."
+        f"Where is `{family.shown}` defined, and which {family.of} outside of the tests and"
+        " examples override or implement it, directly or through another? Give path:line for each,"
+        " and say how each differs from what it overrides."
     )
     facts = []
     for member in family.members:
@@ -117,9 +117,9 @@ def overrides(family: Family, why: str) -> Proposal:
     return _proposal(
         name=f"overrides-of-{_slug(name)}",
         prompt=prompt,
-        proven={"overrides": (0.6, "Is every class there that overrides it?", tuple(facts))},
+        proven={"overrides": (0.6, "Is everyone there that overrides it?", tuple(facts))},
         left=("differences", "how each differs from what it overrides"),
-        about=f"who overrides {base}.{name}: {len(family.members) - 1} classes, {why}",
+        about=f"who overrides {family.shown}: {len(family.members) - 1} {family.of}, {why}",
         spots=[
             Spot(path=it.path, line=it.line, inside=it.owner)
             for it in family.members

@@ -123,11 +123,16 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @classmethod
+    def made(cls, root: Path) -> Tree:
+        tree = cls(root)
         (root / "images/servers").mkdir(parents=True)
         for name in HELD_OUT:
-            self.write_scenario(f"held-out/{name}")
-            self._write_anchors(name)
-        self.write_scenario(f"core/{CORE}")
+            tree.write_scenario(f"held-out/{name}")
+            tree._write_anchors(name)
+        tree.write_scenario(f"core/{CORE}")
+        return tree
 
     def _write_anchors(self, scenario: str) -> None:
         gold = []
@@ -189,7 +194,7 @@ class Tree:
 
 def locked(root: Path) -> Tree:
     """A tree with its first generation."""
-    tree = Tree(root)
+    tree = Tree.made(root)
     for path, text in _first_locks().items():
         tree.write(path, text)
     return tree
@@ -199,7 +204,7 @@ def locked(root: Path) -> Tree:
 def _first_locks() -> dict[str, str]:
     """Path -> text. Made once: the checklist is asked about every pair for it."""
     with TemporaryDirectory() as folder:
-        tree = Tree(Path(folder))
+        tree = Tree.made(Path(folder))
         accept(tree, reason="first generation")
         return {
             path: data.decode() for path, data in tree.snapshot().items() if path[:5] == "locks"

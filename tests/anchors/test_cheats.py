@@ -184,7 +184,7 @@ def test_a_whole_easy_held_out_scenario_loses(tree: Tree) -> None:
     "value", ["NaN", "Infinity", "-Infinity", "1e999", '"0.5"', "null", "true"]
 )
 def test_a_grade_that_is_no_number_from_0_to_1_loses(tmp_path: Path, value: str) -> None:
-    tree = Tree(tmp_path)
+    tree = Tree.made(tmp_path)
     tree.write(GOLD, re.sub(r'"score": 0\.35', f'"score": {value}', tree.read(GOLD), count=1))
     with pytest.raises(CatalogError, match=r"gold_scores\.json"):
         accept(tree, reason="first")
@@ -193,7 +193,7 @@ def test_a_grade_that_is_no_number_from_0_to_1_loses(tmp_path: Path, value: str)
 
 
 def test_a_grade_given_twice_loses(tmp_path: Path) -> None:
-    tree = Tree(tmp_path)
+    tree = Tree.made(tmp_path)
     tree.write(
         GOLD, re.sub(r'"score": 0\.35', '"score": 0.9, "score": 0.35', tree.read(GOLD), count=1)
     )

@@ -434,7 +434,7 @@ def test_without_its_examination_a_judge_screens(tree: Path, oracle: Score) -> N
 
 @pytest.mark.parametrize("place", ["locks", "examination"])
 def test_a_judge_that_varies_is_verified_without_asking_it(tmp_path: Path, place: str) -> None:
-    tree = Tree(tmp_path)
+    tree = Tree.made(tmp_path)
     judge = FarAway(reachable=True)
     gate.accept(tree.root, judge, reason="first", date=DATE)
     asked = judge.asked
@@ -462,7 +462,7 @@ def _figures(root: Path) -> Mapping[str, float]:
 def test_a_judge_that_screens_opens_the_gate_and_is_refused_where_it_must_rank(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tree = Tree(tmp_path)
+    tree = Tree.made(tmp_path)
     gate.accept(tree.root, Checklist(), reason="first", date=DATE)
     assert fairtrial(tree.root, "verify-anchors") == 0
     out = capsys.readouterr().out

@@ -103,7 +103,7 @@ def test_verifying_changes_nothing(tree: Tree) -> None:
 
 
 def test_without_a_lock_the_gate_is_closed(tmp_path: Path) -> None:
-    assert words(drifts(Tree(tmp_path))) == ["locks/anchors.lock: there is none"]
+    assert words(drifts(Tree.made(tmp_path))) == ["locks/anchors.lock: there is none"]
 
 
 def test_one_changed_character_of_a_rubric_is_named_with_both_digests(tree: Tree) -> None:
@@ -422,7 +422,7 @@ def test_there_is_nothing_to_regrade_where_no_grade_changed(tree: Tree) -> None:
 def test_grades_that_do_not_fit_their_transcripts_are_refused(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    tree = Tree(tmp_path)
+    tree = Tree.made(tmp_path)
     tree.edit(f"{ONE}/gold_scores.json", old, new)
     with pytest.raises(CatalogError) as caught:
         accept(tree, reason="first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -40,23 +41,31 @@ def tree(tmp_path: Path) -> Tree:
     return locked(tmp_path)
 
 
-@pytest.fixture
-def with_shop(tmp_path: Path) -> Tree:
-    """A checkout whose core scenario has a real repository: a report scores again."""
-    upstream = tmp_path / "upstream"
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once: the checklist is asked about every pair for its first generation."""
+    upstream = tmp_path_factory.mktemp("upstream")
     for path in TREE.paths():
         (upstream / path).parent.mkdir(parents=True, exist_ok=True)
         (upstream / path).write_bytes(TREE.read(path))
     for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "shop"]):
         git(upstream, *arguments)
-    made = Tree(tmp_path)
+    root = tmp_path_factory.mktemp("shop")
+    made = Tree.made(root)
     made.edit(CORE_SCENARIO, "url: /shop", f"url: file://{upstream}")
     made.edit(CORE_SCENARIO, "'" + "0" * 40 + "'", git(upstream, "rev-parse", "HEAD"))
-    source = load_catalog(tmp_path).scenarios[CORE].scenario.repository
-    fetched = fetch_source(source, cache=tmp_path / ".fairtrial/repositories", pins=None)
-    write_repos_lock(tmp_path, {source.label: fetched.pin})
+    source = load_catalog(root).scenarios[CORE].scenario.repository
+    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
+    write_repos_lock(root, {source.label: fetched.pin})
     accept(made, reason="first generation")
-    return made
+    return root
+
+
+@pytest.fixture
+def with_shop(tmp_path: Path, shop: Path) -> Tree:
+    """A checkout whose core scenario has a real repository: a report scores again."""
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    return Tree(tmp_path)
 
 
 def fairtrial(tree: Tree, *arguments: str) -> int:

@@ -25,10 +25,11 @@ from tests.anchors.test_gated import (
     fairtrial,
     finished_run,
     report_json,
+    shop,
     with_shop,
 )
 
-__all__ = ["with_shop"]
+__all__ = ["shop", "with_shop"]
 FITTED = {
     "map_quality": [["later"], ["another"], ["chance"]],
     "justification": [["robust"], ["pattern"]],
@@ -109,7 +110,7 @@ def test_a_rewording_keeps_the_order_and_is_accepted(with_shop: Tree) -> None:
 
 
 def committed(tree: Tree) -> None:
-    tree.write(".gitignore", "upstream/\n.fairtrial/\nruns/\n")
+    tree.write(".gitignore", ".fairtrial/\nruns/\n")
     commit(tree)
 
 
@@ -226,7 +227,7 @@ def begun(tree: Tree) -> None:
 
 
 def all_but_the_lock(tree: Tree) -> None:
-    tree.write(".gitignore", "upstream/\n.fairtrial/\nruns/\nlocks/\n")
+    tree.write(".gitignore", ".fairtrial/\nruns/\nlocks/\n")
     commit(tree)
 
 

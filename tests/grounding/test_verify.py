@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import re
@@ -240,6 +241,27 @@ def test_the_chance_rate_is_what_random_lines_score() -> None:
     assert ground(
         f"`close_shop` (src/shop.py:{CLOSE}-{CLOSE + 6})", FILES
     ).summary.chance_rate == pytest.approx(sum(ranges) / len(ranges))
+
+
+class _Vanished(MemoryFiles):
+    """A tree that lists a file and cannot read it."""
+
+    def read(self, path: str) -> bytes:
+        raise KeyError(path)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_grounding_leaves_the_garbage_collector_as_it_found_it(on: bool) -> None:
+    was_on = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        ground("src/shop.py:3", FILES)
+        assert gc.isenabled() is on
+        with pytest.raises(KeyError):
+            ground("src/shop.py:3", _Vanished({"src/shop.py": SHOP}))
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was_on else gc.disable)()
 
 
 def test_no_citations_have_no_rate() -> None:

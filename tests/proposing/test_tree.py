@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.proposing.families import families
+from runner.proposing.traits import trait_families
 from runner.proposing.tree import Symbol
 from tests.proposing.trees import PYTHON, tree_of
 
@@ -220,3 +221,79 @@ def test_a_family_that_may_lack_a_member_is_not_asked_about(tmp_path: Path) -> N
         "f.kt": "class Box\n",
     }
     assert not families(tree_of(tmp_path / "c", {**kotlin, **twice}))
+
+
+TRAITS = {
+    "src/shape.rs": """\
+/// `impl Shape for Anything` is how it is done.
+pub trait Shape<T> {
+    fn draw_outline(&self) -> T;
+    fn area(&self) -> T;
+}
+
+pub struct Dot;
+
+impl Dot {
+    fn draw_outline(&self) {}
+}
+""",
+    "src/round.rs": """\
+use crate::shape::{Dot, Shape};
+
+impl<T: Default> Shape<T> for Circle<T> {
+    fn draw_outline(&self) -> T { T::default() }
+    fn area(&self) -> T { T::default() }
+}
+
+mod rings {
+    impl super::Shape<u8> for &mut super::Ring {
+        fn draw_outline(&self) -> u8 { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    impl super::Shape<u8> for Fake {
+        fn draw_outline(&self) -> u8 { 2 }
+    }
+}
+""",
+}
+
+
+def test_a_rust_family_is_a_trait_and_the_types_outside_of_tests_with_a_block_for_it(
+    tmp_path: Path,
+) -> None:
+    (family,) = trait_families(tree_of(tmp_path, TRAITS))
+    assert (family.shown, family.of) == ("Shape::draw_outline", "types")
+    assert [(it.owner, it.path, it.line) for it in family.members] == [
+        ("Shape", "src/shape.rs", 3),
+        ("Circle", "src/round.rs", 4),
+        ("Ring", "src/round.rs", 10),
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "macro_rules! any { ($x:ty) => { impl Shape<u8> for $x { fn draw_outline(&self) {} } } }",
+        "macro_rules! all { ($t:ident) => { impl $t for u8 { fn draw_outline(&self) {} } } }",
+        "#[derive(Shape)]\nstruct Square;",
+        "use crate::shape::Shape as Form;",
+        "use std::fmt::{Debug, Shape};",
+        "impl<T> Shape<u8> for T { fn draw_outline(&self) -> u8 { 3 } }",
+        "impl Shape<u16> for Ring { fn draw_outline(&self) -> u16 { 3 } }",
+        "trait Shape { fn draw_outline(&self); }",
+    ],
+)
+def test_a_trait_that_something_unseen_may_implement_is_not_asked_about(
+    tmp_path: Path, more: str
+) -> None:
+    assert not trait_families(tree_of(tmp_path, {**TRAITS, "src/more.rs": f"{more}\n"}))
+
+
+def test_a_trait_under_an_attribute_that_may_implement_it_is_not_asked_about(
+    tmp_path: Path,
+) -> None:
+    shape = TRAITS["src/shape.rs"].replace("pub trait", "#[enum_dispatch]\npub trait")
+    assert not trait_families(tree_of(tmp_path, {**TRAITS, "src/shape.rs": shape}))
