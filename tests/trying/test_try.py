@@ -115,3 +115,14 @@ def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkou
     done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1
     assert "that is no image's name" in done.stderr
+    scripts = made.fairtrial("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
+    assert scripts.returncode == 1
+    assert "only packages of npm have install scripts" in scripts.stderr
+
+
+def test_a_command_that_a_server_must_get_first_is_run_and_kept(made: Checkout) -> None:
+    told = ["--warm-up", "shell", 'touch "$HOME/built"', "--dry-run"]
+    done = made.fairtrial("try", "--scenario", "small", *told, *command(made, "unstarted"))
+    assert done.returncode == 0, done.stderr
+    refused = made.fairtrial("try", "--scenario", "small", *command(made, "unstarted"))
+    assert "it does not start: no index - run" in refused.stderr
