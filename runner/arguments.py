@@ -304,7 +304,10 @@ def _add_try(verbs: Verbs) -> None:
     )
     parser.add_argument("--before", default="", metavar="DATE", help="no package younger than that")
     parser.add_argument(
-        "--scripts", default="", metavar="NAMES", help="of npm packages, run; or none"
+        "--scripts",
+        default="",
+        metavar="NAMES",
+        help="npm packages whose install scripts run",
     )
     parser.add_argument(
         "--http", nargs="?", const="", metavar="PORT[/PATH]", help="it speaks streamable HTTP there"

@@ -26,6 +26,8 @@ from runner.volumes import ServerVolume, ensure_volume
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
 """Where a definition must have one, and none is known yet."""
 
+_HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Workbench:
@@ -130,6 +132,17 @@ def locked_version(folder: Path, package: str) -> str:
     text = (folder / "requirements.txt").read_text(encoding="utf-8")
     found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
     return found[1] if found else ""
+
+
+def offline_variables(folder: Path) -> dict[str, str]:
+    """What tells a library of its lock that there is no network.
+
+    Unset, Hugging Face's asks for a model again and again, for minutes in every call.
+    """
+    lock = folder / "requirements.txt"
+    if lock.exists() and _HUB.search(lock.read_text(encoding="utf-8")):
+        return {"HF_HUB_OFFLINE": "1"}
+    return {}
 
 
 def draft(

@@ -35,7 +35,7 @@ _WORDS = {
 _MADE_OF = re.compile(
     r"\b(?:written|built|implemented|powered|developed|coded|made|runs?|running) (?:in|with|by|on) "
     r"[\w.#+/ ]{0,12}"
-    r"|\b[\w#+.]+ (?:implementation|sdk|runtime|server|package|client|library|version)\b"
+    r"|\b[\w#+.]+ (?:mcp )?(?:implementation|sdk|runtime|server|package|client|library|version)\b"
     r"|\b[\w#+.]+[ -](?:based|powered|native)\b|\bmodel context protocol\b|```\w*",
     re.IGNORECASE,
 )

@@ -10,7 +10,7 @@ from runner.trying import tables
 from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
-from runner.trying.installing import Candidate, draft, install
+from runner.trying.installing import Candidate, draft, install, offline_variables
 from runner.trying.launches import Launch, launches
 from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
@@ -50,7 +50,7 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
     spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
         "command": installed.entries[entry],
-        "env": {**spec.env, **given.env},
+        "env": {**spec.env, **_offline(steps, candidate), **given.env},
         "warm_up": _as_given(given, spec) or _tables(steps, candidate),
         "initialize_timeout_sec": 90,
         "notes": notes_on(getattr(steps.asked, "scripts", ())),
@@ -74,6 +74,13 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
     fixed = given.args is not None or only is not None
     search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
     return Start(candidate=candidate, spec=spec, attempt=asyncio.run(search))
+
+
+def _offline(steps: Steps, candidate: Candidate) -> dict[str, str]:
+    variables = offline_variables(candidate.folder)
+    for name in variables.keys() - steps.given.env.keys():
+        steps.guess(f"{name}={variables[name]}, as a cell has no network", f"--env {name}=…")
+    return variables
 
 
 def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:

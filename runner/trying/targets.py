@@ -21,6 +21,8 @@ MOST_FILES = 400
 LARGEST_BYTES = 200_000
 SHORT_BYTES = 12_000
 """A server that cuts its answers still shows all of such a file."""
+SHORTEST_NAME = 10
+"""Of a name that shows a repository by itself: `to_dict` is in many."""
 FEWEST_FILES, MOST_USED_IN = 2, 8
 """Files of code that a telling name stands in: a tool that looks for its uses finds some."""
 SHORTEST_LINE, LONG_LINE = 12, 24
@@ -106,8 +108,9 @@ def _plainness(name: str, used: Counter[str]) -> tuple[bool, bool]:
 
 
 def _beside(item: Definition, fit: list[Definition], used: Counter[str]) -> list[str]:
-    names = [one.name for one in fit if is_compound(one.name) and used[one.name] <= MOST_USED_IN]
-    return [name for name in dict.fromkeys(names) if name not in item.name and item.name != name]
+    fewer = [one.name for one in fit if len(one.name) >= SHORTEST_NAME and is_compound(one.name)]
+    names = [name for name in dict.fromkeys(fewer) if used[name] <= MOST_USED_IN]
+    return [name for name in names if name not in item.name]
 
 
 def _is_aside(name: str, line: str) -> bool:

@@ -19,6 +19,7 @@ SHIPPED = {"deletes": "python", "errors": "python", "parser": "rust", "schemas":
         ("code-map", "A map of Python and TypeScript code", ""),
         ("code-map", "A fast code index, written in Rust", ""),
         ("code-map", "A TypeScript implementation of a code index", ""),
+        ("code-map", "TypeScript MCP server for git", ""),
         ("code-map", "A map of code", ""),
     ],
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from runner.trying.asked import Npm, Pypi
+from runner.trying.installing import offline_variables
 from runner.trying.kinds import files_lacked
 from runner.trying.missing import with_missing
 
@@ -72,3 +75,14 @@ def test_a_file_of_its_own_is_no_package_and_what_was_added_is_not_added_again()
 def test_a_file_that_a_complaint_names_and_the_repository_has_not_is_named() -> None:
     said = ["Error: no package.json in /workspace", "read pyproject.toml", "/opt/package.json.bak"]
     assert files_lacked(said, ["a/pyproject.toml", "b.py"]) == ["package.json"]
+
+
+def test_a_library_that_would_ask_for_its_models_again_and_again_is_told_of_no_network(
+    tmp_path: Path,
+) -> None:
+    lock = tmp_path / "requirements.txt"
+    assert offline_variables(tmp_path) == {}
+    lock.write_text("mcp==1.2.0\n# huggingface-hub==1.0\n")
+    assert offline_variables(tmp_path) == {}
+    lock.write_text("mcp==1.2.0\nhuggingface-hub==1.0 \\\n    --hash=sha256:0\n")
+    assert offline_variables(tmp_path) == {"HF_HUB_OFFLINE": "1"}
