@@ -294,7 +294,7 @@ def _add_try(verbs: Verbs) -> None:
         nargs=2,
         default=[],
         metavar=("TOOL", "JSON"),
-        help="repeatable; a call that it must get first",
+        help="repeatable; what it must get first: a call, or `shell` and a command",
     )
     parser.add_argument(
         "--canary",
@@ -303,6 +303,12 @@ def _add_try(verbs: Verbs) -> None:
         help="a call, and a text of the repository that its answer must contain",
     )
     parser.add_argument("--before", default="", metavar="DATE", help="no package younger than that")
+    parser.add_argument(
+        "--scripts",
+        default="",
+        metavar="NAMES",
+        help="npm packages whose install scripts run",
+    )
     parser.add_argument(
         "--http", nargs="?", const="", metavar="PORT[/PATH]", help="it speaks streamable HTTP there"
     )
@@ -345,6 +351,7 @@ def _try_request(arguments: argparse.Namespace) -> Request:
         warm_up=tuple(map(tuple, arguments.warm_up)),
         canary=tuple(arguments.canary) if arguments.canary else None,
         before=arguments.before,
+        scripts=arguments.scripts,
         http=arguments.http,
         repo=arguments.repo,
         commit=arguments.commit,

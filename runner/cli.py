@@ -822,7 +822,7 @@ def _check_servers(request: ServerRequest) -> int:
 
 def server_tools(request: ServerToolsRequest) -> int:
     from runner.records import load_json
-    from runner.trying.calling import stand, tool_lines
+    from runner.trying.calling import stand, tools_lines
 
     stood = stand(_checkout(request), request.name, request.scenario)
     if request.tool:
@@ -834,7 +834,7 @@ def server_tools(request: ServerToolsRequest) -> int:
     if request.json:
         show_json([tool.model_dump(mode="json", by_alias=True) for tool in tools])
     else:
-        show("\n".join(line for tool in tools for line in tool_lines(tool)))
+        show("\n".join(tools_lines(tools)))
     return OK
 
 

@@ -94,6 +94,8 @@ class TryRequest(RunRequest):
     """A tool, and its arguments as JSON."""
     canary: tuple[str, str, str] | None
     """A tool, its arguments as JSON, and a text its answer must contain."""
+    scripts: str
+    """npm packages whose install scripts are run, between commas; `none`; empty to guess them."""
     before: str
     """A date; empty for today's packages."""
     http: str | None

@@ -106,11 +106,14 @@ _HANDLES = {"id", "handle", "uuid", "cursor", "session", "hash", "sha"}
 _ROOTS = {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
 _FILES = {"file", "filename", "filepath", "uri", "module", "document"}
 _DATABASES = {"db", "database", "sqlite"}
+_FOLDER = r"director|folder|project|repositor|root|codebase|workspace"
 _LINES = {"line", "row", "lineno"}
 _COLUMNS = {"character", "char", "column", "col", "offset"}
 _GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "exclude", "excludes"}
+_EXTENSIONS = {"extension", "extensions", "ext", "exts", "suffix", "suffixes"}
 _REFS = {"branch", "ref", "revision", "commit", "rev"}
 _ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
+_SORTS = {"type", "mode", "kind", "format", "style", "level"}
 _NAMES = {
     "query", "queries", "symbol", "symbols", "name", "names", "pattern", "patterns", "text",
     "search", "keyword", "keywords", "regex", "term", "terms", "identifier", "identifiers",
@@ -245,11 +248,20 @@ class _Filler:
 
     def _texts(self, key: str, schema: Schema) -> list[Any]:
         words = key_words(key)
-        about = f"{schema.get('description', '')} {schema.get('title', '')}".lower()
-        values = self._of_tables(set(words), about) or self._text_values(words, set(words), about)
+        said = schema.get("description") or self._said_of(key)
+        about = f"{said} {schema.get('title', '')}".lower()
+        known = set(words)
+        sorts = choices_said(about) if known & _SORTS else []
+        values = self._of_tables(known, about) or sorts or self._text_values(words, known, about)
         if isinstance(schema.get("default"), str) and schema["default"]:
             values = list(dict.fromkeys([*values[:1], schema["default"], *values[1:]]))
         return values
+
+    def _said_of(self, key: str) -> str:
+        """Where a tool's description has a list of its arguments, as docstrings do."""
+        line = rf"^[ \t]*[-*]?[ \t]*`?{re.escape(key.lower())}`?[ \t]*(?:\([^)\n]*\))?:[ \t]*(.+)$"
+        found = re.search(line, self.described, re.MULTILINE)
+        return found[1] if found else ""
 
     def _of_tables(self, known: set[str], about: str) -> list[Any]:
         """Where the repository is a table `lines`: see Target.database."""
@@ -269,6 +281,8 @@ class _Filler:
     ) -> list[Any]:
         if _is_unknown(known):
             return []
+        if known & _EXTENSIONS:
+            return self._extensions()
         if known & _GLOBS:
             return ["**/*"]
         if known & {"language", "lang"}:
@@ -298,7 +312,7 @@ class _Filler:
 
     def _words_looked_for(self, known: set[str], about: str) -> list[Any]:
         if known & _NAMES and not known & _REFS:
-            return [self.target.name]
+            return self._names(about)
         if known & _ASKS:
             return [f"Where is {self.target.name} defined?"]
         if choices := choices_said(about):
@@ -308,6 +322,22 @@ class _Filler:
         if re.search(r"\b(absolute|relative)? ?path\b", about):
             return self._paths(about)
         return [self.target.name]
+
+    def _names(self, about: str) -> list[Any]:
+        """The name; of files, where it is files that are found by a pattern."""
+        last = PurePosixPath(self.target.path).name
+        globs = [*([f"**/{last}"] if last else []), "**/*"]
+        if re.search(r"\bglobs?\b", about):
+            return [*globs, self.target.name]
+        if re.search(r"\bglobs?\b|\bfile ?names?\b|files? (?:by|matching|whose)\b", self.described):
+            return [self.target.name, *([last] if last else []), *globs]
+        return [self.target.name]
+
+    def _extensions(self) -> list[Any]:
+        suffix = PurePosixPath(self.target.path).suffix
+        endings = [end for end, language in _LANGUAGES.items() if language == self._language()]
+        known = suffix.removeprefix(".") or next(iter(endings), "py")
+        return [f".{known}", known]
 
     def _revisions(self) -> list[Any]:
         """git's own form of a file at a commit, of a tool that says it takes one."""
@@ -328,8 +358,11 @@ class _Filler:
         """Of a file or of a folder, as the key's own words say, else the tool's."""
         folders = [self.target.root, "."]
         files = self._files(as_uri=False)
+        if re.search(r"\bfiles?\b", about) and not re.search(_FOLDER, about):
+            # A folder would be an error, and is none of its own words.
+            return files
         for text in (about, self.described):
-            folder = _first(text, r"director|folder|project|repositor|root|codebase|workspace")
+            folder = _first(text, _FOLDER)
             file = _first(text, r"\bfiles?\b")
             if folder != file and not (self._has_file_key() and file < folder):
                 return [*files, *folders] if file < folder else [*folders, *files]

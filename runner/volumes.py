@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -91,8 +92,9 @@ def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which 
         volume = _finished(engine, name, base)
         if volume is None:
             create_volume(engine, name, "server")
+            files = _job_files(server, base, places)
             with open_builder(engine, _filling(name, base, builder_env)) as builder:
-                volume = _install(builder, server, name, log, places)
+                volume = _install(builder, server, name, log, files)
         verify_volume(engine, volume, base.id)
     return volume
 
@@ -129,14 +131,16 @@ def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
     )
 
 
-def _install(builder: Builder, server: Server, name: str, log: Log, places: Places) -> ServerVolume:
+def _install(
+    builder: Builder, server: Server, name: str, log: Log, files: Mapping[str, bytes]
+) -> ServerVolume:
     """Fill the builder's volume. Raises ServerError with the log's last lines."""
     filled_meanwhile = _read_marker(builder, name)
     if filled_meanwhile is not None:
         return filled_meanwhile
     started = time.monotonic()
     log(f"installing {server.spec.name} {server.spec.version}")
-    builder.put(tar_of(_job_files(server, places)))
+    builder.put(tar_of(files))
     exit_code = builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
     if exit_code != 0:
         raise _install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
@@ -160,9 +164,12 @@ def _install_failed(server: Server, exit_code: int, output: str) -> ServerError:
     )
 
 
-def _job_files(server: Server, places: Places) -> dict[str, bytes]:
+def _job_files(server: Server, base: BaseImage, places: Places) -> dict[str, bytes]:
     """What the host in the container installs, by path."""
-    files = {"build/files.json": json.dumps(fill(server.spec.files, places)).encode()}
+    files = {
+        "build/files.json": json.dumps(fill(server.spec.files, places)).encode(),
+        "build/node.txt": base.node.encode(),
+    }
     for name in LOCK_FILES:
         text = _text(server.folder / name)
         if text is not None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import http.server
 import io
-import json
 import os
 import shutil
 import tarfile
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +22,7 @@ from runner.errors import SourceError
 from runner.records import NpmSource, PypiSource
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import owner_labels
+from tests.npm_registry import serving
 
 Entry = tuple[str, bytes] | tarfile.TarInfo
 
@@ -321,40 +318,12 @@ def own_registry(tmp_path: Path) -> Iterator[Callable[[], tuple[dict[str, str], 
         "version": "1.0.0",
         "scripts": dict.fromkeys(("prepack", "prepare", "install", "postinstall"), script),
     }
-    tarball = tar(
-        tmp_path / "evil.tgz",
-        ("package/package.json", json.dumps(package).encode()),
-        ("package/index.js", b"1"),
-    ).read_bytes()
-    integrity = "sha512-" + base64.b64encode(hashlib.sha512(tarball).digest()).decode()
-
-    class Registry(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            dist = {"tarball": f"http://{self.headers['Host']}/evil.tgz", "integrity": integrity}
-            known = {
-                "name": "evil",
-                "dist-tags": {"latest": "1.0.0"},
-                "versions": {"1.0.0": {**package, "dist": dist}},
-            }
-            body = tarball if self.path.endswith(".tgz") else json.dumps(known).encode()
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Registry)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    cache = {
-        "NPM_CONFIG_CACHE": str(tmp_path / "cache"),
-        "NPM_CONFIG_REGISTRY": f"http://127.0.0.1:{server.server_port}/",
-    }
-    without_proxy = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
-    yield lambda: ({**without_proxy, **cache}, integrity)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(package) as (address, integrity):
+        cache = {"NPM_CONFIG_CACHE": str(tmp_path / "cache"), "NPM_CONFIG_REGISTRY": address}
+        without_proxy = {
+            key: value for key, value in os.environ.items() if "proxy" not in key.lower()
+        }
+        yield lambda: ({**without_proxy, **cache}, integrity)
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not on this machine")

@@ -52,6 +52,8 @@ TEXT = {"type": "string"}
         ("symbol", {"anyOf": [{"type": "null"}, TEXT]}, "dispatch_all"),
         ("revision", TEXT, "HEAD"),
         ("kind", {**TEXT, "description": "Whether 'local' or 'remote' ones"}, "local"),
+        ("extension", TEXT, ".py"),
+        ("pattern", {**TEXT, "description": "Glob pattern to match"}, "**/app.py"),
         ("label", {**TEXT, "description": "A branch, such as 'main' or 'next'"}, "HEAD"),
     ],
 )
@@ -143,3 +145,39 @@ def test_a_revision_is_a_file_at_it_where_the_tool_says_that_it_takes_one() -> N
     given = schema("revision", revision=TEXT)
     said = "Shows a commit, or a file given as <revision>:<path>"
     assert first(given, described=said) == {"revision": "HEAD:src/app.py"}
+
+
+def test_a_pattern_of_a_tool_that_finds_files_is_a_name_first_and_then_a_files() -> None:
+    given = schema("pattern", pattern=TEXT)
+    found = arguments_for(given, TARGET, described="Find files matching a pattern")
+    assert [one["pattern"] for one in found] == ["dispatch_all", "app.py", "**/app.py", "**/*"]
+    assert takes_name(given)
+
+
+DOCSTRING = """
+Search code.
+
+Args:
+    search_type: Type of search ("function-calls", "symbol-definitions")
+    target (str): What to search for
+    scope: File path, directory path, or URL to search in
+    source: Path to the source file
+"""
+
+
+def test_what_a_docstring_says_of_an_argument_counts_as_its_description() -> None:
+    given = schema(*("search_type", "target", "scope"), search_type=TEXT, target=TEXT, scope=TEXT)
+    assert first(given, described=DOCSTRING) == {
+        "search_type": "function-calls",
+        "target": "dispatch_all",
+        "scope": "src/app.py",
+    }
+    by_file = schema("source", source=TEXT)
+    assert first(by_file, described=DOCSTRING) == {"source": "src/app.py"}
+
+
+def test_a_path_that_is_said_to_be_a_files_is_no_folder() -> None:
+    given = schema("path", path={**TEXT, "description": "Path to the file"})
+    everywhere = [one["path"] for one in arguments_for(given, TARGET, optional=False)]
+    assert everywhere == ["src/app.py", "/workspace/src/app.py"]
+    assert list(arguments_for(given, Target(name="x"))) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from runner.sandbox import volume_host
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
 from runner.volumes import ServerVolume, verify_volume, volume_name
+from tests.npm_registry import serving
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
 
 # --- what names and fills a volume ----------------------------------------------------------
@@ -67,6 +69,21 @@ def test_the_content_digest_sees_a_byte_a_mode_a_link_and_a_new_file_but_not_the
     assert len({digest for digest, _ in seen}) == len(seen)
     (tmp_path / volume_host.MARKER).write_text("{}")
     assert volume_host.content(tmp_path) == seen[-1]
+
+
+def test_a_packages_own_programs_start_with_the_python_of_a_cell(tmp_path: Path) -> None:
+    for name, text in {
+        "lint": "#!/build/venv/bin/python\nrun()\n",
+        "sh": "#!/bin/sh\n",
+        "elf": "\x7fELF #!/build/venv/bin/python\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    before = {name: (tmp_path / name).read_text() for name in ("sh", "elf")}
+    volume_host.use_own_python(tmp_path, Path("/build/venv"))
+    assert (tmp_path / "lint").read_text() == "#!/usr/bin/env python3\nrun()\n"
+    assert (tmp_path / "lint").stat().st_mode & 0o777 == 0o755
+    assert {name: (tmp_path / name).read_text() for name in before} == before
 
 
 # --- in the engine --------------------------------------------------------------------------
@@ -189,3 +206,59 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
     assert checkout.engine.api.containers(all=True, filters=named) == []
     with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
         checkout.volume(tiny)
+
+
+# --- install scripts ----------------------------------------------------------------------------
+
+TELLS = (
+    "id -u > told; env | grep -c ^PIP_ >> told; grep NoNewPrivs /proc/self/status >> told;"
+    " touch /etc/mine 2>/dev/null && echo root >> told; mkdir -p build/Release/obj.target"
+)
+"""What an install script can do, told in a file of its package's."""
+
+
+@pytest.fixture
+def scripted(tmp_path: Path, checkout: Checkout) -> Iterator[tuple[Checkout, Folder]]:
+    """A server that needs a package whose install script tells what it may do."""
+    package = {"name": "teller", "version": "1.0.0", "scripts": {"install": TELLS}}
+    with serving(package) as (address, integrity):
+        entry = {"version": "1.0.0", "integrity": integrity, "hasInstallScript": True}
+        needs = {"dependencies": {"teller": "1.0.0"}}
+        packages = {"": needs, "node_modules/teller": entry}
+        lock = {"name": "s", "lockfileVersion": 3, "packages": packages}
+        (tmp_path / "package.json").write_text(json.dumps({"private": True, **needs}))
+        (tmp_path / "package-lock.json").write_text(json.dumps(lock))
+        # A proxy on loopback puts the builder on this machine's network, where the registry is.
+        proxies = {"http_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"}
+        indexes = {"NPM_CONFIG_REGISTRY": address, "PIP_INDEX_URL": "http://a:secret@127.0.0.1:1"}
+        env = replace(checkout.env, proxies=proxies, indexes=indexes)
+        yield replace(checkout, env=env), tiny_folder(tmp_path)
+
+
+@pytest.mark.docker
+def test_an_install_script_is_not_run_unless_package_json_allows_it_and_then_without_rights(
+    scripted: tuple[Checkout, Folder],
+) -> None:
+    checkout, server = scripted
+    told = "cd /opt/server/node_modules/teller && ls && cat told; ls -d build/Release/* || true"
+    without = checkout.volume(server).name
+    assert checkout.as_root(without, f"{told} 2>/dev/null") == "index.js\npackage.json\n"
+    package = server.folder / "package.json"
+    package.write_text(
+        json.dumps({**json.loads(package.read_text()), "allowScripts": {"teller": True}})
+    )
+    with_scripts = checkout.volume(server).name
+    assert with_scripts != without
+    said = checkout.as_root(with_scripts, f"{told} 2>/dev/null")
+    assert said == "build\nindex.js\npackage.json\ntold\n10002\n0\nNoNewPrivs:\t1\n"
+    for name in (without, with_scripts):
+        checkout.engine.api.remove_volume(name, force=True)
+
+
+def test_what_package_json_allows_is_read_as_npm_reads_it(tmp_path: Path) -> None:
+    package = tmp_path / "package.json"
+    package.write_text('{"dependencies": {}}')
+    assert volume_host.scripts_allowed(package) == []
+    allowed = {"a": True, "@b/c": True, "@d/e@1.2.0": True, "f@2": True, "g": False}
+    package.write_text(json.dumps({"allowScripts": allowed}))
+    assert volume_host.scripts_allowed(package) == ["a", "@b/c", "@d/e", "f"]

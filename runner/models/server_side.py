@@ -14,7 +14,7 @@ from runner.models.lookups import Lookup
 from runner.models.tool_use import Learned, lacking_keys, server_lookup, server_read
 from runner.models.uses import ROLES, Use
 from runner.protocols import Result
-from runner.tool_arguments import handles_in, key_words
+from runner.tool_arguments import handles_in, key_words, language_of_path
 
 PATIENCE = 5
 """Names that a use is asked for in vain before it is left."""
@@ -47,6 +47,10 @@ class ServerSide:
     """Use -> how often it has been asked for names and shown no place."""
     fruitful: set[str] = field(default_factory=set)
     """Uses that have shown one."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Use -> how many names it has said that it does not know."""
+    corrected: set[tuple[str, str]] = field(default_factory=set)
+    """(use, name) that was asked again as an error proposed."""
 
     def lookups(self, name: str, place: Finding | None) -> list[Lookup]:
         """Calls that find a name, the best of each role."""
@@ -75,12 +79,31 @@ class ServerSide:
 
     def otherwise(self, failed: Lookup, error: str, place: Finding | None) -> Lookup | None:
         """The same with other arguments, of a use that has answered to none yet."""
+        if is_of_the_name(failed, error) and self._is_patient(failed.use):
+            return self._suggested(failed, error)
         # One that has answered means its error: there is no such symbol.
         if failed.use in self.worked or self.is_stale(failed):
             return None
         if not self._require(failed, error):
             self.ways[failed.use] = failed.way + 1
         return self.again(failed, place)
+
+    def _is_patient(self, use: str) -> bool:
+        """Until many names are unknown to it; asked otherwise, it may know them all."""
+        self.unknown[use] += 1
+        return use in self.worked or self.unknown[use] < PATIENCE
+
+    def _suggested(self, failed: Lookup, error: str) -> Lookup | None:
+        """The same about the first name that the error gives for it, once for each name."""
+        name = suggestion_in(error, failed.name)
+        if not name or (failed.use, failed.name) in self.corrected:
+            return None
+        last = re.split(r"\W", name)[-1]
+        self.corrected |= {(failed.use, failed.name), (failed.use, last)}
+        given = {
+            key: name if value == failed.name else value for key, value in failed.arguments.items()
+        }
+        return replace(failed, arguments=given, name=last)
 
     def is_stale(self, lookup: Lookup) -> bool:
         """Has another call shown since that it lacks something, or is asked otherwise?"""
@@ -168,8 +191,39 @@ class ServerSide:
         )
 
 
+_NO_SUCH_NAME = re.compile(
+    r"not found|no such|ambiguous|did you mean|does not exist|unknown"
+    r"|\bno \w+ (?:named|called|matching|found)|no (?:match|definition|symbol)"
+    r"|(?:could not|couldn't|cannot|can't|unable to) (?:find|resolve|locate)"
+)
+_OF_A_PLACE = re.compile(
+    r"\b(?:files?|paths?|director(?:y|ies)|folders?|projects?|repos\w*|index)\b"
+)
+
+
+def is_of_the_name(failed: Lookup, error: str) -> bool:
+    """Does it say that it knows no such name, of a call that names no file?
+
+    Other arguments would be no better then, and what is right about these would be lost.
+    """
+    if failed.kind != "find" or failed.name not in error:
+        return False
+    if any(language_of_path(str(value)) for value in failed.arguments.values()):
+        return False
+    said = re.sub(r"/\S+", "", error).lower()
+    return _NO_SUCH_NAME.search(said) is not None and not _OF_A_PLACE.search(said)
+
+
+def suggestion_in(error: str, name: str) -> str:
+    """A longer name that it gives for this one; empty for none."""
+    words = re.findall(r"[A-Za-z_]\w*(?:(?:\.|::|#|/)\w+)*", error)
+    longer = [word for word in words if name.lower() in re.split(r"\W", word)[-1].lower()]
+    return next((word for word in longer if word != name), "")
+
+
 def is_refused(lookup: Lookup, result: Result) -> bool:
-    """Is it an error, by its mark, or where no name was looked for by its words?"""
-    if result.is_error or lookup.kind == "find":
-        return result.is_error
-    return is_refusal(result.text) or _SAYS_NO.match(result.text.lower()) is not None
+    """Is it an error, by its mark, as JSON, or where no name was looked for by its words?"""
+    if result.is_error or is_refusal(result.text):
+        return True
+    # Code that is found may begin so.
+    return lookup.kind != "find" and _SAYS_NO.match(result.text.lower()) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,10 @@ _CHANGES = frozenset(
         "refactor undo restore bulk"
     ).split()
 )
+_MAKES = frozenset("generate create build run make".split())
+_VIEWS = frozenset(
+    "map digest context outline summary overview tree diagram skeleton structure prompt".split()
+)
 _AWAY = frozenset("remote url web github gitlab fetch clone download online http".split())
 """A cell has no network."""
 _DESCRIPTION_CHARS = 300
@@ -79,14 +83,21 @@ class Use:
     @property
     def may_be_asked(self) -> bool:
         # `search_index` says that it only reads: its name alone would keep it out.
-        return self.read_only or not self.words & AVOID
+        return self.read_only or makes_a_view(self.words) or not self.words & AVOID
+
+
+def makes_a_view(words: Collection[str]) -> bool:
+    """`generate_repo_map` writes nothing but its answer."""
+    is_one = not _MAKES.isdisjoint(words) and not _VIEWS.isdisjoint(words)
+    return is_one and ((AVOID | _CHANGES) - _MAKES).isdisjoint(words)
 
 
 def askable(uses: Sequence[Use]) -> Iterator[Use]:
     """None that changes something; where some say that they only read, those alone."""
     annotated = any(use.read_only for use in uses)
     for use in uses:
-        is_safe = use.read_only or not (annotated or use.words & _CHANGES)
+        changes = use.words & _CHANGES and not makes_a_view(use.words)
+        is_safe = use.read_only or not (annotated or changes)
         if use.may_be_asked and is_safe and not use.words & _AWAY:
             yield use
 

@@ -17,7 +17,8 @@ from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.images import ensure_image
 
-RECIPE = ("Dockerfile", "images/base/bootstrap.sh", "locks/node.txt")
+NODE = "locks/node.txt"
+RECIPE = ("Dockerfile", "images/base/bootstrap.sh", NODE)
 """Every file that could change the base image."""
 LOCK = "locks/images.lock"
 
@@ -31,6 +32,8 @@ class BaseImage:
     tag: str
     recipe: Sha256
     """Equal on every machine with the same recipe files."""
+    node: str
+    """What pins its Node, as pip reads it: with Node come the headers that its addons need."""
 
 
 # --- locks --------------------------------------------------------------------------------------
@@ -42,9 +45,9 @@ def read_pins(root: Path) -> BasePins:
     debian = re.search(rb"^ARG BASE=(\S+@sha256:[0-9a-f]{64})$", texts["Dockerfile"], re.MULTILINE)
     if debian is None:
         raise _not_pinned("Dockerfile")
-    node = re.match(rb"[a-z-]+==[0-9.]+", texts["locks/node.txt"])
+    node = re.match(rb"[a-z-]+==[0-9.]+", texts[NODE])
     if node is None:
-        raise _not_pinned("locks/node.txt")
+        raise _not_pinned(NODE)
     return BasePins(debian=debian[1].decode(), node=node[0].decode(), recipe=_recipe(texts))
 
 
@@ -108,4 +111,5 @@ def ensure_base(engine: Engine, root: Path, log: Log, *, env: BuilderEnv, state:
     hint = "is the Docker Engine running? in a checkout `./justw` starts one where it can"
     with engine_faults("cannot make the base image ready", kind=EngineError, hint=hint):
         image = ensure_image(engine, state, pins.image, build=build)
-    return BaseImage(id=image, tag=pins.image.tag(image), recipe=pins.recipe)
+    node = (root / NODE).read_text(encoding="utf-8")
+    return BaseImage(id=image, tag=pins.image.tag(image), recipe=pins.recipe, node=node)

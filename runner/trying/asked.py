@@ -34,6 +34,8 @@ class Npm:
     """Empty for the newest."""
     also: tuple[str, ...] = ()
     """Packages that it needs and does not name."""
+    scripts: tuple[str, ...] = ()
+    """Packages whose install scripts are run; `none` forbids to guess any."""
 
     @property
     def wanted(self) -> str:
@@ -64,6 +66,8 @@ class Local:
     """A folder with a package.json or a pyproject.toml, or one file that can be run."""
 
     path: Path
+    scripts: tuple[str, ...] = ()
+    """Of npm packages that it needs, as of Npm."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,15 @@ from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch
 from runner.trying.over_http import listens
-from runner.trying.setting_up import SETUP_SEC, SettingUp
+from runner.trying.programs import (
+    SETUP_SEC,
+    commands_named,
+    run_program,
+    runnable,
+    says_unbuilt,
+)
+from runner.trying.scripts import LACKS
+from runner.trying.setting_up import SettingUp
 from runner.trying.words import own_words
 
 LISTENS_SEC = 5
@@ -42,10 +50,6 @@ _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
     r"|AttributeError: (?:module|'\w+' object)"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
-)
-_NATIVE = re.compile(
-    r"Could not locate the bindings file|No native build was found|[Cc]annot find native binding"
-    r"|Cannot find module '[^']*\.node'|different Node\.js version"
 )
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
 USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
@@ -70,6 +74,8 @@ class Attempt:
     """Why it did not start, or was lost."""
     said: str = ""
     """All that it said then."""
+    stderr: str = ""
+    """The end of it."""
     search: Search = field(default_factory=Search)
     network_attempts: int = 0
     stray_lines: int = 0
@@ -90,15 +96,22 @@ class Attempt:
     @property
     def is_hopeless(self) -> bool:
         """No other arguments would start it."""
+        if self.lacks_native:
+            return True
         if self.started:
             return False
-        lacks = self.lacks_a_package or self.lacks_native
-        return self.is_broken or self.needs_network or self.listens or lacks
+        return self.is_broken or self.needs_network or self.listens or self.lacks_a_package
 
     @property
     def lacks_native(self) -> bool:
         """A part of it that its install script would have built or fetched is not there."""
-        return not self.started and bool(_NATIVE.search(self.problem))
+        return self.canary is None and any(map(LACKS.search, self.complaints))
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it said when it did not start, and when it answered with an error."""
+        search = self.search
+        return [self.problem, self.said, *search.failed, *search.seen, *search.errors_of.values()]
 
     @property
     def lacks_a_package(self) -> bool:
@@ -114,8 +127,6 @@ class Attempt:
 async def attempt_at(
     ground: Ground, spec: ServerSpec, way: Launch, private: tuple[str, ...]
 ) -> Attempt:
-    log = ServerLog(stderr=StderrFile(None))
-    attempt = Attempt(launch=way, private=private)
     spec = spec.model_copy(update={"private": private})
     if spec.image is not None and private not in ground.lent:
         await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
@@ -128,24 +139,74 @@ async def attempt_at(
         private=private_in_cell(spec),
     )
     async with open_container(ground.engine, cell) as container:
-        try:
-            await run_shell_steps(container, spec)
-            async with _session(container, started_by(spec, way), log) as session:
-                attempt = replace(attempt, tools=session.tools)
-                attempt = await _look(ground, container, spec, session, attempt)
-        except ServerError as error:
-            stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
-            problem = own_words(stderr) or own_words(stdout) or error.what
-            attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}")
+        attempt = await _once(ground, container, spec, Attempt(launch=way, private=private))
+        if not attempt.started and spec.image is None:
+            attempt = await _after_programs(ground, container, spec, attempt)
         attempts = await network_attempts(container)
-    texts = [log.stderr.tail.decode(errors="replace"), *attempt.search.seen]
+    texts = [attempt.stderr, *attempt.search.seen]
     return replace(
         attempt,
         network_attempts=attempts,
-        stray_lines=log.stray_lines,
         wants_private=_refused(texts, ground.paths, private),
-        listens=listens([*texts, *log.stray]),
+        listens=listens([*texts, *attempt.said.splitlines()]),
     )
+
+
+async def _once(
+    ground: Ground,
+    container: Container,
+    spec: ServerSpec,
+    attempt: Attempt,
+    *,
+    is_warm: bool = False,
+) -> Attempt:
+    """`is_warm`: its shell steps were run in that container."""
+    log, started = ServerLog(stderr=StderrFile(None)), started_by(spec, attempt.launch)
+    try:
+        if not is_warm:
+            await run_shell_steps(container, spec)
+        async with _session(container, started, log) as session:
+            attempt = replace(attempt, tools=session.tools)
+            attempt = await _look(ground, container, started, session, attempt)
+    except ServerError as error:
+        stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
+        problem = own_words(stderr) or own_words(stdout) or error.what
+        attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}")
+    stderr = log.stderr.tail.decode(errors="replace")
+    return replace(attempt, stderr=stderr, stray_lines=log.stray_lines)
+
+
+async def _after_programs(
+    ground: Ground, container: Container, spec: ServerSpec, attempt: Attempt
+) -> Attempt:
+    """Started again after each program of its own that it says has to be run first."""
+    told_by_person = any(step != tables.MADE for step in spec.warm_up)
+    for command in () if told_by_person else _commands_first(ground, attempt):
+        step = runnable(command, spec)
+        ran = await run_program(container, started_by(spec, attempt.launch), step)
+        attempt.search.seen.append(ran.output)
+        if not ran.good:
+            # It may take minutes to fail, in every way that the server is started.
+            ground.failed.add((command, attempt.private))
+            if ran.failed:
+                ground.log(f"  run first, as it says itself: {ran.failed}")
+            continue
+        ground.log(f"  run first, as it says itself: {step}")
+        warm_up = (*spec.warm_up, WarmUp(shell=step, timeout_sec=SETUP_SEC))
+        spec = spec.model_copy(update={"warm_up": warm_up})
+        fresh = Attempt(launch=attempt.launch, private=attempt.private)
+        again = await _once(ground, container, spec, fresh, is_warm=True)
+        if again.started:
+            return again
+    return attempt
+
+
+def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
+    """Named by its complaint; if that misses an index, those of its README as well."""
+    said = [attempt.problem, attempt.said]
+    shown = ground.programs if any(map(says_unbuilt, said)) else ()
+    commands = dict.fromkeys([*commands_named(said, ground.names), *shown])
+    return [one for one in commands if (one, attempt.private) not in ground.failed]
 
 
 def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:

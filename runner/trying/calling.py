@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from runner.sandbox.transport import ServerLog
 from runner.server_spec import PLACES, fill_call, private_in_cell
 from runner.servers import open_server
 from runner.trying.steps import DEFAULT_SCENARIO
-from runner.trying.tools import writes
+from runner.trying.tools import writers
 
 if TYPE_CHECKING:
     import mcp_types
@@ -94,9 +94,14 @@ def _scenario_of(checkout: Checkout, server: LoadedServer) -> str:
     return DEFAULT_SCENARIO
 
 
-def tool_lines(tool: mcp_types.Tool) -> list[str]:
-    """Its name, what it takes, and the first line of what it says of itself."""
-    mark = " (writes)" if writes(tool) else ""
+def tools_lines(tools: Sequence[mcp_types.Tool]) -> list[str]:
+    """Of each its name, what it takes, and the first line of what it says of itself."""
+    writing = writers(tools)
+    return [line for tool in tools for line in _tool_lines(tool, writes=tool.name in writing)]
+
+
+def _tool_lines(tool: mcp_types.Tool, *, writes: bool) -> list[str]:
+    mark = " (writes)" if writes else ""
     lines = [f"{tool.name}{mark}"]
     described = (tool.description or "").strip().splitlines()
     if described:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import mcp_types
 
@@ -16,6 +16,7 @@ from runner.records import Canary, McpCall
 from runner.sandbox.places import STATE, WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession
 from runner.tool_arguments import Target, arguments_for, handle_for, handles_in
+from runner.trying.evidence import Evidence, evidence_in
 from runner.trying.targets import Symbol
 from runner.trying.tools import for_looking
 
@@ -24,28 +25,6 @@ PASSES_NEEDED = 3
 MOST_CALLS = 60
 """Of one search."""
 SEARCH_SEC = 90
-_NAMES_NEEDED = 3
-_SHORTEST = 12
-"""Characters of a line of code that no server says by chance."""
-
-
-Kind = Literal["line", "code", "path", "listing"]
-"""The symbol's line, a line of its code, its file's path, or names of the repository's files."""
-_STRENGTH: dict[Kind, int] = {"line": 3, "code": 2, "path": 1, "listing": 0}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """What of an answer can only come from the repository."""
-
-    contains: str
-    kind: Kind
-    line_base: int | None = None
-    """Of a line."""
-
-    @property
-    def shows_line(self) -> bool:
-        return self.kind == "line"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +36,7 @@ class FoundCanary:
 
     @property
     def strength(self) -> int:
-        return _STRENGTH[self.evidence.kind]
+        return self.evidence.strength
 
     def as_canary(self, repository: str) -> Canary:
         return Canary(
@@ -114,107 +93,27 @@ class Search:
             self.errors_of[tool] = result.text[:300]
 
 
-# --- evidence -----------------------------------------------------------------------------------
-
-
-def evidence_in(
-    text: str,
-    arguments: Mapping[str, Any],
-    symbol: Symbol,
-    paths: Collection[str] = (),
-    *,
-    before: str = "",
-) -> Evidence | None:
-    """What the answer holds of the repository that was not in the request; None if nothing.
-
-    `paths`: of the repository's files. `before`: what else it may only repeat.
-    """
-    asked = json.dumps(arguments, ensure_ascii=False) + before
-    numbered = [] if _asks_for_line(asked, symbol) else list(_numbered(text, symbol))
-    bases = {base for base, _ in numbered}
-    for base, shown in numbered:
-        # Two bases in one answer: which of them is the symbol's line is unknown.
-        if shown not in asked and len(bases) == 1 and _shows_code(text, symbol):
-            return Evidence(contains=shown, kind="line", line_base=base)
-    for shown in _codes(symbol):
-        if shown in text and len(shown) >= _SHORTEST and shown not in asked:
-            return Evidence(contains=shown, kind="code")
-    if symbol.path in text and symbol.path not in asked:
-        return Evidence(contains=symbol.path, kind="path")
-    return _listing(text, asked, paths)
-
-
-def _listing(text: str, asked: str, paths: Collection[str]) -> Evidence | None:
-    """Several names of files, as no server without the repository would say them."""
-    names = {path.rpartition("/")[2] for path in paths}
-    shown = [name for name in names if len(name) >= _SHORTEST and name in text]
-    new = sorted((name for name in shown if name not in asked), key=lambda name: (-len(name), name))
-    if len(new) < _NAMES_NEEDED:
-        return None
-    return Evidence(contains=new[0], kind="listing")
-
-
-def _asks_for_line(asked: str, symbol: Symbol) -> bool:
-    """What was asked with a line may be answered with it, and with its neighbours."""
-    numbers = {int(number) for number in re.findall(r"\b\d{1,7}\b", asked)}
-    return not numbers.isdisjoint(range(symbol.line - 1, symbol.line + 2))
-
-
-def _codes(symbol: Symbol) -> Iterator[str]:
-    for line in (symbol.text, *symbol.below):
-        yield line
-        # Inside of JSON, a quote is written with a backslash.
-        yield json.dumps(line, ensure_ascii=False)[1:-1]
-
-
-def _shows_code(text: str, symbol: Symbol) -> bool:
-    """A number alone may be luck: the name, the file or a line of code has to be there too."""
-    known = (symbol.name, symbol.path.rpartition("/")[2], *_codes(symbol))
-    return any(word in text for word in known)
-
-
-_LINE_KEYS = "line|row|start_?[lL]ine|line_?[nN]umber|lineno|line_?[sS]tart|start_?[rR]ow"
-
-
-def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
-    """(base, the text that shows the symbol's line as that base counts), most telling first."""
-    name = re.escape(symbol.path.rpartition("/")[2])
-    code = re.escape(symbol.text[:60])
-    for base in (1, 0):
-        number = symbol.line - 1 + base
-        patterns = (
-            rf"{name}[\"']?(?::|#L|, ?line |\()0*{number}\b",
-            rf"\b0*{number}[:\-|\t→ ]+ ?{code}",
-            rf"\"(?:{_LINE_KEYS})\" ?: ?{number}\b",
-            rf"\b[Ll]ines?:? {number}\b",
-            rf"\bL{number}\b",
-        )
-        for pattern in patterns:
-            found = re.search(pattern, text)
-            if found:
-                yield base, found[0]
-                break
-
-
 # --- the search ---------------------------------------------------------------------------------
 
 
-async def find_canary(
+async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     session: ServerSession,
     symbols: Sequence[Symbol],
     paths: Collection[str],
     search: Search,
     *,
     most: int = MOST_CALLS,
+    tools: Sequence[mcp_types.Tool] | None = None,
 ) -> FoundCanary | None:
     """The call that three times out of three answers with the most telling text.
 
+    `tools`: to ask; None for all that look.
     Raises ServerError if the server ends.
     """
     give_up = time.monotonic() + SEARCH_SEC
     first_call = search.calls
     best: FoundCanary | None = None
-    for tool in for_looking(session.tools):
+    for tool in for_looking(session.tools) if tools is None else tools:
         for symbol, arguments in _calls_of(tool, symbols, search):
             calls = search.calls - first_call
             # What is good enough ends it sooner than what is poor.
@@ -273,7 +172,10 @@ async def _try_call(
         if result.is_error:
             return None
         if wanted is None:
-            wanted = evidence_in(result.text, call.arguments, symbol, paths, before=before)
+            requests = "\n".join(search.requests)
+            wanted = evidence_in(
+                result.text, call.arguments, symbol, paths, before=before, requests=requests
+            )
         if wanted is None or wanted.contains not in result.text:
             return None
     assert wanted is not None  # noqa: S101 - the loop ran

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from runner.errors import NotReadyError, ServerError
 from runner.trying.attempting import Attempt
-from runner.trying.installing import Candidate, unrun_scripts
+from runner.trying.installing import Candidate
+from runner.trying.kinds import files_lacked, kind_of_failed
 from runner.trying.launches import secrets_in
+from runner.trying.scripts import unrun_scripts
 from runner.trying.steps import Steps
-from runner.trying.tools import writes
+from runner.trying.tools import writers
 
 _README_CHARS = 4000
-_FILE = re.compile(
-    r"(?<![\w.-])(package\.json|tsconfig\.json|pyproject\.toml|Cargo\.toml|go\.mod|pom\.xml"
-    r"|composer\.json|Gemfile|build\.gradle|requirements\.txt|Makefile|Dockerfile)(?![\w/-])"
-)
-"""By which a kind of project is known."""
 
 
 def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
@@ -25,7 +21,7 @@ def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
         raise ServerError(
             f"it does not start: {attempt.problem}",
             where=steps.name,
-            hint=_hint_to_start(candidate, attempt) + _lacking(steps, [attempt.said]),
+            hint=_hint_to_start(candidate, attempt) + _lacking(steps, candidate, attempt),
         )
 
 
@@ -34,25 +30,22 @@ def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyE
         f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
         f"shows that it sees the repository{_why_not(attempt)}",
         where=steps.name,
-        hint=_hint_to_see(steps.name, candidate)
-        + _lacking(steps, attempt.search.errors_of.values()),
+        hint=_hint_to_see(steps.name, candidate) + _lacking(steps, candidate, attempt),
     )
 
 
-def _lacking(steps: Steps, said: Iterable[str]) -> str:
-    """What it asks for that the repository has not, such as package.json."""
-    lacked = files_lacked(said, steps.checkout.files(steps.loaded).paths())
-    if not lacked:
-        return ""
+def _lacking(steps: Steps, candidate: Candidate, attempt: Attempt) -> str:
+    """What it asks for that the repository has not, such as package.json, or another language."""
     label = steps.loaded.scenario.repository.label
-    return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
-
-
-def files_lacked(said: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """Files of a project that a complaint names and that are nowhere among `paths`."""
-    there = {path.rpartition("/")[2] for path in paths}
-    named = [name for text in said for name in _FILE.findall(text)]
-    return [name for name in dict.fromkeys(named) if name not in there][:2]
+    said = [attempt.said, *attempt.search.errors_of.values()]
+    lacked = files_lacked(said, steps.checkout.files(steps.loaded).paths())
+    kind = kind_of_failed(steps, candidate.installed, attempt)
+    if lacked:
+        return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
+    if kind is not None:
+        fits = "--repo PATH or --scenario ID of one that fits"
+        return f"; {kind.why}, and {label} is {steps.loaded.scenario.language}: {fits}"
+    return ""
 
 
 def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
@@ -60,11 +53,11 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
         return "a cell has no network: does an option or a variable keep it offline? --args, --env"
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if attempt.lacks_native:
-        hint = "a native part of it is missing, which no argument brings"
+        hint = "a native part of it is missing, which no argument brings; --scripts NAMES may"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
     if scripts := unrun_scripts(candidate.folder):
-        hint += f"; install scripts are not run, which these packages have: {', '.join(scripts)}"
+        hint += f"; not run are the install scripts of {', '.join(scripts)}: --scripts NAMES"
     if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
         hint += "; if it drives a language server, that has to be chosen and brought: README, files"
     if attempt.network_attempts:
@@ -80,7 +73,7 @@ def _why_not(attempt: Attempt) -> str:
         lines.append(f"\n  {attempt.network_attempts} network attempts were refused")
     if attempt.stray_lines:
         lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
-    if attempt.tools and all(map(writes, attempt.tools)):
+    if attempt.tools and len(writers(attempt.tools)) == len(attempt.tools):
         lines.append("\n  all of them write, which nothing may do here")
     names = ", ".join(tool.name for tool in attempt.tools[:12])
     return f": {names}" + "".join(lines)
@@ -96,5 +89,5 @@ def _hint_to_see(name: str, candidate: Candidate) -> str:
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
     if scripts := unrun_scripts(candidate.folder):
-        hint += f"; install scripts are not run, which these packages have: {', '.join(scripts)}"
+        hint += f"; not run are the install scripts of {', '.join(scripts)}: --scripts NAMES"
     return hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runner.protocols import Log
@@ -30,9 +31,13 @@ class Ground:
     log: Log
     programs: tuple[str, ...] = ()
     """Commands of its README that build an index, for one that names none itself."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What its own words may call its programs -> the program."""
     variables: tuple[str, ...] = ()
     """Of its README, those that hold where the project is."""
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""
+    failed: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
+    """Programs of its own that did not run to a good end, with the private folders of then."""
     lent: set[tuple[str, ...]] = field(default_factory=set)
     """Private folders with which the repository's tree is ready for an image."""

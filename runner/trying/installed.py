@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -31,6 +32,15 @@ class Installed:
     readme: str = ""
     extras: tuple[str, ...] = ()
     """Names of optional parts, of a Python package."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The last name of the module that a program is in -> the program, of a Python package."""
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What its own words may call its programs -> the program: by name, or by its file."""
+        files = {words[-1].rpartition("/")[2]: name for name, words in self.entries.items()}
+        modules = {f"{module}.py": name for module, name in self.modules.items()}
+        return {**files, **modules, **{name: name for name in self.entries}}
 
     @property
     def server_extra(self) -> str:
@@ -84,7 +94,7 @@ def choose_entry(installed: Installed, asked: str) -> str:
             where=installed.name,
             hint="is it a library? `fairtrial try -- COMMAND` starts anything",
         )
-    fit = _fit(installed.name, tuple(entries))
+    fit = _fit(installed.name, tuple(entries)) or _configured(installed.readme, tuple(entries))
     if len(fit) != 1:
         raise SeveralEntries(tuple(entries))
     return fit[0]
@@ -101,6 +111,14 @@ def _fit(name: str, entries: Sequence[str]) -> list[str]:
         if len(found) == 1:
             return found
     return []
+
+
+def _configured(readme: str, entries: Sequence[str]) -> list[str]:
+    """The only one that its README tells a client to start."""
+    blocks = re.findall(r"\"command\"\s*:[^}]{0,600}", readme)
+    words = {word for block in blocks for word in re.findall(r"\"([^\"\s]+)\"", block)}
+    named = [one for one in entries if one in words]
+    return named if len(named) == 1 else []
 
 
 def _plain(name: str) -> str:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from runner.catalog import LoadedServer
 from runner.protocols import Log
@@ -20,10 +20,13 @@ from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.locking import Locker
+from runner.trying.scripts import allowed, require_scripts
 from runner.volumes import ServerVolume, ensure_volume
 
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
 """Where a definition must have one, and none is known yet."""
+
+_HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +71,7 @@ def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: 
     folder.mkdir(parents=True)
     if isinstance(asked, Npm):
         bench.locker.lock_npm(asked, folder, before=before)
+        require_scripts(folder, asked.scripts)
         return _from_registry("npm", asked.name, name, folder, bench)
     if isinstance(asked, Pypi):
         return _from_pypi(asked, name, folder, bench, before=before)
@@ -102,7 +106,10 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
     if copied.requirements:
         bench.locker.lock_python(copied.requirements, folder, before=before)
     if copied.dependencies:
-        bench.locker.lock_node(copied.dependencies, folder, before=before)
+        bench.locker.lock_node(
+            copied.dependencies, folder, before=before, scripts=allowed(asked.scripts)
+        )
+    require_scripts(folder, asked.scripts)
     return copied_candidate(folder, copied.installed, copied.files)
 
 
@@ -127,28 +134,15 @@ def locked_version(folder: Path, package: str) -> str:
     return found[1] if found else ""
 
 
-def unrun_scripts(folder: Path) -> list[str]:
-    """Packages that fetch or build something when npm installs them, which ours does not let them.
+def offline_variables(folder: Path) -> dict[str, str]:
+    """What tells a library of its lock that there is no network.
 
-    With network and as root they could do anything; a server may lack what they would have made.
+    Unset, Hugging Face's asks for a model again and again, for minutes in every call.
     """
-    if not (folder / "package-lock.json").exists():
-        return []
-    lock = load_json((folder / "package-lock.json").read_text(encoding="utf-8"))
-    packages = lock.get("packages", {})
-    found = [name for name, package in packages.items() if package.get("hasInstallScript")]
-    return [f"{name.rpartition('node_modules/')[2]} ({_instead(name, packages)})" for name in found]
-
-
-def _instead(name: str, packages: Mapping[str, Any]) -> str:
-    """What a package may bring in place of what its script would build or fetch."""
-    brought = packages[name].get("optionalDependencies") or {}
-    here = [one for one in brought if f"node_modules/{one}" in packages]
-    if here:
-        return f"built beforehand in {', '.join(here[:2])}, which is installed"
-    if brought:
-        return "none of what it has built beforehand is for this platform"
-    return "it brings nothing built beforehand"
+    lock = folder / "requirements.txt"
+    if lock.exists() and _HUB.search(lock.read_text(encoding="utf-8")):
+        return {"HF_HUB_OFFLINE": "1"}
+    return {}
 
 
 def draft(

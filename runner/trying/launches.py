@@ -8,22 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runner.trying import tables
+from runner.trying.places import SECRET, behind_the_program, is_path, once, placed
+from runner.trying.shell_lines import shown_in_shell
 from runner.trying.words import plain
 
 SHOWN = "as its README shows"
 MOST = 9
 """Ways to start that are tried."""
 _BLOCK = re.compile(
-    r"\"command\"\s*:\s*\"(?P<command>[^\"\n]+)\"\s*,\s*\"args\"\s*:\s*(?P<args>\[[^\]]{0,600}\])"
+    r"\bcommand\"?\s*[:=]\s*\"(?P<command>[^\"\n]+)\"\s*,?\s*"
+    # VS Code has "type" between them, Codex writes TOML.
+    r"(?:\"(?!args)\w+\"\s*:\s*(?:\"[^\"\n]*\"|\w+)\s*,\s*)?"
+    r"\"?args\"?\s*[:=]\s*(?P<args>\[[^\]]{0,600}\])"
     r"(?:\s*,\s*\"env\"\s*:\s*(?P<env>\{[^{}]{0,600}\}))?"
 )
-_SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_NO_JSON = re.compile(r",(?=\s*[\]}])|(?<=[\s,])//[^\n]*")
+"""What authors write all the same: a comma at the end, a comment."""
 _NAMES_A_PLACE = re.compile(r"PATH|DIR|ROOT|WORKSPACE|PROJECT|REPO|FOLDER", re.IGNORECASE)
-_PATH = re.compile(
-    r"^(?:[~/.$<%]|[A-Za-z]:[\\/]|\{|your|path|/)|(?:path|project|repo|workspace|director|folder)s?"
-    r"[^=]*$",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +49,11 @@ def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -
     `reads_tables`: it gets the repository as a table where its README has one of the author's.
     """
     ways: list[Launch] = []
-    shown, usual = list(_shown(readme, names)), list(_usual())
+    lines = [Launch(args=args, env=env, why=SHOWN) for args, env in shown_in_shell(readme, names)]
+    shown = [*_shown(readme, names), *lines]
+    usual = list(_usual())
     if reads_tables:
-        shown = [_with_tables(way) for way in _shown(readme, names, keep=True)]
+        shown = [*(_with_tables(way) for way in _shown(readme, names, keep=True)), *lines]
         why = "the repository as a table"
         usual = [*(Launch(args=args, why=why) for args in tables.ways()), *usual]
     for way in (Launch(why="bare"), *shown, *usual):
@@ -71,29 +74,32 @@ def secrets_in(readme: str) -> list[str]:
     """Variables of the README's own configuration that hold a key or a password."""
     names = []
     for block in _BLOCK.finditer(readme):
-        names += [name for name in _object(block["env"]) if _SECRET.search(name)]
+        names += [name for name in _object(block["env"]) if SECRET.search(name)]
     return list(dict.fromkeys(names))
 
 
 def _with_tables(way: Launch) -> Launch:
-    args = [tables.placed(word) if _is_path(word) else "" for word in way.args]
-    found = tuple(known or _placed(word) for known, word in zip(args, way.args, strict=True))
-    return Launch(args=_once(found), env=way.env, why=way.why)
+    args = [tables.placed(word) if is_path(word) else "" for word in way.args]
+    found = tuple(known or placed(word) for known, word in zip(args, way.args, strict=True))
+    return Launch(args=once(found), env=way.env, why=way.why)
 
 
 def _shown(readme: str, names: Sequence[str], *, keep: bool = False) -> Iterator[Launch]:
     """`keep`: the author's own paths as they are."""
     for block in _BLOCK.finditer(readme):
         try:
-            given = [part for word in json.loads(block["args"]) for part in _parted(str(word))]
+            given = [
+                part
+                for word in json.loads(_NO_JSON.sub("", block["args"]))
+                for part in _parted(str(word))
+            ]
             words = [block["command"], *given]
         except ValueError:
             continue
-        args = _behind_the_program(words, names)
+        args = behind_the_program(words, names)
         if args is not None:
             env = dict(_settings(_object(block["env"])))
-            placed = tuple(args) if keep else _once(map(_placed, args))
-            yield Launch(args=placed, env=env, why=SHOWN)
+            yield Launch(args=tuple(args) if keep else once(map(placed, args)), env=env, why=SHOWN)
 
 
 def _parted(word: str) -> list[str]:
@@ -105,21 +111,12 @@ def _parted(word: str) -> list[str]:
 def _settings(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Without keys, and without what stands for a value of the reader's own."""
     for name, value in env.items():
-        if _SECRET.search(name):
+        if SECRET.search(name):
             continue
-        if not _is_path(value):
+        if not is_path(value):
             yield name, value
         elif _NAMES_A_PLACE.search(name):
             yield name, "{workspace}"
-
-
-def _once(args: Iterable[str]) -> tuple[str, ...]:
-    """`/path/one /path/two` are one workspace here."""
-    kept: list[str] = []
-    for word in args:
-        if not (word == "{workspace}" and kept[-1:] == [word]):
-            kept.append(word)
-    return tuple(kept)
 
 
 def _object(text: str | None) -> dict[str, str]:
@@ -128,33 +125,6 @@ def _object(text: str | None) -> dict[str, str]:
     except ValueError:
         return {}
     return {name: value for name, value in found.items() if isinstance(value, str)}
-
-
-def _behind_the_program(words: Sequence[str], names: Sequence[str]) -> list[str] | None:
-    """None if the command is another program's."""
-    last = None
-    for place, word in enumerate(words):
-        # `@scope/name@1.2.3`, `name==1.2`, `git+…/name`, `./dist/index.js`
-        plain = re.sub(r"(?<=.)(@[\w.^~-]+|==.*|\[.*\])$", "", word)
-        if plain in names or plain.rpartition("/")[2] in names:
-            last = place
-    if last is None:
-        return None
-    return list(words[last + 1 :])
-
-
-def _placed(word: str) -> str:
-    """With `{workspace}` where the README has a path of its author's."""
-    flag, equals, value = word.partition("=")
-    if equals and flag.startswith("-") and _is_path(value):
-        return f"{flag}={{workspace}}"
-    if not word.startswith("-") and _is_path(word):
-        return "{workspace}"
-    return word
-
-
-def _is_path(word: str) -> bool:
-    return bool(_PATH.search(word)) and word not in (".git",)
 
 
 _PLACES = (
@@ -191,33 +161,6 @@ def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
     why = "it says that our folder is not allowed"
     flags = ("--allow", "--allowed-directories", "--allow-dir", "--allowed-paths")
     return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
-
-
-_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
-_FOLDER_ENDS = frozenset(
-    "DIR DIRECTORY PATH ROOT WORKSPACE PROJECT REPO REPOSITORY FOLDER VAULT CODEBASE".split()
-)
-_MOST_VARIABLES = 2
-
-
-def variables_in(text: str) -> list[str]:
-    """Variables whose name says that they hold where the project is, the first named first."""
-    names = dict.fromkeys(_VARIABLE.findall(text))
-    found = [name for name in names if name.rpartition("_")[2] in _FOLDER_ENDS]
-    return [name for name in found if not _holds_another(name)][:_MOST_VARIABLES]
-
-
-def _holds_another(name: str) -> bool:
-    words = {word.lower() for word in name.split("_")}
-    return bool(_SECRET.search(name) or words & _OTHER_FOLDERS)
-
-
-_OTHER_FOLDERS = frozenset(
-    "log logs cache config data db output index state static cert home bin embeddings model models "
-    "history tmp temp python node ld token backup trash install template templates"
-    # A stand-in for the reader's own path is no variable: FULL_PATH_TO_YOUR_PROJECT.
-    " your my".split()
-)
 
 
 def launches_with(variables: Iterable[str], launch: Launch, why: str) -> list[Launch]:

@@ -17,6 +17,7 @@ from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.places import AGENT
 from runner.trying.asked import Npm, Pypi
+from runner.trying.scripts import allowed
 
 PYTHON = "3.11"
 """What the base image has; a package that asks for more cannot be installed in it."""
@@ -66,13 +67,25 @@ class Locker:
     # --- npm ------------------------------------------------------------------------------------
 
     def lock_npm(self, asked: Npm, folder: Path, *, before: str = "") -> None:
-        also = dict.fromkeys(asked.also, "latest")
-        self.lock_node({asked.name: asked.wanted, **also}, folder, before=before)
+        needs = {asked.name: asked.wanted, **dict.fromkeys(asked.also, "latest")}
+        self.lock_node(needs, folder, before=before, scripts=allowed(asked.scripts))
         _pin_exactly(folder, asked.name, *asked.also)
 
-    def lock_node(self, dependencies: Mapping[str, str], folder: Path, *, before: str = "") -> None:
-        """Write package.json and package-lock.json. Raises SourceError."""
+    def lock_node(
+        self,
+        dependencies: Mapping[str, str],
+        folder: Path,
+        *,
+        before: str = "",
+        scripts: Mapping[str, bool],
+    ) -> None:
+        """Write package.json and package-lock.json. Raises SourceError.
+
+        `scripts`: npm's `allowScripts`, packages whose install scripts are run.
+        """
         given = {"private": True, "dependencies": dict(dependencies)}
+        if scripts:
+            given["allowScripts"] = dict(scripts)
         arguments = [f"--before={before}"] if before else []
         (folder / "package.json").write_text(_json_text(given), encoding="utf-8")
         locked = self._run_npm(_json_text(given), arguments)
@@ -181,8 +194,9 @@ def _pin_exactly(folder: Path, name: str, *also: str) -> None:
     locked["name"] = name.rpartition("/")[2]
     packages[""].pop("name", None)
     lock.write_text(_json_text(locked), encoding="utf-8")
-    given = {"private": True, "dependencies": versions}
-    (folder / "package.json").write_text(_json_text(given), encoding="utf-8")
+    path = folder / "package.json"
+    given = {**load_json(path.read_text(encoding="utf-8")), "dependencies": versions}
+    path.write_text(_json_text(given), encoding="utf-8")
 
 
 def _json_text(value: object) -> str:

@@ -50,6 +50,9 @@ def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
     if _plain(told["name"]) == _plain(asked.name):
         return _with_extras(asked, told["extras"])
     extras = f"[{told['extras']}]" if told["extras"] else ""
+    if _plain(told["name"]) == "mcp":
+        # Nearly always it is there, and what is imported of it is gone since its second version.
+        return _added(asked, f"mcp{extras}<2")
     return _added(asked, f"{told['name']}{extras}")
 
 

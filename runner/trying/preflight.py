@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from runner.answers import is_refusal
 from runner.errors import NotReadyError
 from runner.models import kind_name
 from runner.prepared import PreparedRun
@@ -13,7 +15,7 @@ from runner.records import ToolCall, ToolResult
 from runner.store import RunStore
 from runner.tool_arguments import Target, unknown_keys
 from runner.transcript import iter_transcript
-from runner.trying.tools import writes
+from runner.trying.tools import writers
 
 if TYPE_CHECKING:
     import mcp_types
@@ -66,9 +68,16 @@ def server_use(store: RunStore) -> ServerUse:
                 calls[event.call_id] = event.tool
             if isinstance(event, ToolResult) and event.call_id in calls:
                 results.append(event)
-    errors = [result.text for result in results if result.is_error]
+    errors = [
+        result.text for result in results if result.is_error or says_that_it_failed(result.text)
+    ]
     first = " ".join(errors[0].split())[:160] if errors else ""
     return ServerUse(calls=len(calls), errors=len(errors), first_error=first, failure=failure)
+
+
+def says_that_it_failed(text: str) -> bool:
+    """Many servers answer `Error: …` and mark it as no error."""
+    return is_refusal(text) or re.match(r"\W{0,3}error(?: \w+){0,5}:", text.lower()) is not None
 
 
 def _why(outcome: dict[str, object]) -> str:
@@ -121,13 +130,13 @@ def require_used(
 
 def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:
     """Each tool that only reads, and what it requires that nothing is known of."""
-    lacking = []
+    lacking, writing = [], writers(tools)
     for tool in tools:
-        unknown = [] if writes(tool) else unknown_keys(tool.input_schema, _KNOWN)
+        unknown = [] if tool.name in writing else unknown_keys(tool.input_schema, _KNOWN)
         if unknown:
             lacking.append(f"{tool.name} needs {', '.join(unknown)}, of which nothing is known")
     yield from lacking[:_SHOWN]
     if len(lacking) > _SHOWN:
         yield f"and {len(lacking) - _SHOWN} more tools alike"
-    if tools and all(map(writes, tools)):
+    if tools and len(writing) == len(tools):
         yield "all of its tools write, and a cell's repository may only be read"

@@ -16,7 +16,9 @@ _LABEL = 30
 
 def screen(report: Report, tried: Tried, page: str) -> str:
     """No line wider than 80 columns but the last: where the whole report is."""
-    lines = [line for notice in report.notices[:NOTICES] for line in _wrapped(notice)]
+    # Without a language model the first says it all: the judge ranks nobody either.
+    most = NOTICES if report.language_model else 1
+    lines = [line for notice in report.notices[:most] for line in _wrapped(notice)]
     lines.append(f"{report.mark}{tried.server} on {', '.join(report.scenarios)}")
     lines += _wrapped(tables.answer(report))
     lines += ["", *_rows(report), ""]
@@ -68,12 +70,14 @@ def _calls(arm: Arm) -> tuple[str, str]:
 
 def _card_line(tried: Tried) -> str:
     card = tried.card
+    tools = f"{len(card.tools)} tool{'s' if len(card.tools) > 1 else ''}"
     parts = [
-        f"{len(card.tools)} tools, about {card.schema_tokens:,} tokens of schemas",
+        f"{tools}, about {card.schema_tokens:,} tokens of schemas",
         f"ready in {card.initialize_sec + card.warm_up_sec + card.ready_sec:.1f} s",
     ]
     if tried.writing_tools:
-        parts.append(f"{len(tried.writing_tools)} tools write, and may not here")
+        count = len(tried.writing_tools)
+        parts.append(f"{count} {'tools write' if count > 1 else 'tool writes'}, and may not here")
     if card.network_attempts:
         parts.append(f"{card.network_attempts} network attempts refused")
     if card.stray_lines:

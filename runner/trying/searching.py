@@ -22,8 +22,8 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     launches_with,
-    variables_in,
 )
+from runner.trying.places import variables_in
 
 HELP_SEC = 20
 WHOLE_SEC = 300
@@ -104,14 +104,16 @@ def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:
 def _say(log: Log, attempt: Attempt) -> None:
     if not attempt.started:
         log(f"  {attempt.launch}: did not start: {attempt.problem}")
-    elif attempt.canary is None:
-        count, errors = attempt.search.calls, attempt.search.errors
-        log(
-            f"  {attempt.launch}: {len(attempt.tools)} tools; none of {count} calls showed the "
-            f"repository ({errors} errors)"
-        )
+        return
+    count, errors = attempt.search.calls, attempt.search.errors
+    tools = f"{len(attempt.tools)} tool{'s' if len(attempt.tools) > 1 else ''}"
+    if attempt.canary is not None:
+        log(f"  {attempt.launch}: {tools}, and a canary")
+    elif not count:
+        log(f"  {attempt.launch}: {tools}, none of which can be asked about the repository")
     else:
-        log(f"  {attempt.launch}: {len(attempt.tools)} tools, and a canary")
+        none = f"none of {count} calls showed the repository ({errors} errors)"
+        log(f"  {attempt.launch}: {tools}; {none}")
 
 
 async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attempt:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,28 +11,16 @@ import mcp_types
 from runner.answers import answers_in, is_refusal
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
-from runner.sandbox.places import SERVER, WORKSPACE
+from runner.sandbox.places import WORKSPACE
 from runner.sandbox.session import ServerSession
-from runner.server_spec import fill
-from runner.servers import exports
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
 from runner.trying.launches import SHOWN
-from runner.trying.tools import for_setup
-from runner.trying.words import own_words, plain
+from runner.trying.programs import SETUP_SEC, commands_named, run_program, runnable
+from runner.trying.tools import builds_index, finds, for_setup
 
-SETUP_SEC = 300
-_MOST_COMMANDS = 3
-_SHOWN_CHARS = 300
 CALLS_ABOUT_NOTES = 24
-_NOT_ITS_OWN = 127
-_PYTHON = "python3"
-_RUN = re.compile(
-    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry)\b:?\s+"
-    r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){1,4})\1|(?P<bare>[a-z][\w.-]+ [a-z][\w-]+))"
-)
-_ENDLESS = frozenset("mcp serve server start watch login auth install help".split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +38,11 @@ class SettingUp:
         """Look as it is, and again after each thing that it can be told first."""
         canary = await self._look()
         # What the person has told it is all that it is told.
-        if canary is None and not any(step.call for step in self.spec.warm_up):
-            canary = await self._after_being_told()
+        if not any(step.call for step in self.spec.warm_up):
+            if canary is None:
+                canary = await self._after_being_told()
+            elif not finds(self._named(canary.call.tool)):
+                canary = await self._with_its_index(canary)
         if canary is None and self.ground.notes:
             notes, search = self.ground.notes, self.search
             canary = await find_canary(
@@ -64,17 +53,18 @@ class SettingUp:
         return canary
 
     async def _after_being_told(self) -> FoundCanary | None:
-        named = commands_named(self.search.seen)
+        named = commands_named(self.search.seen, self.ground.names)
         canary = await self._after_its_programs(named, "as it says itself")
         canary = canary or await self._after_its_tools()
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
             shown = [command for command in self.ground.programs if command not in named]
             canary = await self._after_its_programs(shown, SHOWN)
-        return canary
+        # `scan_todos` may be all there is, and answers itself.
+        return canary or await self._look(for_setup(self.session.tools))
 
-    async def _look(self) -> FoundCanary | None:
-        ground = self.ground
-        return await find_canary(self.session, ground.symbols, ground.paths, self.search)
+    async def _look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
+        ground, search = self.ground, self.search
+        return await find_canary(self.session, ground.symbols, ground.paths, search, tools=tools)
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
         for command in commands:
@@ -97,6 +87,20 @@ class SettingUp:
             if canary := await self._look():
                 return canary
         return None
+
+    async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
+        """One that reads a file as it is may find nothing without its index."""
+        for tool in filter(builds_index, for_setup(self.session.tools)):
+            if call := await self._tell(tool):
+                self.ground.log(f"  told first: {tool.name} {call.arguments or ''}")
+                self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
+                if better := await self._look():
+                    return better
+                self.warm_up.pop()
+        return canary
+
+    def _named(self, name: str) -> mcp_types.Tool:
+        return next(tool for tool in self.session.tools if tool.name == name)
 
     async def _after_a_while(self) -> FoundCanary | None:
         for wait_sec in self.ground.polls:
@@ -123,69 +127,9 @@ class SettingUp:
 
     async def _runs(self, command: str, why: str) -> bool:
         """Did it run to a good end? Only a program that the server brought is run."""
-        script = f"{exports(self.spec)}{_guard(command)}{fill(command)} </dev/null"
-        result = await self.container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
-        self.search.seen.append(result.output[-2000:])
-        if result.exit_code == _NOT_ITS_OWN:
-            return False
-        if result.exit_code != 0 or result.timed_out:
-            end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
-            said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
-            failed = f"{command} {end}: {said or 'it says nothing'}"
-            self.ground.log(f"  run first, {why}: {failed}")
-            self.search.failed.append(failed)
-            return False
-        return True
-
-
-def _guard(command: str) -> str:
-    """Ends the shell unless a command's program is the server's own.
-
-    A text of its answers may name any program: `rm` is none of its own.
-    """
-    program, _, rest = command.partition(" ")
-    if program == _PYTHON:
-        return f"[ -f {shlex.quote(fill(rest.split()[0]))} ] || exit {_NOT_ITS_OWN}; "
-    place: str = fill("{install}")
-    found = f'"$(command -v {shlex.quote(program)})"'
-    return f"case {found} in {place}/*) ;; *) exit {_NOT_ITS_OWN};; esac; "
-
-
-def runnable(command: str, spec: ServerSpec) -> str:
-    program, _, rest = command.partition(" ")
-    if spec.env.get("PYTHONPATH") == "{install}/python":
-        # The first line of its script names the Python of the builder, which a cell has not.
-        return f"{_PYTHON} {{install}}/python/bin/{program} {rest}"
-    return command
-
-
-# --- its own program ----------------------------------------------------------------------------
-
-
-def commands_named(texts: Sequence[str]) -> list[str]:
-    """`Run "tool build" first`: what its answers say has to be run, the most often said first."""
-    said: dict[str, int] = {}
-    for text in texts:
-        for found in _RUN.finditer(text):
-            command = found["quoted"] or found["bare"]
-            if not _ENDLESS & set(command.split()[1:]):
-                said[command] = said.get(command, 0) + 1
-    return sorted(said, key=lambda command: -said[command])[:_MOST_COMMANDS]
-
-
-_BUILDS = "init|index|build|scan|analy[sz]e|ingest|sync|reindex"
-
-
-def commands_shown(readme: str, names: Sequence[str]) -> list[str]:
-    """`NAME init`, `NAME index .`: the README's own lines of a shell that build an index.
-
-    `names`: of its programs.
-    """
-    programs = "|".join(map(re.escape, names))
-    line = re.compile(
-        rf"^[ \t]*(?:[$>%] )?(?:npx (?:-y )?|uvx )?(?P<program>{programs})"
-        rf"(?P<rest> (?:{_BUILDS})(?: (?:\.|--?[a-z][\w-]*))*)[ \t]*(?:#.*)?$",
-        re.MULTILINE,
-    )
-    found = [f"{one['program']}{one['rest']}" for one in line.finditer(readme)] if names else []
-    return list(dict.fromkeys(found))[:_MOST_COMMANDS]
+        ran = await run_program(self.container, self.spec, command)
+        self.search.seen.append(ran.output)
+        if ran.failed:
+            self.ground.log(f"  run first, {why}: {ran.failed}")
+            self.search.failed.append(ran.failed)
+        return ran.good

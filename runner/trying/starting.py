@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,12 @@ from runner.proposing.command import new_scenarios
 from runner.proposing.labels import LOCAL
 from runner.records import McpCall, WarmUp, digest_of
 from runner.requests import NewScenarioRequest
-from runner.trying.asked import Asked, read_asked, slug_of
-from runner.trying.setting_up import SETUP_SEC
+from runner.trying.asked import Asked, Local, Npm, read_asked, slug_of
+from runner.trying.programs import SETUP_SEC
 from runner.trying.steps import DEFAULT_SCENARIO, Ask, Given, Steps
 
+SHELL = "shell"
+"""`--warm-up shell COMMAND` runs a command; with an object behind it, it is a tool's name."""
 QUESTIONS = 4
 """Of a repository of the person's own."""
 
@@ -37,7 +40,7 @@ def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]
 
     Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
     """
-    asked, given = read_asked(request.asked, request.command), _given(request)
+    asked, given = _asked(request), _given(request)
     name = name_for(asked, checkout)
     project = checkout.state / "tries" / name
     with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
@@ -55,10 +58,19 @@ def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]
                 project=project,
             )
             if not request.scenarios and not request.repo:
-                steps.guess(f"the questions of {scenario}", "--scenario ID or --repo PATH")
+                steps.choose(steps.loaded)
             yield steps
         finally:
             own.close_files()
+
+
+def _asked(request: TryRequest) -> Asked:
+    asked = read_asked(request.asked, request.command)
+    if not request.scripts:
+        return asked
+    if not isinstance(asked, (Npm, Local)):
+        raise FairtrialError("only packages of npm have install scripts", where="--scripts")
+    return replace(asked, scripts=tuple(request.scripts.split(",")))
 
 
 def name_for(asked: Asked, checkout: Checkout) -> str:
@@ -143,6 +155,8 @@ def _port(text: str | None) -> str | None:
 
 
 def _step(tool: str, arguments: str) -> WarmUp:
+    if tool == SHELL and not arguments.lstrip().startswith("{"):
+        return WarmUp(shell=arguments, timeout_sec=SETUP_SEC)
     call = McpCall(tool=tool, arguments=_object(arguments, "--warm-up"))
     return WarmUp(call=call, timeout_sec=SETUP_SEC)
 

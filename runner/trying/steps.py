@@ -15,6 +15,7 @@ from runner.trying.installing import Workbench
 
 DEFAULT_SCENARIO = "flask-error-handling"
 """Its repository is small: a cell takes seconds."""
+_QUESTIONS = "the questions of "
 Ask = Callable[[str, Sequence[str]], str]
 """Puts a question to the person: (question, choices) -> the choice. Empty if nobody is there."""
 
@@ -65,6 +66,8 @@ class Steps:
     project: Path
     """A folder of this try's own."""
     guesses: list[str] = field(default_factory=list)
+    chosen: bool = False
+    """The scenario is a guess too."""
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -77,6 +80,13 @@ class Steps:
             return
         self.guesses.append(f"{what} [{option}]")
         self.say(f"  guessed: {what}; {option} overrides it")
+
+    def choose(self, loaded: LoadedScenario, why: str = "") -> None:
+        """Ask the questions of this scenario, which nobody asked for."""
+        self.guesses = [told for told in self.guesses if not told.startswith(_QUESTIONS)]
+        self.loaded, self.chosen = loaded, True
+        because = f": {why}" if why else ""
+        self.guess(f"{_QUESTIONS}{loaded.scenario.id}{because}", "--scenario ID or --repo PATH")
 
     def say(self, text: str) -> None:
         self.checkout.log(text)

@@ -13,7 +13,11 @@ from runner.records import WarmUp
 
 FOLDER = "{state}/tables"
 DATABASE = f"{FOLDER}/repository.db"
-_KIND = re.compile(r"\b(sqlite|csv)\b", re.IGNORECASE)
+_KIND = re.compile(
+    r"\b(sqlite|csv)\b(?!`?\W{0,3}(?:fts|full.text|index|search|backed|based|cache|stor|vec|persist))",
+    re.IGNORECASE,
+)
+"""Not of one that only keeps its own index there."""
 _MENTIONS = 3
 _README_CHARS = 4000
 _SCRIPT = """\

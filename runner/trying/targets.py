@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -20,12 +21,19 @@ MOST_FILES = 400
 LARGEST_BYTES = 200_000
 SHORT_BYTES = 12_000
 """A server that cuts its answers still shows all of such a file."""
+SHORTEST_NAME = 10
+"""Of a name that shows a repository by itself: `to_dict` is in many."""
 FEWEST_FILES, MOST_USED_IN = 2, 8
 """Files of code that a telling name stands in: a tool that looks for its uses finds some."""
+SHORTEST_LINE, LONG_LINE = 12, 24
+"""Characters of a line of code with a compound name, and of any other."""
 _ASIDE = re.compile(
     r"(^|/)(tests?|docs?|examples?|bench(?:mark)?s?|vendor|node_modules|third_party|\.[^/]+)(/|$)"
 )
-_CONSTANT = re.compile(r"(?:export\s+)?(?:const|let|var|static)\b(?!.*=>)|#")
+_CONSTANT = re.compile(
+    r"(?:export\s+)?(?:const|let|var|static)\b"
+    r"(?!\s+\w+(?:\s*:[^=]+)?\s*=\s*(?:async\s*)?(?:<[^>]*>\s*)?(?:\([^)]*\)[^=]*|\w+\s*)=>)|#"
+)
 _PLAIN = re.compile(r"[A-Za-z_]\w{5,40}")
 _WORD = re.compile(r"[A-Za-z_]\w{5,40}")
 
@@ -42,6 +50,10 @@ class Symbol:
     """The line of its definition, without what surrounds it."""
     below: tuple[str, ...]
     """Telling lines of its body."""
+    beside: tuple[str, ...] = ()
+    """Other names that its file defines, which are words of the repository alone."""
+    is_aside: bool = False
+    """Inside of another definition, private, or a type alone: not what every server lists."""
 
 
 def symbols_of(files: GitFiles, language: str) -> list[Symbol]:
@@ -61,10 +73,11 @@ def symbols_of(files: GitFiles, language: str) -> list[Symbol]:
         fit = [item for item in found if item.name in once and item.line > 1]
         best += _best_of(path, sources[path], fit, used)
 
-    def rank(symbol: Symbol) -> tuple[bool, bool, tuple[bool, bool], str]:
+    def rank(symbol: Symbol) -> tuple[bool, bool, bool, bool, bool, str]:
         is_other = language_of(symbol.path, b"") != language
         is_long = len(sources[symbol.path]) > SHORT_BYTES
-        return (is_other, is_long, _plainness(symbol.name, used), symbol.path)
+        plainness = _plainness(symbol.name, used)
+        return (is_other, is_long, plainness[0], symbol.is_aside, plainness[1], symbol.path)
 
     ranked = sorted(best, key=rank)
     if not ranked:
@@ -94,19 +107,48 @@ def _plainness(name: str, used: Counter[str]) -> tuple[bool, bool]:
     return (not is_compound(name), not FEWEST_FILES <= used[name] <= MOST_USED_IN)
 
 
+def _beside(item: Definition, fit: list[Definition], used: Counter[str]) -> list[str]:
+    fewer = [one.name for one in fit if len(one.name) >= SHORTEST_NAME and is_compound(one.name)]
+    names = [name for name in dict.fromkeys(fewer) if used[name] <= MOST_USED_IN]
+    return [name for name in names if name not in item.name]
+
+
+def _is_aside(name: str, line: str) -> bool:
+    is_type = re.match(r"(?:export\s+)?(?:declare\s+)?(?:type|interface|enum)\b", line)
+    return line[:1].isspace() or name.startswith("_") or is_type is not None
+
+
+def _is_telling(text: str, used: Counter[str]) -> bool:
+    """`def __init__(self) -> None:` is in any project: a word of its own is wanted."""
+    own = [word for word in _WORD.findall(text) if not hasattr(builtins, word.strip("_"))]
+    rare = [word for word in own if used[word] <= MOST_USED_IN and not word.endswith("__")]
+    return len(text) >= (SHORTEST_LINE if any(map(is_compound, rare)) else LONG_LINE) and bool(rare)
+
+
 def _best_of(
     path: str, source: bytes, fit: list[Definition], used: Counter[str]
 ) -> Iterator[Symbol]:
     """The file's most telling one."""
     lines = source.decode("utf-8", "replace").splitlines()
-    for item in sorted(fit, key=lambda item: (_plainness(item.name, used), item.line)):
+
+    def rank(item: Definition) -> tuple[bool, bool, bool, int]:
+        is_plain, is_unusual = _plainness(item.name, used)
+        return (is_plain, _is_aside(item.name, lines[item.line - 1]), is_unusual, item.line)
+
+    for item in sorted(fit, key=rank):
         below = [line.strip() for line in lines[item.line : min(item.end, item.line + 12)]]
-        telling = [text for text in below if len(text) >= 12 and item.name not in text]
+        telling = [text for text in below if item.name not in text and _is_telling(text, used)]
         text = lines[item.line - 1].strip()
         # A constant is in no server's list of functions and classes.
         defines = Finding(path=path, line=item.line, text=lines[item.line - 1]).defines(item.name)
         if defines and not _CONSTANT.match(text):
             yield Symbol(
-                name=item.name, path=path, line=item.line, text=text, below=tuple(telling[:4])
+                name=item.name,
+                path=path,
+                line=item.line,
+                text=text,
+                below=tuple(telling[:4]),
+                beside=tuple(_beside(item, fit, used)),
+                is_aside=_is_aside(item.name, lines[item.line - 1]),
             )
             return

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import mcp_types
 
+from runner.models.uses import makes_a_view
 from runner.tool_arguments import key_words
 
 _WRITES = frozenset(
@@ -17,13 +18,18 @@ _WRITES = frozenset(
         "restart shutdown drop record store generate modify"
     ).split()
 )
-_READS = frozenset("get list read search find query show view grep count describe".split())
+_READS = frozenset(
+    "get list read search find query show view grep count describe check lint analyze".split()
+)
+_READS_SURELY = _READS | frozenset("explore summarize inspect outline tree".split())
 _SETS_UP = (
     frozenset("set activate switch register connect open initialize init use load".split()),
     frozenset("onboard onboarding".split()),
     frozenset("index reindex build scan ingest sync import".split()),
 )
 """Rounds: a project has to be chosen before it is indexed."""
+_INDEXING = 2
+"""The round that builds an index."""
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _INDEXES = re.compile(
@@ -43,6 +49,8 @@ _LOOKS = (
     frozenset("list tree files directory ls glob".split()),
 )
 """What shows code, the most exact first."""
+_FINDING = (0, 1, len(_LOOKS), len(_LOOKS) + 1)
+"""By name or by description: the first two of those."""
 
 
 def words_of(tool: mcp_types.Tool) -> set[str]:
@@ -59,7 +67,30 @@ def writes(tool: mcp_types.Tool) -> bool:
     if said is not None and said.destructive_hint is True:
         return True
     words = words_of(tool)
-    return bool(words & _WRITES) and not words & _READS and setup_round(tool) is None
+    if makes_a_view(words) or words & _READS or setup_round(tool) is not None:
+        return False
+    return bool(words & _WRITES)
+
+
+def writers(tools: Sequence[mcp_types.Tool]) -> list[str]:
+    """Names of those that write; where all are said to, those that are so named."""
+    if said_of_all(tools):
+        return [tool.name for tool in tools if not _is_named_to_read(tool)]
+    return [tool.name for tool in tools if writes(tool)]
+
+
+def said_of_all(tools: Sequence[mcp_types.Tool]) -> bool:
+    """Are all said to write, some of them against their names?
+
+    A framework may set it for every tool, whose author said nothing.
+    """
+    said = [tool for tool in tools if tool.annotations is not None and writes(tool)]
+    return len(said) == len(tools) and any(map(_is_named_to_read, tools))
+
+
+def _is_named_to_read(tool: mcp_types.Tool) -> bool:
+    words = words_of(tool)
+    return makes_a_view(words) or bool(words & _READS_SURELY and not words & _WRITES)
 
 
 def setup_round(tool: mcp_types.Tool) -> int | None:
@@ -72,8 +103,19 @@ def setup_round(tool: mcp_types.Tool) -> int | None:
     if words & _SETS_UP[1]:
         return 1
     if words & _SETS_UP[2] or _says_it_indexes(tool):
-        return 2
+        return _INDEXING
     return None
+
+
+def builds_index(tool: mcp_types.Tool) -> bool:
+    """Of those that set something up: `scan` and `import` may be of anything."""
+    named = words_of(tool) & frozenset("index reindex ingest sync".split())
+    return setup_round(tool) == _INDEXING and (bool(named) or _says_it_indexes(tool))
+
+
+def finds(tool: mcp_types.Tool) -> bool:
+    """Does it look for something, where others read or list what is named to them?"""
+    return _exactness(tool) in _FINDING
 
 
 def _says_it_indexes(tool: mcp_types.Tool) -> bool:
@@ -99,11 +141,14 @@ def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
     """Those that only read, the most exact first; then those that write and destroy nothing."""
+    writing = writers(tools)
     asked = [tool for tool in tools if setup_round(tool) is None]
-    kept = [tool for tool in asked if not writes(tool) or _is_harmless(tool)]
-    return sorted(
-        kept, key=lambda tool: (writes(tool), _exactness(tool), len(tool.name), tool.name)
-    )
+    kept = [tool for tool in asked if tool.name not in writing or _is_harmless(tool)]
+
+    def rank(tool: mcp_types.Tool) -> tuple[bool, int, int, str]:
+        return (tool.name in writing, _exactness(tool), len(tool.name), tool.name)
+
+    return sorted(kept, key=rank)
 
 
 def _is_harmless(tool: mcp_types.Tool) -> bool:

@@ -8,6 +8,7 @@ _RUNTIME = re.compile(
     r"""
     ^\s*at\s .*                      # a frame of node's
     | ^\s+File\s".*                  # a frame of Python's
+    | ^\S+",\sline\s\d+,\sin\s.*      # its end, where what is kept of the text begins
     | ^Traceback\s.*
     | ^Node\.js\sv\d.*
     | ^node:.*

@@ -237,6 +237,45 @@ def test_an_argument_that_an_error_asks_for_is_given_as_soon_as_it_is_known() ->
     assert all(call["language"] == "python" for call in second.of("find_usage"))
 
 
+SIGNATURE = tool("get_symbol_signature", "", ("symbol_name",), symbol_name=TEXT, path=TEXT)
+
+
+def test_an_error_about_the_name_leaves_the_arguments_as_they_are() -> None:
+    def server(call: Call) -> Result:
+        name = call.arguments["symbol_name"]
+        if name == "dispatch" and "path" not in call.arguments:
+            return found(call)
+        return says(call, f"Symbol '{name}' not found under /workspace.", is_error=True)
+
+    looked = look("Trace `response`, `exception` and `dispatch`.", (SHELL_SPEC, SIGNATURE), server)
+    asked = looked.of("get_symbol_signature")
+    assert asked == [{"symbol_name": name} for name in ("response", "exception", "dispatch")]
+
+
+def test_a_name_that_an_error_proposes_is_asked_for_once() -> None:
+    def server(call: Call) -> Result:
+        name = call.arguments["symbol_name"]
+        if name == "app.App.dispatch":
+            return found(call)
+        return says(call, f"'{name}' is ambiguous; use app.App.{name}, b.{name}", is_error=True)
+
+    looked = look("Trace `dispatch`.", (SHELL_SPEC, SIGNATURE), server)
+    asked = [call["symbol_name"] for call in looked.of("get_symbol_signature")]
+    assert asked[0] == "dispatch"
+    assert asked.count("app.App.dispatch") == 1
+
+
+def test_after_many_names_that_it_does_not_know_it_is_asked_otherwise() -> None:
+    def server(call: Call) -> Result:
+        name, path = call.arguments["symbol_name"], call.arguments.get("path")
+        return found(call) if path else says(call, f"no symbol {name}", is_error=True)
+
+    prompts = [f"Where is `name_{number}`?" for number in range(PATIENCE + 1)]
+    steps = look_on(prompts, (SHELL_SPEC, SIGNATURE), server)
+    assert "path" not in steps[0].of("get_symbol_signature")[0]
+    assert "path" in steps[-1].of("get_symbol_signature")[0]
+
+
 def test_calls_that_wait_take_what_the_first_ones_error_has_taught() -> None:
     text = tool("find_text", "", ("project", "pattern"), project=TEXT, pattern=TEXT)
 

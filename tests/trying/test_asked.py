@@ -12,18 +12,18 @@ from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.attempting import Attempt
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
-from runner.trying.installing import unrun_scripts
 from runner.trying.launches import (
+    SHOWN,
     Launch,
     launches,
     launches_if_denied,
     launches_in_help,
     secrets_in,
-    variables_in,
 )
 from runner.trying.local import copied_command, copied_folder
+from runner.trying.places import variables_in
 from runner.trying.tables import reads_tables
-from runner.trying.tools import for_looking, for_setup, writes
+from runner.trying.tools import for_looking, for_setup, said_of_all, writers, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
 
@@ -83,6 +83,14 @@ def test_several_that_nobody_can_tell_apart_are_listed_and_end_it_as_a_usage_err
     assert choose_entry(installed("tool", "run", "serve"), "serve") == "serve"
 
 
+def test_of_several_entry_points_the_one_that_the_readme_configures_is_the_server() -> None:
+    readme = '{"command": "uvx", "args": ["--from", "tool", "serve"]} or `run x`'
+    both = Installed(
+        name="tool", version="1", entries={"run": ("run",), "serve": ("serve",)}, readme=readme
+    )
+    assert choose_entry(both, "") == "serve"
+
+
 # --- how it is started --------------------------------------------------------------------------
 
 README = """
@@ -101,6 +109,20 @@ def test_the_authors_own_configuration_is_a_way_to_start_it_with_our_folder_for_
     assert shown.env == {"ACME_ROOT": "{workspace}", "LEVEL": "info"}
     assert not any("--flag" in way.args for way in launches(README, ["@acme/tool", "tool"]))
     assert secrets_in(README) == ["ACME_API_KEY"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "stdio", "command": "uvx", "args": ["acme-tool", "--root", "/me/code",]}',
+        '{"command": "uvx", "type": "stdio", "args": ["acme-tool", "--root", "/me/code"]}',
+        'command = "uvx"\nargs = ["acme-tool", "--root", "/me/code"]',
+        '{"command": "npx", "args": ["-y", "acme-tool",\n // yours\n "--root", "/me/code"]}',
+        '{"command": "python", "args": ["-m", "acme_tool.server", "--root", "/me/code"]}',
+    ],
+)
+def test_a_configuration_is_read_as_its_author_wrote_it(text: str) -> None:
+    assert launches(text, ["acme-tool"])[1].args == ("--root", "{workspace}")
 
 
 def test_the_usual_ways_follow_and_none_comes_twice() -> None:
@@ -172,6 +194,8 @@ def test_of_a_traceback_only_the_last_words_are_the_servers() -> None:
     head = "node:internal/x:1\nconst made = binding.mkdir(\n             ^\n"
     node = f"{head}Error: no index\n    at f (a.js:1:2)\n"
     assert own_words(f"{node}\nNode.js v22.20.0\n") == "Error: no index"
+    cut = 'r/python/anyio/_core/_eventloop.py", line 83, in run\nFileNotFoundError: no docs.yml\n'
+    assert own_words(cut) == "FileNotFoundError: no docs.yml"
     assert own_words("") == ""
 
 
@@ -227,8 +251,31 @@ def test_where_an_author_has_a_database_of_his_own_the_repositorys_stands() -> N
     assert shown.args == ("--ro", "{state}/tables/repository.db")
 
 
+IN_SHELL = """
+uvx acme-tool --root /path/to/project [options]   # Python
+$ ACME_CORPUS=data/sample ACME_DB=data/sample/index.db ACME_KEY=abc \\
+    acme-tool serve
+claude mcp add acme -- npx -y acme-tool@latest ~/code
+acme-tool search "user login"
+acme-tool --transport sse --port 8000
+pip install acme-tool
+git clone https://example.org/acme-tool && cd acme-tool
+acme-tool
+"""
+
+
+def test_lines_of_a_shell_that_start_it_to_serve_are_ways_and_no_others() -> None:
+    shown = [(way.args, way.env) for way in launches(IN_SHELL, ["acme-tool"]) if way.why == SHOWN]
+    assert shown == [
+        (("--root", "{workspace}"), {}),
+        (("serve",), {"ACME_CORPUS": "{workspace}", "ACME_DB": "{state}/index.db"}),
+        (("{workspace}",), {}),
+    ]
+
+
 def test_one_that_only_keeps_its_index_in_sqlite_reads_no_tables() -> None:
     assert not reads_tables("Code search", f"Finds symbols.{' ' * 600} Its index is SQLite. " * 5)
+    assert not reads_tables("Notes", "Search by SQLite FTS5, kept in a SQLite index. " * 5)
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
@@ -253,6 +300,22 @@ def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
     assert writes(tool("find_symbol", readOnlyHint=False))
     assert writes(tool("delete_symbol"))
     assert not writes(tool("run_query"))
+    assert not writes(tool("run_lint_check"))
+    assert not writes(tool("generate_repo_map"))
+    assert writes(tool("generate_and_write_map"))
+    assert writes(tool("generate_tests"))
+
+
+def test_where_a_framework_calls_every_tool_one_that_writes_their_names_decide() -> None:
+    names = ("read_file", "search_code", "edit_file", "run_plan")
+    said = [tool(name, readOnlyHint=False, destructiveHint=True) for name in names]
+    assert said_of_all(said)
+    assert writers(said) == ["edit_file", "run_plan"]
+    assert [item.name for item in for_looking(said)] == ["search_code", "read_file"]
+    chosen = [*said, tool("list_files", readOnlyHint=True)]
+    assert not said_of_all(chosen)
+    assert writers(chosen) == list(names)
+    assert not said_of_all([tool(name, readOnlyHint=False) for name in ("edit_file", "run_plan")])
 
 
 def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look() -> None:
@@ -323,10 +386,3 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
     text = definition_text(spec, ["canary find shows a.py:1 [--canary TOOL JSON TEXT]"])
     assert parse_yaml(text, ServerSpec, where="server.yaml") == spec
     assert "# - canary find shows a.py:1 [--canary TOOL JSON TEXT]" in text
-
-
-def test_packages_whose_install_scripts_are_not_run_are_named(tmp_path: Path) -> None:
-    packages = '"node_modules/a": {}, "node_modules/a/node_modules/b": {"hasInstallScript": true}'
-    (tmp_path / "package-lock.json").write_text(f'{{"packages": {{{packages}}}}}')
-    assert unrun_scripts(tmp_path) == ["b (it brings nothing built beforehand)"]
-    assert unrun_scripts(tmp_path / "none") == []

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from runner.trying.canaries import Evidence, FoundCanary, Search, evidence_in, find_canary
+from runner.trying.canaries import FoundCanary, Search, find_canary
+from runner.trying.evidence import Evidence, evidence_in
 from runner.trying.targets import Symbol
 from tests.local_server import local_server
 
@@ -18,8 +19,10 @@ SYMBOL = Symbol(
     line=40,
     text="def dispatch_all(self, request):",
     below=("return self.finish_up(request, 1)",),
+    beside=("finish_quietly",),
 )
-PATHS = ("src/app.py", "docs/quickstart.rst", "docs/templating.rst", "docs/configuration.rst")
+PROSE = ("docs/quickstart.rst", "docs/templating.rst", "docs/patternsandmore.rst")
+PATHS = ("src/app.py", "src/acme/parts/router.py", "src/acme/parts/index.ts", *PROSE)
 
 
 # --- evidence -----------------------------------------------------------------------------------
@@ -75,8 +78,34 @@ def test_a_body_and_a_listing_of_files_show_the_repository_and_no_line() -> None
     assert evidence_in(body, {"path": "src/app.py"}, SYMBOL) == Evidence(
         contains="return self.finish_up(request, 1)", kind="code"
     )
-    listed = evidence_in("\n".join(PATHS[1:]), {"path": "."}, SYMBOL, PATHS)
-    assert listed == Evidence(contains="configuration.rst", kind="listing")
+    listed = evidence_in("\n".join(PROSE), {"path": "."}, SYMBOL, PATHS)
+    assert listed == Evidence(contains="patternsandmore.rst", kind="listing")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("finish_quietly: complexity 3", Evidence(contains="finish_quietly", kind="name")),
+        (
+            "/workspace/src/acme/parts/router.py:12: TODO",
+            Evidence(contains="src/acme/parts/router.py", kind="path"),
+        ),
+        ("dispatch_all: complexity 3", None),
+        ("src/acme/parts/index.ts: TODO", None),
+    ],
+)
+def test_a_name_beside_and_another_files_path_show_the_repository(
+    text: str, found: Evidence | None
+) -> None:
+    asked = {"path": "src/app.py"}
+    assert evidence_in(text, asked, SYMBOL, PATHS) == found
+    assert evidence_in(text, asked, SYMBOL, PATHS, requests=text) is None
+
+
+def test_names_that_any_project_has_show_nothing_however_many_are_listed() -> None:
+    usual = ("pyproject.toml", "package-lock.json", ".pre-commit-config.yaml", "CONTRIBUTING.md")
+    said = "Looks for " + ", ".join(usual)
+    assert evidence_in(said, {"path": "."}, SYMBOL, [*PATHS, *usual]) is None
 
 
 # --- the search ---------------------------------------------------------------------------------

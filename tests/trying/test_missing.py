@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from runner.trying.asked import Npm, Pypi
-from runner.trying.failing import files_lacked
-from runner.trying.installing import unrun_scripts
+from runner.trying.installing import offline_variables
+from runner.trying.kinds import files_lacked
 from runner.trying.missing import with_missing
 
 TOOL = Pypi(name="acme-tool", version="")
@@ -22,8 +21,8 @@ NODE = Npm(name="@acme/tool", version="")
         ("ModuleNotFoundError: No module named 'tqdm'", "tqdm"),
         ("ModuleNotFoundError: No module named 'yaml'", "pyyaml"),
         ("ModuleNotFoundError: No module named 'tree_sitter'", "tree-sitter"),
-        ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]"),
-        ('pip install "mcp>=1"', "mcp"),
+        ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]<2"),
+        ('pip install "mcp>=1"', "mcp<2"),
         ("ImportError: cannot import name 'gone' from 'mcp.client.x' (/opt/x.py)", "mcp<2"),
         ("No module named 'mcp.server.fastmcp'. This is mcp 2.x: pin 'mcp<2' to keep it", "mcp<2"),
     ],
@@ -73,24 +72,17 @@ def test_a_file_of_its_own_is_no_package_and_what_was_added_is_not_added_again()
     assert with_missing(found[0], "No module named 'tqdm'") is None
 
 
-def test_a_package_whose_install_script_is_not_run_is_named_with_what_it_brings_instead(
-    tmp_path: Path,
-) -> None:
-    packages = {
-        "node_modules/native": {"hasInstallScript": True},
-        "node_modules/built": {"hasInstallScript": True, "optionalDependencies": {"built-l": "1"}},
-        "node_modules/built-l": {},
-        "node_modules/other": {"hasInstallScript": True, "optionalDependencies": {"other-w": "1"}},
-        "node_modules/plain": {},
-    }
-    (tmp_path / "package-lock.json").write_text(json.dumps({"packages": packages}))
-    assert unrun_scripts(tmp_path) == [
-        "native (it brings nothing built beforehand)",
-        "built (built beforehand in built-l, which is installed)",
-        "other (none of what it has built beforehand is for this platform)",
-    ]
-
-
 def test_a_file_that_a_complaint_names_and_the_repository_has_not_is_named() -> None:
     said = ["Error: no package.json in /workspace", "read pyproject.toml", "/opt/package.json.bak"]
     assert files_lacked(said, ["a/pyproject.toml", "b.py"]) == ["package.json"]
+
+
+def test_a_library_that_would_ask_for_its_models_again_and_again_is_told_of_no_network(
+    tmp_path: Path,
+) -> None:
+    lock = tmp_path / "requirements.txt"
+    assert offline_variables(tmp_path) == {}
+    lock.write_text("mcp==1.2.0\n# huggingface-hub==1.0\n")
+    assert offline_variables(tmp_path) == {}
+    lock.write_text("mcp==1.2.0\nhuggingface-hub==1.0 \\\n    --hash=sha256:0\n")
+    assert offline_variables(tmp_path) == {"HF_HUB_OFFLINE": "1"}

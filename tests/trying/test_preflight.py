@@ -8,7 +8,13 @@ import mcp_types
 import pytest
 
 from runner.errors import NotReadyError
-from runner.trying.preflight import ServerUse, remarks, require_used, what_lacks
+from runner.trying.preflight import (
+    ServerUse,
+    remarks,
+    require_used,
+    says_that_it_failed,
+    what_lacks,
+)
 
 TEXT = {"type": "string"}
 
@@ -79,3 +85,20 @@ def test_a_server_all_of_whose_tools_write_is_told_that_a_cell_is_read_only() ->
     assert list(what_lacks([WRITE])) == [
         "all of its tools write, and a cell's repository may only be read"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("Error: no index", True),
+        ("❌ Error executing tool find: no index", True),
+        ('{"success": false, "message": "no index"}', True),
+        ("error_handler_spec: app.py:3", False),
+        ("app.py:3: error: str = ''", False),
+        ("No results", False),
+    ],
+)
+def test_an_answer_that_says_it_failed_counts_as_an_error_that_is_marked(
+    text: str, failed: bool
+) -> None:
+    assert says_that_it_failed(text) is failed

@@ -159,7 +159,7 @@ def test_a_server_that_calls_our_folder_closed_is_asked_to_open_it(bench: Bench)
 def test_what_a_readme_shows_is_tried_before_what_a_closed_folder_may_want(bench: Bench) -> None:
     shown = Launch(args=("{workspace}",), why=SHOWN)
     found = bench.way("closed", BARE, shown, fixed=False)
-    starts = [line.split(":")[0].strip() for line in bench.said if " tools; " in line]
+    starts = [line.split(":")[0].strip() for line in bench.said if "; none of " in line]
     assert starts[-2:] == [str(BARE), str(shown)]
     assert found.launch.args == ("--allow", "{workspace}")
 
@@ -222,6 +222,21 @@ def test_a_program_that_only_its_readme_names_is_run_and_one_that_fails_says_how
     assert [step.shell for step in found.warm_up] == ["brought build"]
     bench.way("unbuilt", bare, env=env, about={"programs": ("server.py", "brought build")})
     assert any("server.py ends with " in line for line in bench.said)
+
+
+def test_a_server_that_does_not_start_before_its_own_program_was_run_is_started_after_it(
+    bench: Bench,
+) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    needs = Launch(args=("make_index.py", "/workspace"), why="given")
+    names = {"make_index.py": "brought"}
+    found = bench.way("unstarted", needs, env=path, about={"names": names})
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["brought {workspace}"]
+    shown = bench.way("unstarted", needs, env=path, about={"programs": ("brought init",)})
+    assert [step.shell for step in shown.warm_up] == ["brought init"]
+    told = (WarmUp(shell="true"),)
+    assert not bench.way("unstarted", needs, env=path, about={"names": names}, warm_up=told).started
 
 
 def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> None:
@@ -307,6 +322,33 @@ def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
     found = bench.way(mode, BARE)
     assert found.started
     assert found.canary is None
+    assert "written" not in found.search.seen
+
+
+def test_one_that_reads_without_its_index_is_told_to_build_it_and_finds_more(
+    bench: Bench,
+) -> None:
+    found = bench.way("reads-too", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
+    assert [step.call and step.call.tool for step in found.warm_up] == ["index_project"]
+
+
+def test_a_tool_that_may_set_something_up_and_answers_by_itself_is_looked_at(
+    bench: Bench,
+) -> None:
+    found = bench.way("scan", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "scan_todos"
+    assert bench.proven("scan", found).canary_passed
+
+
+def test_where_all_tools_are_said_to_write_those_named_to_read_are_asked_all_the_same(
+    bench: Bench,
+) -> None:
+    found = bench.way("hinted", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
     assert "written" not in found.search.seen
 
 

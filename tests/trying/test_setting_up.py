@@ -4,17 +4,39 @@ from __future__ import annotations
 
 from runner.trying.installed import Installed
 from runner.trying.installing import draft
-from runner.trying.setting_up import commands_named, commands_shown, runnable
+from runner.trying.programs import commands_named, commands_shown, runnable, says_unbuilt
 
 
 def test_the_command_said_most_often_is_first() -> None:
     texts = ['[DB] none. Run "tool build" first to analyze.', "run `tool init`", "Run: tool build"]
-    assert commands_named(texts) == ["tool build", "tool init"]
+    assert commands_named(texts, {}) == ["tool build", "tool init"]
+
+
+def test_a_program_that_is_named_by_its_file_or_alone_is_known_by_its_name() -> None:
+    names = {"tool-index": "tool-index", "make_index.py": "tool-index"}
+    texts = [
+        "no graph at /x/graph.db - run make_index.py /workspace first",
+        "Run `tool-index` first",
+    ]
+    assert commands_named(texts, names) == ["tool-index {workspace}", "tool-index"]
+    assert commands_named(["use `find_symbol`", "Run `make_index.py`"], {}) == []
+
+
+def test_a_complaint_of_a_missing_index_is_told_from_another() -> None:
+    for text in ("no graph DB at /x", "Index not found: missing index", "run tool build first"):
+        assert says_unbuilt(text)
+    for text in ("error: unknown option '--mcp'", "ModuleNotFoundError: No module named 'mcp'"):
+        assert not says_unbuilt(text)
 
 
 def test_what_never_ends_and_what_is_no_command_is_not_run() -> None:
-    texts = ["Run `tool serve` in another shell", "use `path`", 'Run "tool build; rm -rf x" first']
-    assert commands_named(texts) == []
+    texts = [
+        "Run `tool serve` in another shell",
+        "use `path`",
+        "Try 'tool --help' for help.",
+        'Run "tool build; rm -rf x" first',
+    ]
+    assert commands_named(texts, {}) == []
 
 
 def test_a_python_packages_tool_is_run_by_the_python_of_the_cell() -> None:
@@ -36,6 +58,12 @@ tool build && rm -rf /
 ```
 Then `tool init` is done, and tool index grows.
 """
+
+
+def test_a_readmes_own_path_is_the_workspace_and_a_program_may_be_named_for_what_it_does() -> None:
+    readme = "tool-index /path/to/repo\ntool init --force ~/code\ntool-index x.db; rm y\n"
+    shown = commands_shown(readme, ["tool-index", "tool"])
+    assert shown == ["tool-index {workspace}", "tool init --force {workspace}"]
 
 
 def test_a_readmes_own_lines_that_build_an_index_are_known_and_nothing_else_is() -> None:

@@ -44,6 +44,25 @@ def test_tests_constants_and_other_languages_come_last_or_not_at_all(tmp_path: P
     assert [item.name for item in found] == ["readValue", "set_things_up"]
 
 
+def test_a_line_that_any_project_has_tells_nothing_of_this_one(tmp_path: Path) -> None:
+    body = "    def __init__(self) -> None:\n        raise NotImplementedError\n"
+    own = "        self.open_requests = list(self.requests_of_day())\n"
+    (found,) = symbols(tmp_path, {"a.py": f"import b\n\n\nclass RequestLog:\n{body}{own}"})
+    assert found.below == (own.strip(),)
+
+
+def test_what_every_server_lists_goes_before_what_is_inside_private_or_a_type(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "a.ts": "\nfunction outerOne() {\n  function innerOne() {}\n}\nouterOne();\n",
+        "b.ts": "import './a';\ninterface RequestLike {\n  url: string;\n}\n",
+        "c.ts": "\nconst keptKeys = known.filter((k) => k);\nexport const readKeys = (k) => k;\n",
+    }
+    found = symbols(tmp_path, files, "typescript")
+    assert [item.name for item in found] == ["outerOne", "readKeys", "RequestLike"]
+
+
 def test_a_repository_without_code_that_is_read_says_how_to_go_on(tmp_path: Path) -> None:
     with pytest.raises(FairtrialError) as caught:
         symbols(tmp_path, {"README.md": "nothing\n"})

@@ -71,6 +71,18 @@ def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_b
     assert (called.returncode, called.stderr.splitlines()[-1][:8]) == (1, "an error")
 
 
+def test_a_server_that_is_never_of_use_ends_it_before_the_run_and_says_what_it_lacks(
+    made: Checkout,
+) -> None:
+    by_hand = ["--canary", "get_ticket", '{"handle": "T-1"}', "app.py:5"]
+    done = made.fairtrial("try", "--scenario", "small", *by_hand, *command(made, "tickets"))
+    assert done.returncode == 1, done.stderr
+    assert "get_ticket needs handle, of which nothing is known" in done.stderr
+    assert "--model NAME asks a language model" in done.stderr
+    assert "4/6" in done.stderr and "5/6" not in done.stderr
+    assert done.stdout == ""
+
+
 def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> None:
     asked = '{"name": "finish_up", "repo": "{answer.repo}"}'
     options = ["--scenario", "small", "--dry-run", "--canary", "find_symbol", asked, "app.py:5"]
@@ -115,3 +127,14 @@ def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkou
     done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1
     assert "that is no image's name" in done.stderr
+    scripts = made.fairtrial("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
+    assert scripts.returncode == 1
+    assert "only packages of npm have install scripts" in scripts.stderr
+
+
+def test_a_command_that_a_server_must_get_first_is_run_and_kept(made: Checkout) -> None:
+    told = ["--warm-up", "shell", 'touch "$HOME/built"', "--dry-run"]
+    done = made.fairtrial("try", "--scenario", "small", *told, *command(made, "unstarted"))
+    assert done.returncode == 0, done.stderr
+    refused = made.fairtrial("try", "--scenario", "small", *command(made, "unstarted"))
+    assert "it does not start: no index - run" in refused.stderr

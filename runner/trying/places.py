@@ -1,0 +1,84 @@
+"""Words of a README's commands: which hold the author's own path, and which variables do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_PATH = re.compile(
+    r"^(?:[~/.$<%]|[A-Za-z]:[\\/]|\{|your|path|/)|(?:path|project|repo|workspace|director|folder)s?"
+    r"[^=]*$",
+    re.IGNORECASE,
+)
+
+
+def once(args: Iterable[str]) -> tuple[str, ...]:
+    """`/path/one /path/two` are one workspace here."""
+    kept: list[str] = []
+    for word in args:
+        if not (word == "{workspace}" and kept[-1:] == [word]):
+            kept.append(word)
+    return tuple(kept)
+
+
+def behind_the_program(words: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """None if the command is another program's."""
+    last, modules = None, {_module(name) for name in names}
+    for place, word in enumerate(words):
+        # `@scope/name@1.2.3`, `name==1.2`, `git+…/name`, `./dist/index.js`
+        plain = re.sub(r"(?<=.)(@[\w.^~-]+|==.*|\[.*\])$", "", word)
+        if plain in names or plain.rpartition("/")[2] in names or _module(plain) in modules:
+            last = place
+    if last is None:
+        return None
+    return list(words[last + 1 :])
+
+
+def _module(word: str) -> str:
+    """`python -m acme_tool.server` starts acme-tool."""
+    return word if "/" in word else word.replace("-", "_").partition(".")[0]
+
+
+def placed(word: str) -> str:
+    """With `{workspace}` where the README has a path of its author's."""
+    flag, equals, value = word.partition("=")
+    if equals and flag.startswith("-") and is_path(value):
+        return f"{flag}={{workspace}}"
+    if not word.startswith("-") and is_path(word):
+        return "{workspace}"
+    return word
+
+
+def is_path(word: str) -> bool:
+    return bool(_PATH.search(word)) and word not in (".git",)
+
+
+# --- variables ----------------------------------------------------------------------------------
+
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_FOLDER_ENDS = frozenset(
+    "DIR DIRECTORY PATH ROOT WORKSPACE PROJECT REPO REPOSITORY FOLDER VAULT CODEBASE CORPUS "
+    "DOCS NOTES".split()
+)
+_MOST_VARIABLES = 2
+
+
+def variables_in(text: str) -> list[str]:
+    """Variables whose name says that they hold where the project is, the first named first."""
+    names = dict.fromkeys(_VARIABLE.findall(text))
+    found = [name for name in names if name.rpartition("_")[2] in _FOLDER_ENDS]
+    return [name for name in found if not _holds_another(name)][:_MOST_VARIABLES]
+
+
+def _holds_another(name: str) -> bool:
+    words = {word.lower() for word in name.split("_")}
+    return bool(SECRET.search(name) or words & _OTHER_FOLDERS)
+
+
+_OTHER_FOLDERS = frozenset(
+    "log logs cache config data db output index state static cert home bin embeddings model models "
+    "history tmp temp python node ld token backup trash install template templates"
+    # A stand-in for the reader's own path is no variable: FULL_PATH_TO_YOUR_PROJECT.
+    " your my".split()
+)

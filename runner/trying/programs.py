@@ -1,0 +1,156 @@
+"""A server's own programs: which have to be run first, by its words, and how they are run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from runner.records import ServerSpec
+from runner.sandbox.container import Container
+from runner.sandbox.places import SERVER, WORKSPACE
+from runner.server_spec import fill
+from runner.servers import exports
+from runner.trying.words import own_words, plain
+
+SETUP_SEC = 300
+_MOST_COMMANDS = 3
+_SHOWN_CHARS = 300
+_SEEN_CHARS = 2000
+_NOT_ITS_OWN = 127
+_PYTHON = "python3"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How a program ended."""
+
+    good: bool
+    output: str
+    """The end of it."""
+    failed: str = ""
+    """How, in words; empty for a program that is none of the server's."""
+
+
+async def run_program(container: Container, spec: ServerSpec, command: str) -> Ran:
+    """As the server's user, if it is a program that the server brought."""
+    script = f"{exports(spec)}{_guard(command)}{fill(command)} </dev/null"
+    result = await container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
+    output = result.output[-_SEEN_CHARS:]
+    if result.exit_code == 0 and not result.timed_out:
+        return Ran(good=True, output=output)
+    if result.exit_code == _NOT_ITS_OWN:
+        return Ran(good=False, output=output)
+    end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
+    said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
+    return Ran(good=False, output=output, failed=f"{command} {end}: {said or 'it says nothing'}")
+
+
+def _guard(command: str) -> str:
+    """Ends the shell unless a command's program is the server's own.
+
+    A text of its answers may name any program: `rm` is none of its own.
+    """
+    program, _, rest = command.partition(" ")
+    if program == _PYTHON:
+        return f"[ -f {shlex.quote(fill(rest.split()[0]))} ] || exit {_NOT_ITS_OWN}; "
+    place: str = fill("{install}")
+    found = f'"$(command -v {shlex.quote(program)})"'
+    return f"case {found} in {place}/*) ;; *) exit {_NOT_ITS_OWN};; esac; "
+
+
+def runnable(command: str, spec: ServerSpec) -> str:
+    program, _, rest = command.partition(" ")
+    if spec.env.get("PYTHONPATH") == "{install}/python":
+        # Whatever Python the script's own first line names.
+        return f"{_PYTHON} {{install}}/python/bin/{program} {rest}".rstrip()
+    return command
+
+
+# --- named in its words -------------------------------------------------------------------------
+
+_RUN = re.compile(
+    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry)\b:?\s+"
+    r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){0,4})\1"
+    rf"|(?P<bare>[a-z][\w.-]+(?: [a-z][\w-]+| {WORKSPACE}\b)?))"
+)
+_ENDLESS = frozenset(
+    "mcp serve server start watch login auth install help --help --version".split()
+)
+"""What never ends, or makes nothing."""
+_UNBUILT = re.compile(
+    r"\b(?:no|not|missing|cannot|does ?n[o']t)\b.*\b(?:index|indexed|database|db|graph)\b"
+    r"|\b(?:run|build|create|generate|index|init)\b.*\bfirst\b",
+    re.IGNORECASE,
+)
+
+
+def commands_named(texts: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """`Run "tool build" first`: what its answers say has to be run, the most often said first.
+
+    `names`: what its programs may be called -> the program. One of those may stand alone.
+    """
+    said: dict[str, int] = {}
+    for text in texts:
+        for found in _RUN.finditer(text):
+            command = _command(found["quoted"] or found["bare"], names)
+            if command and not _ENDLESS & set(command.split()[1:]):
+                said[command] = said.get(command, 0) + 1
+    return sorted(said, key=lambda command: -said[command])[:_MOST_COMMANDS]
+
+
+def _command(words: str, names: Mapping[str, str]) -> str:
+    """Empty for a single word that is no program's name."""
+    program, space, rest = words.partition(" ")
+    rest = rest.replace(WORKSPACE, "{workspace}")
+    known = names.get(program.rpartition("/")[2])
+    if known is None:
+        return f"{program} {rest}" if space else ""
+    return f"{known} {rest}".rstrip()
+
+
+def says_unbuilt(text: str) -> bool:
+    """Does it miss an index, or anything that has to be made first?"""
+    return bool(_UNBUILT.search(text))
+
+
+# --- shown in its README ------------------------------------------------------------------------
+
+_BUILDS = frozenset("init index build scan analyze analyse ingest sync reindex indexer".split())
+_PLACE = re.compile(r"^(?:[/~<$%{]|path|your)", re.IGNORECASE)
+_WORD = re.compile(r"[\w./<>~${}=@:-]+")
+_BEFORE_PROGRAM = re.compile(r"^[ \t]*(?:[$>%] )?(?:npx (?:-y )?|uvx )?(?=\w)")
+
+
+def commands_shown(readme: str, names: Sequence[str]) -> list[str]:
+    """`NAME init`, `NAME-index /your/path`: the README's lines of a shell that build an index.
+
+    `names`: of its programs.
+    """
+    lines = (_BEFORE_PROGRAM.sub("", line).partition(" #")[0] for line in readme.splitlines())
+    found = (_building(line.split(), names) for line in lines)
+    return list(dict.fromkeys(filter(None, found)))[:_MOST_COMMANDS]
+
+
+def _building(words: Sequence[str], names: Sequence[str]) -> str:
+    """With `{workspace}` where it has a path of its author's; empty if it builds none."""
+    if not words or words[0] not in names:
+        return ""
+    program, *rest = words
+    if rest[:1] and rest[0] in _BUILDS:
+        verb, rest = [rest[0]], rest[1:]
+    elif re.split(r"[-_]", program)[-1] in _BUILDS:
+        verb = []
+    else:
+        return ""
+    if not all(map(_may_stand, rest)):
+        return ""
+    placed = ["{workspace}" if _PLACE.match(word) else word for word in rest]
+    return " ".join([program, *verb, *placed])
+
+
+def _may_stand(word: str) -> bool:
+    """A flag, the folder, or a place."""
+    flag = word == "." or word.startswith("-")
+    return bool(_WORD.fullmatch(word)) and (flag or bool(_PLACE.match(word)))

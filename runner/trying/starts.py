@@ -1,0 +1,149 @@
+"""A server installed, and started in the sandbox in the best way that is found."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from runner.records import Canary, ServerSpec, WarmUp
+from runner.trying import tables
+from runner.trying.attempting import Attempt
+from runner.trying.ground import Ground
+from runner.trying.installed import Installed, SeveralEntries, choose_entry
+from runner.trying.installing import Candidate, draft, install, offline_variables
+from runner.trying.launches import Launch, launches
+from runner.trying.notes import notes_of
+from runner.trying.over_http import bridged, over_http
+from runner.trying.places import variables_in
+from runner.trying.programs import commands_shown, runnable
+from runner.trying.scripts import notes_on
+from runner.trying.searching import find_way
+from runner.trying.steps import Given, Steps
+from runner.trying.targets import symbols_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """What was installed, and how far its best way to start went."""
+
+    candidate: Candidate
+    spec: ServerSpec
+    attempt: Attempt
+
+
+def installed(steps: Steps, *, before: str) -> Candidate:
+    steps.say("1/6 locking and installing")
+    candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
+    installed = candidate.installed
+    licence = installed.licence or "licence unknown"
+    steps.say(f"  {installed.name} {installed.version} ({licence}) {installed.homepage}".rstrip())
+    if candidate.unpinned:
+        steps.say(f"  not pinned: {candidate.unpinned}")
+    return candidate
+
+
+def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> Start:
+    """The best of its ways to start. `only`: how it started before, on another repository."""
+    installed = candidate.installed
+    entry = _entry(steps, installed)
+    given = steps.given
+    spec = draft(steps.name, installed, candidate.files, candidate.image)
+    update = {
+        "command": installed.entries[entry],
+        "env": {**spec.env, **_offline(steps, candidate), **given.env},
+        "warm_up": _as_given(given, spec) or _tables(steps, candidate),
+        "initialize_timeout_sec": 90,
+        "notes": notes_on(getattr(steps.asked, "scripts", ())),
+    }
+    spec = spec.model_copy(update=update)
+    if given.http is not None:
+        spec = bridged(spec, given.http)
+    volume = None
+    if spec.image is None:
+        volume = steps.bench.volume(spec, steps.folder).name
+    programs = commands_shown(installed.readme, list(installed.entries))
+    ground = replace(
+        _ground(steps, volume),
+        programs=tuple(programs),
+        names=installed.called,
+        variables=tuple(variables_in(installed.readme)),
+    )
+    ways = [only] if only else _ways(given, installed)
+    steps.say("2/6 starting it in the sandbox, and looking for a canary")
+    canary = given_canary(steps)
+    fixed = given.args is not None or only is not None
+    search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
+    return Start(candidate=candidate, spec=spec, attempt=asyncio.run(search))
+
+
+def _offline(steps: Steps, candidate: Candidate) -> dict[str, str]:
+    variables = offline_variables(candidate.folder)
+    for name in variables.keys() - steps.given.env.keys():
+        steps.guess(f"{name}={variables[name]}, as a cell has no network", f"--env {name}=…")
+    return variables
+
+
+def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
+    """Its own programs by the Python of the cell."""
+    steps = []
+    for step in given.warm_up:
+        shell = None if step.shell is None else runnable(step.shell, spec)
+        steps.append(step.model_copy(update={"shell": shell}))
+    return tuple(steps)
+
+
+def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
+    installed = candidate.installed
+    # What makes them is a step of a shell, in a folder that an image cannot see.
+    if candidate.image or not tables.reads_tables(installed.title, installed.readme):
+        return ()
+    steps.guess("it reads tables: the repository's lines as one", "--warm-up TOOL JSON")
+    return (tables.MADE,)
+
+
+def _ways(given: Given, installed: Installed) -> list[Launch]:
+    if given.args is not None:
+        return [Launch(args=given.args, why="given")]
+    known = tables.reads_tables(installed.title, installed.readme)
+    names = [installed.name, *installed.entries]
+    ways = launches(installed.readme, names, reads_tables=known)
+    return ways if given.http is None else over_http(ways)
+
+
+def _entry(steps: Steps, installed: Installed) -> str:
+    try:
+        entry = choose_entry(installed, steps.given.entry)
+    except SeveralEntries as question:
+        entry = steps.ask("Which of them is the server?", question.entries)
+        if not entry:
+            raise
+    if len(installed.entries) > 1 and not steps.given.entry:
+        steps.guess(f"entry point {entry} of {', '.join(installed.entries)}", "--entry NAME")
+    return entry
+
+
+def _ground(steps: Steps, volume: str | None) -> Ground:
+    it = steps.checkout
+    repository = it.repository(steps.loaded)
+    files = it.files(steps.loaded)
+    return Ground(
+        engine=it.engine,
+        image=it.workspace(repository).id,
+        limits=it.limits,
+        volume=volume,
+        # With the person's own canary none is looked for, in whichever language.
+        symbols=()
+        if steps.given.canary
+        else tuple(symbols_of(files, steps.loaded.scenario.language)),
+        notes=() if steps.given.canary else tuple(notes_of(files)),
+        paths=frozenset(files.paths()),
+        log=it.log,
+    )
+
+
+def given_canary(steps: Steps) -> Canary | None:
+    if steps.given.canary is None:
+        return None
+    call, text = steps.given.canary
+    label = steps.loaded.scenario.repository.label
+    return Canary(repository=label, call=call, contains=text)
