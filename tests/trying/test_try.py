@@ -71,6 +71,18 @@ def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_b
     assert (called.returncode, called.stderr.splitlines()[-1][:8]) == (1, "an error")
 
 
+def test_a_server_that_is_never_of_use_ends_it_before_the_run_and_says_what_it_lacks(
+    made: Checkout,
+) -> None:
+    by_hand = ["--canary", "get_ticket", '{"handle": "T-1"}', "app.py:5"]
+    done = made.fairtrial("try", "--scenario", "small", *by_hand, *command(made, "tickets"))
+    assert done.returncode == 1, done.stderr
+    assert "get_ticket needs handle, of which nothing is known" in done.stderr
+    assert "--model NAME asks a language model" in done.stderr
+    assert "4/6" in done.stderr and "5/6" not in done.stderr
+    assert done.stdout == ""
+
+
 def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> None:
     asked = '{"name": "finish_up", "repo": "{answer.repo}"}'
     options = ["--scenario", "small", "--dry-run", "--canary", "find_symbol", asked, "app.py:5"]
