@@ -26,9 +26,12 @@ def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
 
 
 def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
+    count, calls = len(attempt.tools), attempt.search.calls
+    none = "none that can be asked about a repository"
+    if calls:
+        none = f"none of {calls} calls shows that it sees the repository"
     return NotReadyError(
-        f"it starts with {len(attempt.tools)} tools, and none of {attempt.search.calls} calls "
-        f"shows that it sees the repository{_why_not(attempt)}",
+        f"it starts with {count} tool{'s' if count > 1 else ''}, and {none}{_why_not(attempt)}",
         where=steps.name,
         hint=_hint_to_see(steps.name, candidate) + _lacking(steps, candidate, attempt),
     )

@@ -38,7 +38,9 @@ class Installed:
     @property
     def called(self) -> dict[str, str]:
         """What its own words may call its programs -> the program: by name, or by its file."""
-        files = {words[-1].rpartition("/")[2]: name for name, words in self.entries.items()}
+        files = {
+            words[-1].rpartition("/")[2]: name for name, words in self.entries.items() if words
+        }
         modules = {f"{module}.py": name for module, name in self.modules.items()}
         return {**files, **modules, **{name: name for name in self.entries}}
 

@@ -81,6 +81,9 @@ def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch])
     A guessed `--allow` in front of the folder may be taken for a folder too.
     """
     shown = [way for way in left if attempt.started and way.why == SHOWN]
+    if attempt.started and not attempt.search.calls:
+        # None of its tools can be asked at all: no guessed flag would change that.
+        return [*shown, *asked]
     return [*shown, *asked, *(way for way in left if way not in shown)]
 
 

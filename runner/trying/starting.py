@@ -180,7 +180,12 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def run_name(checkout: Checkout, request: RunRequest) -> str:
-    """Of the same server and questions the same, so that a killed run goes on."""
+    """Of the same server and questions the same, so that a killed run goes on.
+
+    Installed by a newer version of ours, it is another: its cells would be refused.
+    """
     server = request.servers[0]
-    inputs = [checkout.server(server).digest, *request.scenarios, *request.models, request.trials]
+    loaded = checkout.server(server)
+    volume = checkout.install(loaded).volume or ""
+    inputs = [loaded.digest, volume, *request.scenarios, *request.models, request.trials]
     return f"{server[:48]}-{digest_of(inputs)[:8]}"

@@ -352,6 +352,16 @@ def test_where_all_tools_are_said_to_write_those_named_to_read_are_asked_all_the
     assert "written" not in found.search.seen
 
 
+def test_one_none_of_whose_tools_can_be_asked_is_not_started_with_flags_that_are_guessed(
+    bench: Bench,
+) -> None:
+    bench.said.clear()
+    found = bench.way("writes")
+    assert (found.started, found.search.calls) == (True, 0)
+    starts = [line for line in bench.said if "none of which can be asked" in line]
+    assert len(starts) == 1
+
+
 def test_with_the_persons_own_canary_none_is_looked_for(bench: Bench) -> None:
     own = Canary(repository="*", call=McpCall(tool="find_symbol"), contains="x")
     step = WarmUp(call=McpCall(tool="index_project", arguments={"path": "{workspace}"}))
