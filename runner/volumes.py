@@ -169,6 +169,7 @@ def _job_files(server: Server, base: BaseImage, places: Places) -> dict[str, byt
     files = {
         "build/files.json": json.dumps(fill(server.spec.files, places)).encode(),
         "build/node.txt": base.node.encode(),
+        "build/backends.txt": base.backends.encode(),
     }
     for name in LOCK_FILES:
         text = _text(server.folder / name)

@@ -39,7 +39,13 @@ SERVER_FILE = Path(__file__).parent / "sandbox" / "mcp_server.py.txt"
 SERVER = SERVER_FILE.read_text(encoding="utf-8") + f"# {SESSION}\n"
 SHELL_FIRST = ("--seed", "220")
 """For a run's first block: shell, then good, then slow, whichever model of these tests answers."""
-BASE_FILES = ("Dockerfile", "images/base", "locks/images.lock", "locks/node.txt")
+BASE_FILES = (
+    "Dockerfile",
+    "images/base",
+    "locks/images.lock",
+    "locks/node.txt",
+    "locks/backends.txt",
+)
 """What the base image is made from: with it unchanged, the one that is there is used."""
 
 

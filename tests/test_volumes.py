@@ -208,6 +208,22 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
         checkout.volume(tiny)
 
 
+SOURCE_ALONE = "gitignore-parser==0.1.13"
+"""A package that is published as a source archive only, and that wants wheel for its build."""
+
+
+@pytest.mark.docker
+def test_a_package_that_is_published_as_source_alone_is_built_with_tools_of_a_lock(
+    checkout: Checkout, tiny: Folder
+) -> None:
+    digest = "sha256:c7e10c8190accb8ae57fb3711889e73a9c0dbc04d4222b91ace8a4bf64d2f746"
+    (tiny.folder / "requirements.txt").write_text(f"{SOURCE_ALONE} --hash={digest}\n")
+    volume = checkout.volume(tiny)
+    listed = checkout.as_root(volume.name, "ls /opt/server/python")
+    assert "gitignore_parser.py" in listed
+    assert "wheel" not in listed and "setuptools" not in listed
+
+
 # --- install scripts ----------------------------------------------------------------------------
 
 TELLS = (

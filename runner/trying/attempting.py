@@ -48,7 +48,7 @@ _REFUSED = re.compile(
 )
 _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
-    r"|AttributeError: (?:module|'\w+' object)"
+    r"|AttributeError: (?:module|'\w+' object)|'(?:Server|FastMCP)' object has no attribute"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
@@ -285,8 +285,12 @@ def _refused(
     kept = []
     for place in filter(None, dict.fromkeys(map(_own_folder, folders))):
         is_new = place not in private and place not in kept
-        # The repository's own folder would be hidden from the server.
-        if is_new and not any(path == place or path.startswith(f"{place}/") for path in paths):
+        # The repository's own folder would be hidden from the server, and so would its history.
+        if (
+            is_new
+            and place != ".git"
+            and not any(path == place or path.startswith(f"{place}/") for path in paths)
+        ):
             kept.append(place)
     return tuple(kept[:MOST_PRIVATE])
 

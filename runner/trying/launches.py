@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from runner.trying import tables
 from runner.trying.places import SECRET, behind_the_program, is_path, once, placed
 from runner.trying.shell_lines import shown_in_shell
-from runner.trying.words import plain
+from runner.trying.words import NO_START, plain
 
 SHOWN = "as its README shows"
 MOST = 9
@@ -193,7 +193,7 @@ def _commands_in(text: str) -> list[str]:
         for found in _SERVES.finditer(text)
         if _STARTS.search(found["about"]) and not _CONFIGURES.search(found["about"].lower())
     ]
-    return list(dict.fromkeys([*told, *_COMMANDS.findall(text)]))
+    return [it for it in dict.fromkeys([*told, *_COMMANDS.findall(text)]) if it not in NO_START]
 
 
 def _usage_names(text: str, words: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.server_spec import fill
 from runner.servers import exports
-from runner.trying.words import own_words, plain
+from runner.trying.words import NO_START, own_words, plain
 
 SETUP_SEC = 300
 _MOST_COMMANDS = 3
@@ -75,9 +75,7 @@ _RUN = re.compile(
     r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){0,4})\1"
     rf"|(?P<bare>[a-z][\w.-]+(?: [a-z][\w-]+| {WORKSPACE}\b)?))"
 )
-_ENDLESS = frozenset(
-    "mcp serve server start watch login auth install help --help --version".split()
-)
+_USELESS = NO_START | frozenset("mcp serve server start restart watch".split())
 """What never ends, or makes nothing."""
 _UNBUILT = re.compile(
     r"\b(?:no|not|missing|cannot|does ?n[o']t)\b.*\b(?:index|indexed|database|db|graph)\b"
@@ -95,7 +93,7 @@ def commands_named(texts: Sequence[str], names: Mapping[str, str]) -> list[str]:
     for text in texts:
         for found in _RUN.finditer(text):
             command = _command(found["quoted"] or found["bare"], names)
-            if command and not _ENDLESS & set(command.split()[1:]):
+            if command and not _USELESS & set(command.split()[1:]):
                 said[command] = said.get(command, 0) + 1
     return sorted(said, key=lambda command: -said[command])[:_MOST_COMMANDS]
 

@@ -35,6 +35,11 @@ _COMPLAINS = re.compile(
     r"^\W{0,3}(?:\w+: )?(?:error|fatal|missing|no such|unknown|unrecognized|unexpected|invalid)\b",
     re.IGNORECASE,
 )
+NO_START = frozenset(
+    "stop status kill list stats clean clear reset remove delete uninstall login auth install "
+    "help --help version --version".split()
+)
+"""Commands of a program that neither serve nor make what has to be there first."""
 _HELP_LINES = 6
 """Of more than so many, a usage is its help, whose last lines say nothing of why it ended."""
 LINES = 3

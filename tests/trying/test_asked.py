@@ -146,6 +146,15 @@ def test_help_names_options_that_take_a_project_and_commands_that_serve() -> Non
     ]
 
 
+def test_commands_that_end_a_server_or_tell_of_it_are_no_way_to_start_it() -> None:
+    text = """usage: tool [-h] {stop,status,serve} ...
+    stop      Stop the MCP server
+    status    Show whether the MCP server runs
+    serve     Start the MCP server
+"""
+    assert [way.args for way in launches_in_help(text)] == [("serve",)]
+
+
 def test_a_usage_that_names_a_list_of_folders_is_followed() -> None:
     text = "Usage: server --allowed-directories <allowed-directories>\n  --log-paths <paths>"
     (way,) = launches_in_help(text)

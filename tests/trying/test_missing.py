@@ -24,6 +24,8 @@ NODE = Npm(name="@acme/tool", version="")
         ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]<2"),
         ('pip install "mcp>=1"', "mcp<2"),
         ("ImportError: cannot import name 'gone' from 'mcp.client.x' (/opt/x.py)", "mcp<2"),
+        ("Error: 'Server' object has no attribute 'list_tools'", "mcp<2"),
+        ("FastMCP.run() got an unexpected keyword argument 'port'", "mcp<2"),
         ("No module named 'mcp.server.fastmcp'. This is mcp 2.x: pin 'mcp<2' to keep it", "mcp<2"),
     ],
 )

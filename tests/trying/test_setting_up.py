@@ -20,6 +20,7 @@ def test_a_program_that_is_named_by_its_file_or_alone_is_known_by_its_name() -> 
     ]
     assert commands_named(texts, names) == ["tool-index {workspace}", "tool-index"]
     assert commands_named(["use `find_symbol`", "Run `make_index.py`"], {}) == []
+    assert commands_named(["Use 'tool stop' to stop it", "Run `tool status`"], {}) == []
 
 
 def test_a_complaint_of_a_missing_index_is_told_from_another() -> None:
