@@ -8,6 +8,7 @@ annotations.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -55,6 +56,7 @@ def _target(learned: Learned) -> Target:
     return learned.target(_NOBODY, None)
 
 
+_ROOT = re.compile(r"root|project|repo|workspace|dir(?:ectory)?$|folder", re.IGNORECASE)
 _OPENING = 1
 _LAST = 4
 
@@ -70,7 +72,13 @@ def _rank(use: Use, lookup: Lookup, learned: Learned, needed: Collection[str]) -
         return _OPENING
     if use.words & LISTERS:
         return 2 if has_place else 3
-    if use.words & READS_SURELY:
+    if use.words & READS_SURELY and not _reads_whole(lookup, target):
         # It reads a file, and none is known yet: a folder would be an error.
         return _LAST
     return 3 if has_place else _LAST
+
+
+def _reads_whole(lookup: Lookup, target: Target) -> bool:
+    """It takes the folder by a name that no file has: `read_context(project_root)`."""
+    given = lookup.arguments.items()
+    return any(value == target.root and _ROOT.search(key) for key, value in given)

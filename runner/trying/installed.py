@@ -96,20 +96,24 @@ def choose_entry(installed: Installed, asked: str) -> str:
             where=installed.name,
             hint="is it a library? `fairtrial try -- COMMAND` starts anything",
         )
-    fit = _fit(installed.name, tuple(entries)) or _configured(installed.readme, tuple(entries))
+    fit = _fit(installed)
     if len(fit) != 1:
         raise SeveralEntries(tuple(entries))
     return fit[0]
 
 
-def _fit(name: str, entries: Sequence[str]) -> list[str]:
-    """The only one, the only one about MCP, or the one named like the package."""
-    short = name.rpartition("/")[2]
-    same = [one for one in entries if _plain(one) == _plain(short)]
-    about = [one for one in entries if "mcp" in _plain(one).split("-")]
-    served = [one for one in about if "server" in _plain(one).split("-")]
-    # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`.
-    for found in (list(entries), about, same, served):
+def _fit(installed: Installed) -> list[str]:
+    """The only one, the one about MCP, a client's by the README, a server, or the package's own."""
+    entries = tuple(installed.entries)
+    about = [one for one in entries if "mcp" in _words(one)]
+    served = [one for one in entries if "server" in _words(one)]
+    both = [one for one in about if one in served]
+    configured = _configured(installed.readme, entries)
+    short = _plain(installed.name.rpartition("/")[2])
+    same = [one for one in entries if _plain(one) == short]
+    # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`,
+    # `packer` and `packer-server`.
+    for found in (list(entries), about, both, configured, served, same):
         if len(found) == 1:
             return found
     return []
@@ -125,6 +129,10 @@ def _configured(readme: str, entries: Sequence[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     return name.replace("_", "-").replace(".", "-").lower()
+
+
+def _words(name: str) -> list[str]:
+    return _plain(name).split("-")
 
 
 class SeveralEntries(FairtrialError):  # noqa: N818 - a question, not a fault

@@ -87,9 +87,9 @@ def kind_by_failing(texts: Iterable[str], lacked: Iterable[str], tried: str) -> 
 
 
 def other_kind(tried: str) -> Kind:
-    """For one that answers, and shows nothing."""
+    """For one that starts, and shows nothing."""
     language = "python" if _known(tried) == "typescript" else "typescript"
-    return Kind(language=language, why=f"it answers, and shows nothing of one in {_shown(tried)}")
+    return Kind(language=language, why=f"it shows nothing of one in {_shown(tried)}")
 
 
 def fitting(kind: Kind, scenarios: Mapping[str, str]) -> str:
@@ -110,9 +110,8 @@ def choose_by_failing(steps: Steps, installed: Installed, attempt: Attempt) -> b
         return False
     if _choose(steps, kind_of_failed(steps, installed, attempt)):
         return True
-    answered = attempt.search.calls - attempt.search.errors
-    # It may look for what this repository has none of: todos, components, cycles.
-    return answered > 0 and _choose(steps, other_kind(_tried(steps)))
+    # It may look for what this repository has none of: todos, components, a linter's configuration.
+    return attempt.search.calls > 0 and _choose(steps, other_kind(_tried(steps)))
 
 
 def kind_of_failed(steps: Steps, installed: Installed, attempt: Attempt) -> Kind | None:

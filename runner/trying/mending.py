@@ -11,6 +11,7 @@ from runner.trying.missing import MOST, with_missing, with_older_sdk
 from runner.trying.starts import Start, installed, started
 from runner.trying.steps import Steps
 
+_OTHER_ENTRIES = 2
 SCRIPTS_OPTION = "--scripts NAMES or none"
 
 
@@ -23,6 +24,7 @@ def mended(steps: Steps, start: Start) -> Start:
         start = started(steps, start.candidate)
     start = _with_scripts(steps, start)
     start = _with_missing(steps, start)
+    start = _with_other_entry(steps, start)
     if start.attempt.is_broken and not steps.given.before:
         start = _as_of_its_release(steps, start)
     return start
@@ -65,6 +67,24 @@ def _with_missing(steps: Steps, start: Start) -> Start:
             break
         steps.guess(f"{name}, which it needs and does not name", "requirements.in or package.json")
         start = again
+    return start
+
+
+def _with_other_entry(steps: Steps, start: Start) -> Start:
+    """Once more with another of its programs: the one that was chosen may be no server."""
+    attempt = start.attempt
+    if attempt.started or attempt.is_hopeless or steps.given.entry:
+        return start
+    given, entries = steps.given, start.candidate.installed.entries
+    others = [name for name, words in entries.items() if words != start.spec.command]
+    for name in others[:_OTHER_ENTRIES]:
+        steps.say(f"  no way starts it; trying another of its programs, {name}")
+        steps.given = replace(given, entry=name)
+        other = started(steps, start.candidate)
+        if other.attempt.started:
+            steps.guess(f"entry point {name}, which starts", "--entry NAME")
+            return other
+    steps.given = given
     return start
 
 

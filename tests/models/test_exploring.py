@@ -47,6 +47,14 @@ def test_what_lists_it_and_tells_its_state_is_called_and_nothing_that_changes_it
     assert set(looked.on_server) == {"git_log", "git_status"}
 
 
+def test_what_reads_the_project_as_a_whole_is_called_and_what_reads_a_file_is_not_yet() -> None:
+    whole = tool("read_context", "Reads a project", ("project_root",), project_root=TEXT)
+    file = tool("read_note", "Reads a note", ("path",), path=TEXT)
+    looked = look(WHERE, (SHELL_SPEC, whole, file), found)
+    assert looked.of("read_context") == [{"project_root": "/workspace"}]
+    assert "read_note" not in looked.on_server[:1]
+
+
 def test_where_some_tools_say_that_they_only_read_the_others_are_left() -> None:
     looked = look(WHERE, (SHELL_SPEC, reads(LOG), STATUS), found)
     assert set(looked.on_server) == {"git_log"}

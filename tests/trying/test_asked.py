@@ -66,6 +66,7 @@ def installed(name: str, *entries: str) -> Installed:
         ("tool", ("other",), "other"),
         ("tool", ("tool", "tool-admin"), "tool"),
         ("analyzer", ("analyzer", "analyzer-mcp"), "analyzer-mcp"),
+        ("packer", ("packer", "packer-server"), "packer-server"),
         ("@acme/server_x", ("server-x", "y"), "server-x"),
         ("z", ("z-mcp", "z-mcp-server"), "z-mcp-server"),
     ],
