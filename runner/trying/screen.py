@@ -108,7 +108,7 @@ def sentence(report: Report, server: str) -> str:
     told += _number(shell.fairness.score.value, 3)
     if arm.costs.tokens_vs_shell is not None:
         told += f", for {arm.costs.tokens_vs_shell:.2f} times the tokens"
-    told += f"; its tools were called {calls} times"
+    told += f"; its tools were called {'once' if calls == 1 else f'{calls} times'}"
     if errors:
         told += f", {errors} of them answered with an error"
     if not report.language_model:

@@ -63,7 +63,8 @@ async def find_way(
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
         if attempt.is_hopeless:
-            return best
+            # What it lacks can be had; a way that went as far may have ended for less.
+            return best if best.started else attempt
         if attempt.warm_up:
             # It was waited for once; started in another way, it would index the same again.
             ground = replace(ground, polls=())
