@@ -1,12 +1,18 @@
 # The base every cell starts from, the same bytes in every arm. `fairtrial` builds it: BASE is this digest where a registry answers, else
-# a Debian bootstrap (images/base/bootstrap.sh). The build context holds node/, unpacked from the wheel that locks/node.txt pins.
+# a Debian bootstrap (images/base/bootstrap.sh). The build context holds node/, unpacked from the wheel that locks/node.txt pins,
+# and images/base/python.sh, which brings a newer Python than Debian's own beside it.
 ARG BASE=debian:bookworm-slim@sha256:96e378d7e6531ac9a15ad505478fcc2e69f371b10f5cdf87857c4b8188404716
 FROM ${BASE}
+
+COPY python.sh /usr/local/src/
 
 RUN export DEBIAN_FRONTEND=noninteractive \
  && apt-get update -qq \
  && apt-get install -qq --no-install-recommends \
-      bash ca-certificates coreutils findutils gawk git grep jq less procps python3 python3-venv ripgrep sed tree \
+      bash ca-certificates coreutils findutils gawk git grep jq less patchelf procps python3 python3-venv ripgrep sed tree \
+ && sh /usr/local/src/python.sh /opt/python3.13 \
+ && apt-get purge -qq --auto-remove patchelf \
+ && rm -r /usr/local/src/python.sh \
  && apt-get clean \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/aux-cache /var/log/apt /var/log/*.log \
       /usr/share/man/* /usr/share/info/* /usr/share/locale/* \

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from runner.volumes import Server
 
 REQUIREMENTS, PACKAGES, NPM_LOCK = "requirements.txt", "package.json", "package-lock.json"
-FRESH = {
+_FRESH = {
     REQUIREMENTS: (
         "uv pip compile --upgrade --universal --generate-hashes --no-header --no-annotate "
-        "--python-version 3.11 requirements.in -o requirements.txt"
+        "--python-version {python} requirements.in -o requirements.txt"
     ),
     NPM_LOCK: (
         "rm package-lock.json && npm install --package-lock-only "
         "--omit-lockfile-registry-resolved=true"
     ),
 }
-"""What makes each lock anew, whatever lock is there."""
+"""What makes each lock anew, whatever lock is there; `{python}` is the server's."""
 MAX_LOCK_BYTES = 16 * 1024 * 1024
 SHARED_ENOUGH = 8
 """Packages that two locks share, from which on all their versions being alike says something."""
@@ -57,12 +57,14 @@ class _Lock:
     wanted: Mapping[str, str]
     """Package that is asked for -> the version asked for, empty if any will do."""
     problems: tuple[str, ...]
+    fresh: str = ""
+    """The command that makes it anew."""
 
 
 def require_own_locks(server: Server) -> None:
     """Raises CatalogError with every way in which the locks do not fit the definition."""
     where = _where(server.folder)
-    locks = list(_locks(server.folder))
+    locks = list(_locks(server))
     problems = []
     for lock in locks:
         for message in (*lock.problems, *_unmet(lock)):
@@ -70,7 +72,7 @@ def require_own_locks(server: Server) -> None:
     for message in _not_about(server.spec, locks):
         problems.append(Problem(where=f"{where}/server.yaml", message=message))
     if problems:
-        made_anew = "; ".join(f"`{FRESH[lock.file]}`" for lock in locks)
+        made_anew = "; ".join(f"`{lock.fresh}`" for lock in locks)
         raise CatalogError(problems, hint=f"in {where}, a fresh lock: {made_anew}")
 
 
@@ -78,8 +80,8 @@ def lock_remarks(server: Server, others: Iterable[Server]) -> tuple[str, ...]:
     """What each lock installs, and whose lock it looks like. `server` may be among `others`."""
     if server.spec.image is not None:
         return (f"image {server.spec.image}",)
-    locks = list(_locks(server.folder))
-    known = [(other.folder.name, list(_locks(other.folder))) for other in _except(server, others)]
+    locks = list(_locks(server))
+    known = [(other.folder.name, list(_locks(other))) for other in _except(server, others)]
     lines = []
     for lock in locks:
         lines.append(f"{lock.file}: {len(lock.pins)} packages, for {_asked(lock)}")
@@ -148,7 +150,7 @@ def _likenesses(lock: _Lock, others: Mapping[str, _Lock]) -> Iterator[str]:
 
 
 def _anew(lock: _Lock) -> str:
-    return f"`{FRESH[lock.file]}` makes a fresh one"
+    return f"`{lock.fresh}` makes a fresh one"
 
 
 def _shared(lock: _Lock, other: _Lock) -> set[str]:
@@ -165,12 +167,13 @@ def _all_alike(lock: _Lock, other: _Lock) -> bool:
 # --- reading --------------------------------------------------------------------------------
 
 
-def _locks(folder: Path) -> Iterator[_Lock]:
+def _locks(server: Server) -> Iterator[_Lock]:
     """Raises FairtrialError for one that cannot be read."""
-    if (folder / REQUIREMENTS).exists():
-        yield _requirements(folder)
-    if (folder / NPM_LOCK).exists():
-        yield _npm(folder)
+    readers = {REQUIREMENTS: _requirements, NPM_LOCK: _npm}
+    for file, read in readers.items():
+        if (server.folder / file).exists():
+            fresh = _FRESH[file].format(python=server.spec.python)
+            yield replace(read(server.folder), fresh=fresh)
 
 
 def _text(path: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from runner.answers import Answers
 from runner.errors import CatalogError, NotReadyError, Problem, ServerError
 from runner.records import Canary, McpCall, ServerSpec
-from runner.sandbox.places import INSTALL, INSTALLS, STATE, WORKSPACE
+from runner.sandbox.places import INSTALL, INSTALLS, PATH, PYTHONS, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 
 REFERENCE = re.compile(r"(?P<name>[\w./:-]+)@sha256:(?P<digest>[0-9a-f]{64})")
@@ -206,7 +206,14 @@ def environment_of(spec: ServerSpec, places: Places = PLACES) -> dict[str, str]:
     state = places["state"]
     filled: dict[str, str] = fill(spec.env, places)
     # /tmp is shared with the agent's shell, which could read an index that a server left there.
-    return {"HOME": state, "TMPDIR": state, **filled}
+    return {"HOME": state, "TMPDIR": state, **filled, **_path_to_python(spec, filled)}
+
+
+def _path_to_python(spec: ServerSpec, env: Mapping[str, str]) -> dict[str, str]:
+    """Nothing for the Python that is found first anyway."""
+    folder = PYTHONS[spec.python]
+    path = env.get("PATH", PATH)
+    return {} if folder in PATH.split(":") else {"PATH": f"{folder}:{path}"}
 
 
 def private_in_cell(spec: ServerSpec | None) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from runner.records import ServerSpec, Sha256, digest_of
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
-from runner.sandbox.places import INSTALL, SERVER
+from runner.sandbox.places import INSTALL, PYTHONS, SERVER
 from runner.sandbox.volume_host import MARKER
 from runner.server_spec import LOCK_FILES, PLACES, Places, fill
 
@@ -61,6 +61,7 @@ def volume_name(server: Server, base_recipe: Sha256, places: Places = PLACES) ->
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
     inputs["files"] = fill(server.spec.files, places)
+    inputs["python"] = server.spec.python
     inputs["base"] = base_recipe
     inputs["host"] = code_digest(module_files("runner.sandbox", "volume_host"))
     return f"{LABEL}-server-{server.spec.name}-{digest_of(inputs)[:12]}"
@@ -169,6 +170,7 @@ def _job_files(server: Server, base: BaseImage, places: Places) -> dict[str, byt
     files = {
         "build/files.json": json.dumps(fill(server.spec.files, places)).encode(),
         "build/node.txt": base.node.encode(),
+        "build/python.txt": PYTHONS[server.spec.python].encode(),
         "build/backends.txt": base.backends.encode(),
     }
     for name in LOCK_FILES:

@@ -31,6 +31,8 @@ def test_a_changed_lock_is_another_volume_and_a_changed_note_is_not(tmp_path: Pa
     assert volume_name(noted, "base") == before
     with_files = Folder(server.spec.model_copy(update={"files": {"a": "b"}}), folder)
     assert volume_name(with_files, "base") != before
+    newer = Folder(server.spec.model_copy(update={"python": "3.13"}), folder)
+    assert volume_name(newer, "base") != before
     assert volume_name(server, "other") != before
     with (folder / "requirements.txt").open("a") as file:
         file.write("\n")
@@ -222,6 +224,19 @@ def test_a_package_that_is_published_as_source_alone_is_built_with_tools_of_a_lo
     listed = checkout.as_root(volume.name, "ls /opt/server/python")
     assert "gitignore_parser.py" in listed
     assert "wheel" not in listed and "setuptools" not in listed
+
+
+@pytest.mark.docker
+def test_packages_of_a_server_that_asks_for_a_newer_python_are_installed_by_it(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    server = tiny_folder(tmp_path, python="3.13")
+    digest = "sha256:c7e10c8190accb8ae57fb3711889e73a9c0dbc04d4222b91ace8a4bf64d2f746"
+    (server.folder / "requirements.txt").write_text(f"{SOURCE_ALONE} --hash={digest}\n")
+    for _ in checkout.with_volume_removed(server):
+        volume = checkout.volume(server)
+        listed = checkout.as_root(volume.name, "ls /opt/server/python/__pycache__")
+        assert listed.split() == ["gitignore_parser.cpython-313.pyc"]
 
 
 # --- install scripts ----------------------------------------------------------------------------

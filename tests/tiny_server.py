@@ -92,13 +92,13 @@ def spec_of(**changes: Any) -> ServerSpec:
     return ServerSpec(**{**known, **changes})
 
 
-def tiny_folder(folder: Path) -> Folder:
+def tiny_folder(folder: Path, **changes: Any) -> Folder:
     """Its file holds a mark, so that no two tests share a volume, whichever machine runs them."""
     files = {
         "server.py": f"# {uuid.uuid4().hex}\n{SOURCE}",
         "bin/hello": "#!/bin/sh\necho {state}\n",
     }
-    return Folder(spec_of(files=files), folder)
+    return Folder(spec_of(files=files, **changes), folder)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ from runner.records.scores import (
     Unscored,
     Verdict,
 )
-from runner.records.servers import Canary, McpCall, ServerCard, ServerSpec, WarmUp
+from runner.records.servers import Canary, McpCall, Python, ServerCard, ServerSpec, WarmUp
 from runner.records.transcript import (
     Answer,
     AnswerStep,
@@ -187,6 +187,7 @@ __all__ = [
     "Prompt",
     "Prose",
     "PypiSource",
+    "Python",
     "Rating",
     "Record",
     "RecordedResult",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from runner.records.base import Count, Name, Record, Seconds, Sha256
+
+Python = Literal["3.11", "3.13"]
+"""Of the base image: Debian's own, and a newer one for packages that the first does not run."""
 
 
 class McpCall(Record):
@@ -75,6 +78,8 @@ class ServerSpec(Record):
     command: tuple[str, ...] = ()
     """Of an image: arguments after what it runs by itself."""
     env: dict[str, str] = Field(default_factory=dict)
+    python: Python = "3.11"
+    """Its packages are locked and installed for it, and it is the server's `python3`."""
     files: dict[str, str] = Field(default_factory=dict)
     """Path under {install} -> text: wrappers and configuration, written at build time."""
     private: tuple[str, ...] = ()

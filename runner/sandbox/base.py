@@ -12,14 +12,14 @@ from pathlib import Path
 from runner.errors import EngineError, LockError
 from runner.protocols import Log
 from runner.records import Sha256, digest_of, load_json
-from runner.sandbox.base_build import BasePins, build_base
+from runner.sandbox.base_build import PYTHON, BasePins, build_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.images import ensure_image
 
 NODE = "locks/node.txt"
 BACKENDS = "locks/backends.txt"
-RECIPE = ("Dockerfile", "images/base/bootstrap.sh", NODE)
+RECIPE = ("Dockerfile", "images/base/bootstrap.sh", PYTHON, NODE)
 """Every file that could change the base image."""
 LOCK = "locks/images.lock"
 

@@ -23,6 +23,8 @@ from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import LABEL, Engine, engine_faults
 from runner.sandbox.images import ImageRecipe
 
+PYTHON = "images/base/python.sh"
+"""Brings the newer Python, inside the image."""
 _REGISTRY_TIMEOUT_SEC = 8
 _LOG_LINES_SHOWN = 12
 _MACHINES = {"arm64": "aarch64", "AMD64": "x86_64"}
@@ -122,10 +124,11 @@ class HostTools:
         return archive
 
     def context(self) -> Path:
-        """The build context: the Dockerfile, and Node under node/. Raises EngineError."""
+        """The build context: Dockerfile, python.sh, and Node under node/. Raises EngineError."""
         wheel, context = self._node_wheel(), self.scratch / "context.tar"
         with tarfile.open(context, "w") as tar:
-            tar.add(self.root / "Dockerfile", "Dockerfile", filter=_anonymous)
+            for path in (self.root / "Dockerfile", self.root / PYTHON):
+                tar.add(path, path.name, filter=_anonymous)
             tar.add(wheel / "bin/node", "node/bin/node", filter=_anonymous)
             tar.add(wheel / _NPM, f"node/{_NPM}", filter=_anonymous)
         shutil.rmtree(wheel)

@@ -10,6 +10,9 @@ INSTALLS = "/opt/servers"
 """Where a cell has several servers: a folder for each one's install volume."""
 STATE = "/var/lib/server"
 """The server's own writable directory: its home, its index. Of several, a folder for each."""
+PYTHONS = {"3.11": "/usr/bin", "3.13": "/opt/python3.13/bin"}
+"""Where the base has a `python3` of each version: the first is on everybody's path."""
+PATH = "/usr/local/bin:/usr/bin:/bin"
 TMP = "/tmp"  # noqa: S108 - a path in the container, not on this machine
 """Both users may write here, and each may read what the other leaves readable."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - see above

@@ -4,8 +4,9 @@ Its source is handed to `python3 -I -c` on the container's own Python, so it sta
 library only, nothing imported from the project.
 
 `build ROOT JOB` empties ROOT and installs what the folder JOB holds (requirements.txt,
-package-lock.json, files.json; node.txt pins the wheel that has Node's headers, backends.txt what
-builds source archives of Python).
+package-lock.json, files.json; python.txt names the folder of the Python that packages are for,
+node.txt pins the wheel that has Node's headers, backends.txt what builds source archives of
+Python).
 `inspect ROOT` prints one JSON line {"content", "bytes", "marker"}.
 The marker is written last: a volume without one is half-built.
 """
@@ -141,7 +142,7 @@ def install_python(root: Path, job: Path) -> None:
     target = str(root / "python")
     pip_install(job, target, "requirements.txt")
     use_own_python(root / "python/bin", job / "venv")
-    compile_python(target)
+    compile_python(job, target)
 
 
 def use_own_python(scripts: Path, venv: Path) -> None:
@@ -155,7 +156,7 @@ def use_own_python(scripts: Path, venv: Path) -> None:
 def pip_install(job: Path, target: str, requirements: str) -> None:
     venv = job / "venv"
     # A virtual environment brings pip: the base image has none.
-    run("python3", "-m", "venv", str(venv), cwd=job)
+    run(python_of(job), "-m", "venv", str(venv), cwd=job)
     pip = (str(venv / "bin/python"), "-m", "pip", "install", *pip_flags())
     install = (*pip, "--target", target, "-r", requirements)
     log = job / "pip.log"
@@ -169,9 +170,14 @@ def pip_install(job: Path, target: str, requirements: str) -> None:
     run(*install, cwd=job)
 
 
-def compile_python(target: str) -> None:
+def python_of(job: Path) -> str:
+    folder = (job / "python.txt").read_text(encoding="utf-8")
+    return f"{folder}/python3"
+
+
+def compile_python(job: Path, target: str) -> None:
     # Without byte code every start would compile the packages again: a cell mounts them read-only.
-    command = ["python3", "-m", "compileall", "-q", "-j0"]
+    command = [python_of(job), "-m", "compileall", "-q", "-j0"]
     # Dates in the byte code would make it stale, and another digest each time it is built.
     command += ["--invalidation-mode", "unchecked-hash", target]
     # Not checked: some packages ship files that no Python compiles.

@@ -10,11 +10,10 @@ from importlib import resources
 from typing import Literal
 
 from runner.errors import FairtrialError, SandboxError
+from runner.records import Python
 from runner.sandbox.builder import BuilderSpec, open_builder
 from runner.sandbox.engine import Engine, engine_faults
-from runner.sandbox.places import SERVER
-
-PATH = "/usr/local/bin:/usr/bin:/bin"
+from runner.sandbox.places import PATH, SERVER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +28,8 @@ class Installed:
     entries: Mapping[str, tuple[str, ...]]
     """Name -> the command that starts it."""
     env: Mapping[str, str] = field(default_factory=dict)
+    python: Python = "3.11"
+    """What its packages are locked for."""
     readme: str = ""
     extras: tuple[str, ...] = ()
     """Names of optional parts, of a Python package."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from runner.catalog import LoadedServer
 from runner.protocols import Log
-from runner.records import Canary, McpCall, ServerSpec, load_json
+from runner.records import Canary, McpCall, Python, ServerSpec
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
@@ -19,7 +19,7 @@ from runner.trying.asked import Asked, Command, Local, Npm, Pypi
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
-from runner.trying.locking import Locker
+from runner.trying.locking import Locker, locked_version, pythons_for
 from runner.trying.scripts import allowed, require_scripts
 from runner.volumes import ServerVolume, ensure_volume
 
@@ -86,14 +86,14 @@ def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: 
 
 def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
     """With the extra that makes it a server, if it has one and none was asked for."""
-    bench.locker.lock_pypi(asked, folder, before=before)
-    candidate = _from_registry("pypi", asked.name, name, folder, bench)
+    python = bench.locker.lock_pypi(asked, folder, before=before)
+    candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
     extra = candidate.installed.server_extra
     if asked.extras or not extra:
         return candidate
     bench.log(f"  guessed: its extra {extra}; pypi:{asked.name}[EXTRAS] overrides it")
-    bench.locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
-    return _from_registry("pypi", asked.name, name, folder, bench)
+    python = bench.locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
+    return _from_registry("pypi", asked.name, name, folder, bench, python=python)
 
 
 def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str]) -> Candidate:
@@ -103,35 +103,34 @@ def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str
 
 def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -> Candidate:
     copied = copied_folder(asked.path)
+    pythons = pythons_for(copied.requires_python)
+    python = pythons[0]
     if copied.requirements:
-        bench.locker.lock_python(copied.requirements, folder, before=before)
+        python = bench.locker.lock_python(
+            copied.requirements, folder, before=before, pythons=pythons
+        )
     if copied.dependencies:
         bench.locker.lock_node(
             copied.dependencies, folder, before=before, scripts=allowed(asked.scripts)
         )
     require_scripts(folder, asked.scripts)
-    return copied_candidate(folder, copied.installed, copied.files)
+    return copied_candidate(folder, replace(copied.installed, python=python), copied.files)
 
 
-def _from_registry(
-    kind: Literal["npm", "pypi"], package: str, name: str, folder: Path, bench: Workbench
+def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
+    kind: Literal["npm", "pypi"],
+    package: str,
+    name: str,
+    folder: Path,
+    bench: Workbench,
+    *,
+    python: Python = "3.11",
 ) -> Candidate:
     version = locked_version(folder, package)
-    spec = draft(name, Installed(name=package, version=version, entries={}), {})
+    spec = draft(name, Installed(name=package, version=version, entries={}, python=python), {})
     volume = bench.volume(spec, folder)
     installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
-    return Candidate(folder=folder, installed=installed, files={})
-
-
-def locked_version(folder: Path, package: str) -> str:
-    """As the fresh lock has it; empty if it does not say."""
-    if (folder / "package.json").exists():
-        given = load_json((folder / "package.json").read_text(encoding="utf-8"))
-        return str(given["dependencies"].get(package, ""))
-    plain = re.sub(r"[-_.]+", "-", package).lower()
-    text = (folder / "requirements.txt").read_text(encoding="utf-8")
-    found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
-    return found[1] if found else ""
+    return Candidate(folder=folder, installed=replace(installed, python=python), files={})
 
 
 def offline_variables(folder: Path) -> dict[str, str]:
@@ -158,6 +157,7 @@ def draft(
         image=image,
         command=("true",),
         env=dict(installed.env),
+        python=installed.python,
         files=dict(files),
         canaries=(UNKNOWN,),
         line_base=1,

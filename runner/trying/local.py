@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.errors import FairtrialError
-from runner.trying.installed import PATH, Installed
+from runner.sandbox.places import PATH
+from runner.trying.installed import Installed
 
 MOST_BYTES = 480 * 1024
 """Of all files together: they are kept in server.yaml, of which half a megabyte is read."""
@@ -25,6 +26,8 @@ class Copied:
     files: Mapping[str, str]
     requirements: str = ""
     """For uv; empty for none."""
+    requires_python: str = ""
+    """As its pyproject.toml says, such as `>=3.12`."""
     dependencies: Mapping[str, str] = field(default_factory=dict)
     """npm's."""
 
@@ -134,7 +137,12 @@ def _python_folder(path: Path) -> Copied:
     }
     installed = _installed(path, about, name, entries, env)
     needs = "".join(f"{need}\n" for need in about.get("dependencies", []))
-    return Copied(installed=installed, files=_files(path, "app"), requirements=needs)
+    return Copied(
+        installed=installed,
+        files=_files(path, "app"),
+        requirements=needs,
+        requires_python=str(about.get("requires-python") or ""),
+    )
 
 
 def _installed(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from runner.errors import EngineError, SourceError
-from runner.records import load_json
+from runner.records import Python, load_json
 from runner.sandbox.base_build import HostTools, find_uv
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.engine import Engine, engine_faults
@@ -19,9 +21,10 @@ from runner.sandbox.places import AGENT
 from runner.trying.asked import Npm, Pypi
 from runner.trying.scripts import allowed
 
-PYTHON = "3.11"
-"""What the base image has; a package that asks for more cannot be installed in it."""
+PYTHONS: tuple[Python, ...] = ("3.11", "3.13")
+"""What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
+_WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy")
 _LAST_LINES = 6
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
@@ -43,26 +46,58 @@ class Locker:
 
     # --- PyPI -----------------------------------------------------------------------------------
 
-    def lock_python(self, requirements: str, folder: Path, *, before: str = "") -> None:
-        """Write requirements.in and .txt. `before`: a date; what is younger is not looked at.
+    def lock_python(
+        self,
+        requirements: str,
+        folder: Path,
+        *,
+        before: str = "",
+        pythons: Sequence[Python] = PYTHONS,
+    ) -> Python:
+        """Write requirements.in and .txt; returns the first of `pythons` that will do.
 
-        Raises SourceError.
+        `before`: a date; what is younger is not looked at. Raises EngineError with uv's words.
         """
         (folder / "requirements.in").write_text(requirements, encoding="utf-8")
-        command = [str(find_uv(self.root)), "pip", "compile", "--quiet", "--universal"]
-        command += ["--generate-hashes", "--no-header", "--no-annotate", "--no-config"]
-        command += ["--no-emit-index-url", "--no-emit-find-links", "--python-version", PYTHON]
+        for python in pythons[:-1]:
+            try:
+                self._compile(folder, python, before)
+            except EngineError as error:
+                if not _WANTS_PYTHON.search(error.what):
+                    raise
+            else:
+                return python
+        self._compile(folder, pythons[-1], before)
+        return pythons[-1]
+
+    def _compile(self, folder: Path, python: Python, before: str) -> None:
+        command = [*self._compiler(python), "--universal", "--generate-hashes", "--no-header"]
+        command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
         if before:
             command += ["--exclude-newer", before]
         command += [str(folder / "requirements.in"), "-o", str(folder / "requirements.txt")]
         with tempfile.TemporaryDirectory() as scratch:
             tools = HostTools(root=self.root, env=self.env, scratch=Path(scratch))
-            hint = f"check its name and version; the sandbox has Python {PYTHON}"
+            hint = f"check its name and version; the sandbox has Python {' and '.join(PYTHONS)}"
             tools.run(command, "its packages could not be locked", hint=hint)
 
-    def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> None:
+    def _compiler(self, python: Python) -> list[str]:
+        command = [str(find_uv(self.root)), "pip", "compile", "--quiet", "--no-config"]
+        # Unless told which to use, uv fetches a Python of that version from the web.
+        return [*command, "--python", sys.executable, "--python-version", python]
+
+    def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> Python:
+        """For the newer Python where its newest version asks for that: no user gets an older one.
+
+        Raises EngineError with uv's words.
+        """
         needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also))
-        self.lock_python(needs, folder, before=before)
+        python = self.lock_python(needs, folder, before=before)
+        version = locked_version(folder, asked.name)
+        newer = f"{asked.name}>{version}"
+        if asked.version or python == PYTHONS[-1] or not self._resolves(newer, PYTHONS[-1], before):
+            return python
+        return self.lock_python(needs, folder, before=before, pythons=PYTHONS[-1:])
 
     # --- npm ------------------------------------------------------------------------------------
 
@@ -112,19 +147,20 @@ class Locker:
         without, there = date(2024, 10, 1), today  # the protocol is younger than that
         while (there - without).days > 1:
             middle = without + (there - without) / 2
-            if self._is_there(f"{name}=={version}", middle):
+            if self._resolves(f"{name}=={version}", PYTHONS[-1], middle.isoformat()):
                 there = middle
             else:
                 without = middle
         return there.isoformat() if there < today else ""
 
-    def _is_there(self, requirement: str, day: date) -> bool:
+    def _resolves(self, requirement: str, python: Python, before: str) -> bool:
+        """Alone, without what it needs."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
             (folder / "in.txt").write_text(requirement, encoding="utf-8")
-            command = [str(find_uv(self.root)), "pip", "compile", "--quiet", "--no-deps"]
-            command += ["--no-config", "--python-version", PYTHON]
-            command += ["--exclude-newer", day.isoformat(), str(folder / "in.txt")]
+            command = [*self._compiler(python), "--no-deps", str(folder / "in.txt")]
+            if before:
+                command += ["--exclude-newer", before]
             try:
                 HostTools(root=self.root, env=self.env, scratch=folder).run(command, "no", hint="")
             except EngineError:
@@ -165,6 +201,25 @@ class Locker:
         if len(files) != 1:
             raise SourceError("npm left no lock", hint="try again")
         return files[0]
+
+
+def pythons_for(wanted: str) -> Sequence[Python]:
+    """Those that a project's `requires-python` lets in, by its lower bound; all if it has none."""
+    bound = re.search(r"(?:>=?|~=|==)\s*3\.(\d+)", wanted)
+    least = int(bound[1]) if bound else 0
+    fit = tuple(one for one in PYTHONS if int(one.partition(".")[2]) >= least)
+    return fit or PYTHONS[-1:]
+
+
+def locked_version(folder: Path, package: str) -> str:
+    """As the fresh lock has it; empty if it does not say."""
+    if (folder / "package.json").exists():
+        given = load_json((folder / "package.json").read_text(encoding="utf-8"))
+        return str(given["dependencies"].get(package, ""))
+    plain = re.sub(r"[-_.]+", "-", package).lower()
+    text = (folder / "requirements.txt").read_text(encoding="utf-8")
+    found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _hint(complaint: str) -> str:

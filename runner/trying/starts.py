@@ -12,6 +12,7 @@ from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, draft, install, offline_variables
 from runner.trying.launches import Launch, launches
+from runner.trying.locking import PYTHONS
 from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
 from runner.trying.places import variables_in
@@ -37,6 +38,9 @@ def installed(steps: Steps, *, before: str) -> Candidate:
     installed = candidate.installed
     licence = installed.licence or "licence unknown"
     steps.say(f"  {installed.name} {installed.version} ({licence}) {installed.homepage}".rstrip())
+    if installed.python != PYTHONS[0]:
+        why = f"Python {installed.python}, as it asks for one so new"
+        steps.guess(why, "python in server.yaml")
     if candidate.unpinned:
         steps.say(f"  not pinned: {candidate.unpinned}")
     return candidate

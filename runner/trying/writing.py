@@ -13,7 +13,7 @@ from runner.records import ServerSpec
 
 _ORDER = (
     "name", "title", "version", "licence", "homepage", "notes", "image", "http", "command", "env",
-    "files", "private", "warm_up", "canaries", "line_base", "initialize_timeout_sec",
+    "python", "files", "private", "warm_up", "canaries", "line_base", "initialize_timeout_sec",
     "call_timeout_sec", "ready_timeout_sec",
 )  # fmt: skip
 _COLUMNS = 110
@@ -26,7 +26,8 @@ def definition_text(spec: ServerSpec, guesses: Sequence[str]) -> str:
         head += textwrap.wrap(f"- {guess}", _COLUMNS, subsequent_indent="  ")
     comments = "".join(f"# {line}\n" for line in head)
     data: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
-    ordered = {key: data[key] for key in _ORDER if key in data}
+    # By index: one that has no place fails here, where else it would be lost from the file.
+    ordered = {key: data[key] for key in sorted(data, key=_ORDER.index)}
     body = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS)
     return comments + body
 

@@ -123,6 +123,28 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     assert git(made.root / "upstream", "status", "--porcelain") == ""
 
 
+def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
+    made: Checkout, tmp_path: Path
+) -> None:
+    folder, saved = tmp_path / "wanting", tmp_path / "mine"
+    folder.mkdir()
+    (folder / "inner.py").write_text(SERVER)
+    # What no Python before 3.12 reads.
+    (folder / "outer.py").write_text(
+        "import runpy, sys\n\ntype Text = str\n\n\ndef main() -> None:\n"
+        "    sys.argv[1:] = ['any']\n    runpy.run_module('inner', run_name='__main__')\n"
+    )
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "wanting"\nrequires-python = ">=3.12"\nscripts.wanting = "outer:main"\n'
+    )
+    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
+    done = made.fairtrial("try", *options, str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "Python 3.13, as it asks for one so new" in done.stderr
+    (written,) = (saved / "images/servers").glob("*/server.yaml")
+    assert parse_yaml(written.read_text(), ServerSpec, where="saved").python == "3.13"
+
+
 def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
     done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1

@@ -1,0 +1,142 @@
+"""Which Python a package is locked for: uv for real, on an index of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.errors import EngineError
+from runner.sandbox.builder import BuilderEnv
+from runner.trying.asked import Pypi
+from runner.trying.locking import Locker, locked_version, pythons_for
+from tests.tiny_server import ROOT
+
+WHEELS = {
+    ("grown", "1.0"): ">=3.9",
+    ("grown", "2.0"): ">=3.12",
+    ("older", "1.0"): ">=3.9,<3.12",
+    ("tomorrow", "1.0"): ">=3.99",
+}
+"""Package and version -> the Python that it asks for."""
+
+
+def metadata(name: str, version: str) -> str:
+    python = WHEELS[name, version]
+    return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: {python}\n"
+
+
+def wheel(name: str, version: str) -> bytes:
+    about = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": "",
+        f"{about}/METADATA": metadata(name, version),
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/RECORD": "",
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(zipfile.ZipInfo(path), text)
+    return packed.getvalue()
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        name = self.path.strip("/").rpartition("/")[2]
+        files = {f"{one}-{at}-py3-none-any.whl": (one, at) for one, at in WHEELS}
+        if package := files.get(name.removesuffix(".metadata")):
+            is_told = name.endswith(".metadata")
+            self.answer(metadata(*package).encode() if is_told else wheel(*package))
+            return
+        links = []
+        for file, package in files.items():
+            if package[0] == name:
+                digest = hashlib.sha256(wheel(*package)).hexdigest()
+                wanted = WHEELS[package].replace("<", "&lt;").replace(">", "&gt;")
+                link = f'<a href="/{file}#sha256={digest}" data-requires-python="{wanted}"'
+                link += " data-dist-info-metadata=true>"
+                links.append(f"{link}{file}</a>")
+        self.answer(f"<html><body>{''.join(links)}</body></html>".encode())
+
+    def answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def locker() -> Iterator[Locker]:
+    """Without an engine: uv runs on this machine."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    indexes = {"UV_DEFAULT_INDEX": f"http://127.0.0.1:{server.server_port}/simple"}
+    env = BuilderEnv(proxies={}, indexes=indexes, ca_bundle=None)
+    engine = docker.DockerClient(base_url="unix:///nowhere.sock", version="1.44")
+    try:
+        yield Locker(root=ROOT, engine=engine, image="none", env=env)
+    finally:
+        engine.close()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_package_whose_newest_version_asks_for_a_newer_python_is_not_locked_at_an_older_one(
+    locker: Locker, tmp_path: Path
+) -> None:
+    assert locker.lock_pypi(Pypi(name="grown", version=""), tmp_path) == "3.13"
+    assert locked_version(tmp_path, "grown") == "2.0"
+
+
+def test_a_version_that_was_asked_for_is_locked_for_the_first_python_that_runs_it(
+    locker: Locker, tmp_path: Path
+) -> None:
+    assert locker.lock_pypi(Pypi(name="grown", version="1.0"), tmp_path) == "3.11"
+    assert locked_version(tmp_path, "grown") == "1.0"
+    assert locker.lock_pypi(Pypi(name="older", version=""), tmp_path) == "3.11"
+
+
+def test_a_folder_that_needs_a_package_for_a_newer_python_gets_that_python(
+    locker: Locker, tmp_path: Path
+) -> None:
+    assert locker.lock_python("grown>=2\n", tmp_path) == "3.13"
+    digest = hashlib.sha256(wheel("grown", "2.0")).hexdigest()
+    assert digest in (tmp_path / "requirements.txt").read_text()
+
+
+def test_a_package_that_none_of_the_pythons_runs_is_refused_in_uvs_words(
+    locker: Locker, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineError, match=r"does not satisfy Python>=3\.99") as caught:
+        locker.lock_pypi(Pypi(name="tomorrow", version=""), tmp_path)
+    assert "3.11 and 3.13" in str(caught.value.hint)
+    with pytest.raises(EngineError, match="missing"):
+        locker.lock_pypi(Pypi(name="missing", version=""), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "first"),
+    [
+        ("", "3.11"),
+        (">=3.10", "3.11"),
+        ("<3.12", "3.11"),
+        (">=3.12,<4", "3.13"),
+        ("~=3.13", "3.13"),
+        (">=3.14", "3.13"),
+    ],
+)
+def test_a_projects_own_lower_bound_says_which_python_comes_first(wanted: str, first: str) -> None:
+    assert pythons_for(wanted)[0] == first
