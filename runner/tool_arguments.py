@@ -103,7 +103,10 @@ def _taking_turns(
 
 _SECRET = {"token", "password", "secret", "credential", "credentials", "apikey", "auth"}
 _HANDLES = {"id", "handle", "uuid", "cursor", "session", "hash", "sha"}
-_ROOTS = {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
+ROOTS = frozenset(
+    {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
+)
+"""Words of a key that takes the repository's folder."""
 _FILES = {"file", "filename", "filepath", "uri", "module", "document"}
 _DATABASES = {"db", "database", "sqlite"}
 _FOLDER = r"director|folder|project|repositor|root|codebase|workspace"
@@ -159,9 +162,9 @@ class _Filler:
         words = set(key_words(key))
         # A default of null says that it may be left out, and no more.
         given = _mapping(self.properties[key]).get("default")
-        if given is not None and not words & (_ROOTS | {"path"}):
+        if given is not None and not words & (ROOTS | {"path"}):
             return False
-        places = _ROOTS | _FILES | _NAMES | {"path", "language", "lang"}
+        places = ROOTS | _FILES | _NAMES | {"path", "language", "lang"}
         return bool(words & places) and not words & (
             _GLOBS | {"type", "kind", "exclude", "output", "max"}
         )
@@ -289,11 +292,11 @@ class _Filler:
             return list(filter(None, [self._language()]))
         if known & _LINES:
             return [str(self.target.line or 1)]
-        if words[-1] in _HANDLES and not known & (_ROOTS | _NAMES):
+        if words[-1] in _HANDLES and not known & (ROOTS | _NAMES):
             return []
         if known & _FILES:
             return self._files("uri" in known)
-        if known & _ROOTS:
+        if known & ROOTS:
             return self._roots(known)
         if known & {"path", "paths"} and not _is_of_a_symbol(words):
             return self._paths(about)

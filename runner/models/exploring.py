@@ -8,14 +8,13 @@ annotations.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from runner.models.lookups import Lookup
 from runner.models.tool_use import MOST_WAYS, READS_SURELY, Learned, lookup_of
 from runner.models.uses import LISTERS, Use, askable
-from runner.tool_arguments import Target, arguments_for, unknown_keys
+from runner.tool_arguments import ROOTS, Target, arguments_for, key_words, unknown_keys
 
 _NOBODY = "no-name-at-all"
 """Stands where a name would: what is explored takes none."""
@@ -56,7 +55,6 @@ def _target(learned: Learned) -> Target:
     return learned.target(_NOBODY, None)
 
 
-_ROOT = re.compile(r"root|project|repo|workspace|dir(?:ectory)?$|folder", re.IGNORECASE)
 _OPENING = 1
 _LAST = 4
 
@@ -81,4 +79,4 @@ def _rank(use: Use, lookup: Lookup, learned: Learned, needed: Collection[str]) -
 def _reads_whole(lookup: Lookup, target: Target) -> bool:
     """It takes the folder by a name that no file has: `read_context(project_root)`."""
     given = lookup.arguments.items()
-    return any(value == target.root and _ROOT.search(key) for key, value in given)
+    return any(value == target.root and ROOTS.intersection(key_words(key)) for key, value in given)

@@ -19,8 +19,8 @@ from runner.sandbox.images import ensure_image
 
 NODE = "locks/node.txt"
 BACKENDS = "locks/backends.txt"
-RECIPE = ("Dockerfile", "images/base/bootstrap.sh", PYTHON, NODE)
-"""Every file that could change the base image."""
+RECIPE = ("Dockerfile", "images/base/bootstrap.sh", PYTHON, NODE, BACKENDS)
+"""Every file that could change the base image, or what is built from source in it."""
 LOCK = "locks/images.lock"
 
 

@@ -25,6 +25,7 @@ from runner.trying import tables
 from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch
+from runner.trying.missing import SDK_LACKS
 from runner.trying.over_http import listens
 from runner.trying.programs import (
     SETUP_SEC,
@@ -48,7 +49,7 @@ _REFUSED = re.compile(
 )
 _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
-    r"|AttributeError: (?:module|'\w+' object)|'(?:Server|FastMCP)' object has no attribute"
+    rf"|AttributeError: (?:module|'\w+' object)|{SDK_LACKS}"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")

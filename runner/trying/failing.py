@@ -41,10 +41,9 @@ def _lacking(steps: Steps, candidate: Candidate, attempt: Attempt) -> str:
     """What it asks for that the repository has not, such as package.json, or another language."""
     label = steps.loaded.scenario.repository.label
     said = [attempt.said, *attempt.search.errors_of.values()]
-    lacked = files_lacked(said, steps.checkout.files(steps.loaded).paths())
-    kind = kind_of_failed(steps, candidate.installed, attempt)
-    if lacked:
+    if lacked := files_lacked(said, steps.checkout.files(steps.loaded).paths()):
         return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
+    kind = kind_of_failed(steps, candidate.installed, attempt)
     if kind is not None:
         fits = "--repo PATH or --scenario ID of one that fits"
         return f"; {kind.why}, and {label} is {steps.loaded.scenario.language}: {fits}"
@@ -59,8 +58,7 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
         hint = "a native part of it is missing, which no argument brings; --scripts NAMES may"
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}"
-    if scripts := unrun_scripts(candidate.folder):
-        hint += f"; not run are the install scripts of {', '.join(scripts)}: --scripts NAMES"
+    hint += _scripts_not_run(candidate)
     if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
         hint += "; if it drives a language server, that has to be chosen and brought: README, files"
     if attempt.network_attempts:
@@ -91,6 +89,9 @@ def _hint_to_see(name: str, candidate: Candidate) -> str:
     )
     if secrets := secrets_in(candidate.installed.readme):
         hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
-    if scripts := unrun_scripts(candidate.folder):
-        hint += f"; not run are the install scripts of {', '.join(scripts)}: --scripts NAMES"
-    return hint
+    return hint + _scripts_not_run(candidate)
+
+
+def _scripts_not_run(candidate: Candidate) -> str:
+    names = ", ".join(unrun_scripts(candidate.folder))
+    return f"; not run are the install scripts of {names}: --scripts NAMES" if names else ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from runner.errors import FairtrialError
 from runner.trying import scripts
 from runner.trying.asked import Asked, Npm, Pypi
-from runner.trying.missing import MOST, with_missing, with_older_sdk
+from runner.trying.missing import MOST, with_missing
 from runner.trying.starts import Start, installed, started
 from runner.trying.steps import Steps
 
@@ -55,9 +55,7 @@ def _with_missing(steps: Steps, start: Start) -> Start:
     for _ in range(MOST):
         if start.attempt.started or not isinstance(steps.asked, (Npm, Pypi)):
             break
-        attempt = start.attempt
-        found = with_missing(steps.asked, attempt.problem)
-        found = found or with_older_sdk(steps.asked, attempt.complaints)
+        found = with_missing(steps.asked, start.attempt.problem)
         if found is None:
             break
         asked, name = found

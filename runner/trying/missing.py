@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from runner.trying.asked import Npm, Pypi
@@ -16,10 +15,10 @@ _PYTHON_TOLD = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]*\w)(?:\[(?P<extras>[\w,.-]+)\])?"
 )
 _PYTHON_PINNED = re.compile(r"\bpin [\"'`](?P<need>[A-Za-z0-9][\w.-]*(?:[<=~!]=?[\d.]+,?)+)[\"'`]")
+SDK_LACKS = r"'(?:Server|FastMCP)' object has no attribute"
 _OLDER_SDK = re.compile(
     r"(?:cannot import name .*from|No module named) '(?:mcp|fastmcp)\.[\w.]+'"
-    r"|'(?:Server|FastMCP)' object has no attribute"
-    r"|\b(?:Server|FastMCP)\.\w+\(\) got an unexpected keyword"
+    rf"|{SDK_LACKS}|\b(?:Server|FastMCP)\.\w+\(\) got an unexpected keyword"
 )
 """What is asked of the protocol's own library and is gone from its second version."""
 _NODE_MODULE = re.compile(r"Cannot find (?:module|package) '(@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
@@ -36,12 +35,6 @@ _ANYBODYS = frozenset(
     "servers scripts settings src test tests tools types util utils version".split()
 )
 """What packages call their own parts: in a registry, a stranger has the name."""
-
-
-def with_older_sdk(asked: Npm | Pypi, texts: Iterable[str]) -> tuple[Npm | Pypi, str] | None:
-    """The same with the protocol's library before its second version, if some way fails for it."""
-    broken = isinstance(asked, Pypi) and any(map(_OLDER_SDK.search, texts))
-    return _added(asked, "mcp<2") if broken else None
 
 
 def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:

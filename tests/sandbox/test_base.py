@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def copy_recipe(root: Path) -> None:
-    for name in (*base.RECIPE, base.BACKENDS, "locks/images.lock"):
+    for name in (*base.RECIPE, "locks/images.lock"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
 
