@@ -31,6 +31,8 @@ _FRESH = {
     ),
 }
 """What makes each lock anew, whatever lock is there; `{python}` is the server's."""
+LOCAL = "local"
+"""How the version of a server ends whose own files are no package: `local`, `1.2.0+local`."""
 MAX_LOCK_BYTES = 16 * 1024 * 1024
 SHARED_ENOUGH = 8
 """Packages that two locks share, from which on all their versions being alike says something."""
@@ -115,12 +117,13 @@ def _unmet(lock: _Lock) -> Iterator[str]:
 
 
 def _not_about(spec: ServerSpec, locks: list[_Lock]) -> Iterator[str]:
-    """Nothing of a server that brings its own files and installs no package."""
+    """Nothing of a server that brings its own files, whatever packages it needs beside them."""
     installed: dict[str, frozenset[str]] = {}
     for lock in locks:
         named = lock.wanted or lock.pins
         installed |= {name: lock.pins[name] for name in named if name in lock.pins}
-    if installed and not any(spec.version in versions for versions in installed.values()):
+    is_own = spec.version.endswith(LOCAL) or not installed
+    if not is_own and not any(spec.version in versions for versions in installed.values()):
         listed = ", ".join(f"{name} {'/'.join(sorted(found))}" for name, found in installed.items())
         yield f"version is {spec.version}, and its locks install {listed[:300]}"
     pins = {name for lock in locks if lock.file == NPM_LOCK for name in lock.pins}

@@ -36,6 +36,8 @@ class Npm:
     """Packages that it needs and does not name."""
     scripts: tuple[str, ...] = ()
     """Packages whose install scripts are run; `none` forbids to guess any."""
+    programs: tuple[str, ...] = ()
+    """Packages of programs that it runs and does not bring: `npm:pyright`, `pypi:ruff`."""
 
     @property
     def wanted(self) -> str:
@@ -53,6 +55,8 @@ class Pypi:
     """Such as `cli,mcp`."""
     also: tuple[str, ...] = ()
     """Packages that it needs and does not name."""
+    programs: tuple[str, ...] = ()
+    """As of Npm."""
 
     @property
     def requirement(self) -> str:
@@ -68,6 +72,8 @@ class Local:
     path: Path
     scripts: tuple[str, ...] = ()
     """Of npm packages that it needs, as of Npm."""
+    programs: tuple[str, ...] = ()
+    """As of Npm."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch, private_in_cell
 from runner.servers import network_attempts, run_shell_steps, start_server, warm_up_call
 from runner.trying import tables
+from runner.trying.bringing import programs_lacked
 from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch
@@ -42,6 +43,8 @@ LISTENS_SEC = 5
 """How long one that says that it listens at a port may still answer on stdout."""
 MOST_PRIVATE = 4
 DEADLINE_SEC = 3600
+_APART = ("sh", "-c", 'cd "$HOME" && exec "$@"', "sh")
+"""In front of a command: starts it in the server's own folder."""
 _REFUSED = re.compile(
     r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
     # What node says of a folder in a folder that cannot be made.
@@ -57,6 +60,10 @@ USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)"
 _OFFLINE = re.compile(
     r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
     r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
+)
+_REFUSED_HERE = re.compile(
+    r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)[^'\"\n]{0,20}"
+    rf"['\"](?:{WORKSPACE}/)?[^/'\"\n]+['\"]"
 )
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
@@ -81,6 +88,8 @@ class Attempt:
     network_attempts: int = 0
     stray_lines: int = 0
     wants_private: tuple[str, ...] = ()
+    writes_where_it_is: bool = False
+    """A file in the folder it is started in, which no private folder could hold."""
     listens: bool = False
     """It waits at a port, and says so; over stdin nobody would ever answer."""
 
@@ -97,7 +106,7 @@ class Attempt:
     @property
     def is_hopeless(self) -> bool:
         """No other arguments would start it."""
-        if self.lacks_native:
+        if self.lacks_native or self.lacks_a_program:
             return True
         if self.started:
             return False
@@ -113,6 +122,19 @@ class Attempt:
         """What it said when it did not start, and when it answered with an error."""
         search = self.search
         return [self.problem, self.said, *search.failed, *search.seen, *search.errors_of.values()]
+
+    @property
+    def complaints_now(self) -> list[str]:
+        """Without what its tools answered, where one of them answers well: that may be code."""
+        if self.canary is None:
+            return [*self.complaints, self.stderr]
+        return list(self.search.errors_of.values())
+
+    @property
+    def lacks_a_program(self) -> bool:
+        """None of its tools works, and it names a program that could be brought."""
+        works = self.search.calls > self.search.errors
+        return self.canary is None and not works and bool(programs_lacked(self.complaints))
 
     @property
     def lacks_a_package(self) -> bool:
@@ -149,6 +171,7 @@ async def attempt_at(
         attempt,
         network_attempts=attempts,
         wants_private=_refused(texts, ground.paths, private),
+        writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
         listens=listens([*texts, *attempt.said.splitlines()]),
     )
 
@@ -211,9 +234,10 @@ def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
 
 
 def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:
-    return spec.model_copy(
-        update={"command": (*spec.command, *way.args), "env": {**spec.env, **way.env}}
-    )
+    command = (*spec.command, *way.args)
+    if way.apart:
+        command = (*_APART, *command)
+    return spec.model_copy(update={"command": command, "env": {**spec.env, **way.env}})
 
 
 @asynccontextmanager

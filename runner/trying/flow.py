@@ -9,7 +9,7 @@ from runner.errors import NotReadyError
 from runner.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
 from runner.trying import tables
-from runner.trying.attempting import Attempt
+from runner.trying.attempting import Attempt, started_by
 from runner.trying.failing import no_canary, require_start
 from runner.trying.kinds import choose_at_once, choose_by_failing
 from runner.trying.mending import mended
@@ -90,18 +90,14 @@ def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
 
 def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
     """As the attempt started it."""
-    update = {
-        "command": (*spec.command, *attempt.launch.args),
-        "env": {**spec.env, **attempt.launch.env},
-        "private": attempt.private,
-        "warm_up": attempt.warm_up,
-    }
-    return spec.model_copy(update=update)
+    update = {"private": attempt.private, "warm_up": attempt.warm_up}
+    return started_by(spec, attempt.launch).model_copy(update=update)
 
 
 def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
-    if attempt.launch.why != "given" and (attempt.launch.args or attempt.launch.env):
-        steps.guess(f"started with {attempt.launch}", "--args '…'")
+    launch = attempt.launch
+    if launch.why != "given" and (launch.args or launch.env or launch.apart):
+        steps.guess(f"started with {launch}", "--args '…'")
     for step in () if steps.given.warm_up else attempt.warm_up:
         if step.call is not None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"

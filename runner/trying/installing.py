@@ -16,6 +16,7 @@ from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
+from runner.trying.bringing import environment, of_registry
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
@@ -67,6 +68,13 @@ def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: 
 
     Raises SourceError or ServerError if it cannot be locked or installed.
     """
+    candidate = _install(asked, name, folder, bench, before=before)
+    found = candidate.installed
+    env = environment(found.env, getattr(asked, "programs", ()))
+    return replace(candidate, installed=replace(found, env=env))
+
+
+def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if isinstance(asked, Npm):
@@ -105,14 +113,13 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
     copied = copied_folder(asked.path)
     pythons = pythons_for(copied.requires_python)
     python = pythons[0]
-    if copied.requirements:
-        python = bench.locker.lock_python(
-            copied.requirements, folder, before=before, pythons=pythons
-        )
-    if copied.dependencies:
-        bench.locker.lock_node(
-            copied.dependencies, folder, before=before, scripts=allowed(asked.scripts)
-        )
+    programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
+    if requirements := copied.requirements + programs:
+        python = bench.locker.lock_python(requirements, folder, before=before, pythons=pythons)
+    latest = dict.fromkeys(of_registry(asked.programs, "npm"), "latest")
+    if dependencies := {**latest, **copied.dependencies}:
+        scripts = allowed(asked.scripts)
+        bench.locker.lock_node(dependencies, folder, before=before, scripts=scripts)
     require_scripts(folder, asked.scripts)
     return copied_candidate(folder, replace(copied.installed, python=python), copied.files)
 

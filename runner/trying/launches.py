@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from runner.trying import tables
 from runner.trying.places import SECRET, behind_the_program, is_path, once, placed
@@ -33,13 +33,19 @@ class Launch:
 
     args: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
+    apart: bool = False
+    """In a folder of its own, not in the repository, where it may not write."""
     why: str
     """Where it comes from, for the person."""
+
+    def is_like(self, other: Launch) -> bool:
+        return replace(self, why="") == replace(other, why="")
 
     def __str__(self) -> str:
         words = " ".join(self.args) or "no arguments"
         sets = "".join(f" {name}={value}" for name, value in self.env.items())
-        return f"{words}{sets} ({self.why})"
+        where = " in its own folder" if self.apart else ""
+        return f"{words}{sets}{where} ({self.why})"
 
 
 def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -> list[Launch]:
@@ -57,7 +63,7 @@ def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -
         why = "the repository as a table"
         usual = [*(Launch(args=args, why=why) for args in tables.ways()), *usual]
     for way in (Launch(why="bare"), *shown, *usual):
-        if not any((way.args, way.env) == (other.args, other.env) for other in ways):
+        if not any(map(way.is_like, ways)):
             ways.append(way)
     return ways[:MOST]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from runner.errors import FairtrialError
 from runner.sandbox.places import PATH
+from runner.server_locks import LOCAL
 from runner.trying.installed import Installed
 
 MOST_BYTES = 480 * 1024
@@ -53,7 +54,7 @@ def copied_command(words: Sequence[str], name: str) -> tuple[Installed, dict[str
         raise FairtrialError("the command names no file of yours", where=words[0], hint=hint)
     installed = Installed(
         name=name,
-        version="local",
+        version=LOCAL,
         title=f"{name}, from this machine",
         entries={name: tuple(placed)},
         env={"PATH": PATH},
@@ -88,7 +89,7 @@ def _one_file(path: Path) -> Copied:
     entry = (*words[:-1], f"{{install}}/{path.name}")
     text = _text_of(path)
     installed = Installed(
-        name=path.stem, version="local", entries={path.stem: entry}, env={"PATH": PATH}
+        name=path.stem, version=LOCAL, entries={path.stem: entry}, env={"PATH": PATH}
     )
     return Copied(installed=installed, files={path.name: text}, requirements=_inline_needs(text))
 
@@ -155,7 +156,7 @@ def _installed(
     """As package.json and pyproject.toml say it, which use the same words for it."""
     return Installed(
         name=name,
-        version=str(about.get("version") or "local"),
+        version="+".join(filter(None, (str(about.get("version") or ""), LOCAL))),
         licence=str(about.get("license") or ""),
         title=str(about.get("description") or ""),
         entries=dict(entries),

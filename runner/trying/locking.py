@@ -19,6 +19,7 @@ from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.places import AGENT
 from runner.trying.asked import Npm, Pypi
+from runner.trying.bringing import of_registry
 from runner.trying.scripts import allowed
 
 PYTHONS: tuple[Python, ...] = ("3.11", "3.13")
@@ -91,7 +92,11 @@ class Locker:
 
         Raises EngineError with uv's words.
         """
-        needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also))
+        programs = of_registry(asked.programs, "pypi")
+        needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also, *programs))
+        if latest := of_registry(asked.programs, "npm"):
+            self.lock_node(dict.fromkeys(latest, "latest"), folder, before=before, scripts={})
+            _pin_exactly(folder, *latest)
         python = self.lock_python(needs, folder, before=before)
         version = locked_version(folder, asked.name)
         newer = f"{asked.name}>{version}"
@@ -102,9 +107,14 @@ class Locker:
     # --- npm ------------------------------------------------------------------------------------
 
     def lock_npm(self, asked: Npm, folder: Path, *, before: str = "") -> None:
-        needs = {asked.name: asked.wanted, **dict.fromkeys(asked.also, "latest")}
+        also = (*asked.also, *of_registry(asked.programs, "npm"))
+        needs = {asked.name: asked.wanted, **dict.fromkeys(also, "latest")}
         self.lock_node(needs, folder, before=before, scripts=allowed(asked.scripts))
-        _pin_exactly(folder, asked.name, *asked.also)
+        _pin_exactly(folder, asked.name, *also)
+        if programs := of_registry(asked.programs, "pypi"):
+            requirements = "".join(f"{one}\n" for one in programs)
+            # The Python on every server's path.
+            self.lock_python(requirements, folder, before=before, pythons=PYTHONS[:1])
 
     def lock_node(
         self,
@@ -215,9 +225,11 @@ def locked_version(folder: Path, package: str) -> str:
     """As the fresh lock has it; empty if it does not say."""
     if (folder / "package.json").exists():
         given = load_json((folder / "package.json").read_text(encoding="utf-8"))
-        return str(given["dependencies"].get(package, ""))
+        if version := given["dependencies"].get(package):
+            return str(version)
     plain = re.sub(r"[-_.]+", "-", package).lower()
-    text = (folder / "requirements.txt").read_text(encoding="utf-8")
+    lock = folder / "requirements.txt"
+    text = lock.read_text(encoding="utf-8") if lock.exists() else ""
     found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
     return found[1] if found else ""
 

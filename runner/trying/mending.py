@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from runner.errors import FairtrialError
-from runner.trying import scripts
+from runner.trying import bringing, scripts
 from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.missing import MOST, with_missing
 from runner.trying.starts import Start, installed, started
@@ -13,6 +13,7 @@ from runner.trying.steps import Steps
 
 _OTHER_ENTRIES = 2
 SCRIPTS_OPTION = "--scripts NAMES or none"
+LOCKS = "requirements.in or package.json"
 
 
 def mended(steps: Steps, start: Start) -> Start:
@@ -25,6 +26,7 @@ def mended(steps: Steps, start: Start) -> Start:
     start = _with_scripts(steps, start)
     start = _with_missing(steps, start)
     start = _with_other_entry(steps, start)
+    start = _with_programs(steps, start)
     if start.attempt.is_broken and not steps.given.before:
         start = _as_of_its_release(steps, start)
     return start
@@ -63,7 +65,24 @@ def _with_missing(steps: Steps, start: Start) -> Start:
         again = _instead(steps, asked)
         if again is None:
             break
-        steps.guess(f"{name}, which it needs and does not name", "requirements.in or package.json")
+        steps.guess(f"{name}, which it needs and does not name", LOCKS)
+        start = again
+    return start
+
+
+def _with_programs(steps: Steps, start: Start) -> Start:
+    """Once more with each program that it runs and does not bring, as far as that is known."""
+    for _ in range(bringing.MOST):
+        found = bringing.with_program(steps.asked, start.attempt.complaints_now)
+        if found is None:
+            break
+        asked, name = found
+        steps.say(f"  it runs {name}, which it does not bring: trying with that")
+        again = _instead(steps, asked)
+        if again is None:
+            break
+        packages = ", ".join(bringing.PROGRAMS[name])
+        steps.guess(f"{name} ({packages}), which it runs and does not bring", LOCKS)
         start = again
     return start
 

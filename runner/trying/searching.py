@@ -51,7 +51,7 @@ async def find_way(
     give_up = time.monotonic() + WHOLE_SEC
     while left and len(tried) < MOST and time.monotonic() < give_up:
         way = left.pop(0)
-        if any((way.args, way.env) == (other.args, other.env) for other in tried):
+        if any(map(way.is_like, tried)):
             continue
         tried.append(way)
         attempt = await _with_private(ground, spec, way)
@@ -90,6 +90,9 @@ def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch])
 
 def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
     """By its own complaint: that it was not started so, or that our folder is closed to it."""
+    if attempt.writes_where_it_is and not attempt.launch.apart:
+        why = "it writes files where it is started"
+        return [replace(attempt.launch, apart=True, why=why)]
     if attempt.started:
         why = "its README names the variable"
         denied = launches_if_denied(attempt.search.errors_of.values())

@@ -278,6 +278,14 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == (("logs",), True)
 
 
+def test_one_that_writes_where_it_is_started_is_started_in_a_folder_of_its_own(
+    bench: Bench,
+) -> None:
+    found = bench.way("logs")
+    assert (found.launch.apart, found.canary is not None) == (True, True)
+    assert found.private == ()
+
+
 def test_stray_lines_and_refused_network_are_counted_and_do_no_harm(bench: Bench) -> None:
     stray, network = bench.way("stray", BARE), bench.way("network", BARE)
     assert (stray.stray_lines, stray.canary is not None) == (1, True)

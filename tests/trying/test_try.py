@@ -145,6 +145,26 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     assert parse_yaml(written.read_text(), ServerSpec, where="saved").python == "3.13"
 
 
+def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
+    made: Checkout, tmp_path: Path
+) -> None:
+    folder, saved = tmp_path / "wanting", tmp_path / "mine"
+    folder.mkdir()
+    (folder / "package.json").write_text('{"name": "wanting", "bin": "start.js"}')
+    (folder / "wanting.py").write_text(SERVER)
+    (folder / "start.js").write_text(
+        "const {spawn} = require('child_process');\n"
+        "spawn('python3', [__dirname + '/wanting.py', 'linter'], {stdio: 'inherit'});\n"
+    )
+    done = made.fairtrial(
+        "try", "--scenario", "small", "--dry-run", "--save", str(saved), str(folder)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pycodestyle (pypi:pycodestyle), which it runs and does not bring" in done.stderr
+    (saved_as,) = (saved / "images/servers").iterdir()
+    assert "pycodestyle==" in (saved_as / "requirements.txt").read_text()
+
+
 def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
     done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1

@@ -1,0 +1,67 @@
+"""Programs that a server does not bring: which its own words say that it lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.trying.asked import Command, Pypi
+from runner.trying.bringing import PROGRAMS, environment, programs_lacked, with_program
+
+TOOL = Pypi(name="acme", version="")
+
+
+@pytest.mark.parametrize(
+    ("said", "lacked"),
+    [
+        ("Error: spawn pyright-langserver ENOENT", ["pyright-langserver"]),
+        ("[Errno 2] No such file or directory: 'ruff'", ["ruff"]),
+        ("sh: 1: eslint: not found", ["eslint"]),
+        ("LSP server not found: install it (current command: clangd)", ["clangd"]),
+        ("pylsp is not installed. Please run `pip install python-lsp-server`", ["pylsp"]),
+        ("Failed to start typescript-language-server", ["typescript-language-server"]),
+        (
+            "couldn't find mypy on PATH\nmypy isn't available\nno radon: not found",
+            ["mypy", "radon"],
+        ),
+    ],
+)
+def test_a_program_that_a_line_says_is_not_there_is_known(said: str, lacked: list[str]) -> None:
+    assert programs_lacked([said]) == lacked
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ruff: 3 problems in src/flask/app.py",
+        "ENOENT: no such file or directory, open '/workspace/eslint.config.js'",
+        "no configuration for @acme/eslint was found",
+        "spawn gopls ENOENT",
+        "ruff is here\nthe symbol was not found",
+        "node_modules/eslint/bin: not found",
+    ],
+)
+def test_a_program_that_is_there_a_file_and_one_no_registry_has_are_not_brought(said: str) -> None:
+    assert programs_lacked([said]) == []
+    assert with_program(TOOL, [said]) is None
+
+
+def test_a_program_is_brought_once_with_what_it_needs_and_for_packages_and_folders_alone() -> None:
+    said = ["spawn typescript-language-server ENOENT"]
+    found = with_program(TOOL, said)
+    assert found is not None
+    asked, name = found
+    assert name == "typescript-language-server"
+    assert asked == Pypi(name="acme", version="", programs=PROGRAMS[name])
+    assert PROGRAMS[name] == ("npm:typescript-language-server", "npm:typescript")
+    assert with_program(asked, said) is None
+    assert with_program(Command(words=("python3", "x.py")), said) is None
+
+
+def test_a_program_stands_behind_what_a_server_brings_itself() -> None:
+    env = {"PATH": "{install}/node_modules/.bin:/usr/bin"}
+    assert environment(env, ()) == env
+    assert environment(env, ("npm:pyright",)) == env
+    assert environment(env, ("pypi:ruff",)) == {
+        "PATH": "{install}/node_modules/.bin:{install}/python/bin:/usr/bin",
+        "PYTHONPATH": "{install}/python",
+    }
