@@ -135,7 +135,8 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
         "    sys.argv[1:] = ['any']\n    runpy.run_module('inner', run_name='__main__')\n"
     )
     (folder / "pyproject.toml").write_text(
-        '[project]\nname = "wanting"\nrequires-python = ">=3.12"\nscripts.wanting = "outer:main"\n'
+        '[project]\nname = "wanting"\nversion = "0.3.0"\nrequires-python = ">=3.12"\n'
+        'dependencies = ["iniconfig"]\nscripts.wanting = "outer:main"\n'
     )
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
     done = made.fairtrial("try", *options, str(folder))
@@ -143,6 +144,9 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     assert "Python 3.13, as it asks for one so new" in done.stderr
     (written,) = (saved / "images/servers").glob("*/server.yaml")
     assert parse_yaml(written.read_text(), ServerSpec, where="saved").python == "3.13"
+    # Ours has a version, and no package of its name: the lock is its own all the same.
+    assert "0.3.0+local" in written.read_text()
+    assert "iniconfig==" in written.with_name("requirements.txt").read_text()
 
 
 def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
