@@ -310,6 +310,13 @@ def _add_try(verbs: Verbs) -> None:
         help="npm packages whose install scripts run",
     )
     parser.add_argument(
+        "--bring",
+        action="append",
+        default=[],
+        metavar="PACKAGE",
+        help="repeatable; npm:NAME or pypi:NAME of a program that it runs, or none",
+    )
+    parser.add_argument(
         "--http", nargs="?", const="", metavar="PORT[/PATH]", help="it speaks streamable HTTP there"
     )
     _add_repeatable(parser, "--scenario", "to measure with (default: one that ships)")
@@ -352,6 +359,7 @@ def _try_request(arguments: argparse.Namespace) -> Request:
         canary=tuple(arguments.canary) if arguments.canary else None,
         before=arguments.before,
         scripts=arguments.scripts,
+        bring=tuple(arguments.bring),
         http=arguments.http,
         repo=arguments.repo,
         commit=arguments.commit,

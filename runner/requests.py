@@ -96,6 +96,8 @@ class TryRequest(RunRequest):
     """A tool, its arguments as JSON, and a text its answer must contain."""
     scripts: str
     """npm packages whose install scripts are run, between commas; `none`; empty to guess them."""
+    bring: tuple[str, ...]
+    """`npm:NAME` or `pypi:NAME` of programs that it runs and does not bring, or `none`."""
     before: str
     """A date; empty for today's packages."""
     http: str | None

@@ -13,6 +13,7 @@ from runner.trying.steps import Steps
 
 _OTHER_ENTRIES = 2
 SCRIPTS_OPTION = "--scripts NAMES or none"
+BRING = "--bring PACKAGE or none"
 LOCKS = "requirements.in or package.json"
 
 
@@ -73,7 +74,9 @@ def _with_missing(steps: Steps, start: Start) -> Start:
 def _with_programs(steps: Steps, start: Start) -> Start:
     """Once more with each program that it runs and does not bring, as far as that is known."""
     for _ in range(bringing.MOST):
-        found = bringing.with_program(steps.asked, start.attempt.complaints_now)
+        readme, language = start.candidate.installed.readme, steps.loaded.scenario.language
+        said = start.attempt.complaints_now
+        found = bringing.with_program(steps.asked, said, readme, language)
         if found is None:
             break
         asked, name = found
@@ -82,7 +85,7 @@ def _with_programs(steps: Steps, start: Start) -> Start:
         if again is None:
             break
         packages = ", ".join(bringing.PROGRAMS[name])
-        steps.guess(f"{name} ({packages}), which it runs and does not bring", LOCKS)
+        steps.guess(f"{name} ({packages}), which it runs and does not bring", BRING)
         start = again
     return start
 

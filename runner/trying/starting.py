@@ -21,6 +21,7 @@ from runner.proposing.labels import LOCAL
 from runner.records import McpCall, WarmUp, digest_of
 from runner.requests import NewScenarioRequest
 from runner.trying.asked import Asked, Local, Npm, read_asked, slug_of
+from runner.trying.bringing import with_packages
 from runner.trying.programs import SETUP_SEC
 from runner.trying.steps import DEFAULT_SCENARIO, Ask, Given, Steps
 
@@ -66,6 +67,8 @@ def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]
 
 def _asked(request: TryRequest) -> Asked:
     asked = read_asked(request.asked, request.command)
+    if request.bring:
+        asked = with_packages(asked, request.bring)
     if not request.scripts:
         return asked
     if not isinstance(asked, (Npm, Local)):

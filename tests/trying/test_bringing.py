@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from runner.errors import FairtrialError
 from runner.trying.asked import Command, Pypi
-from runner.trying.bringing import PROGRAMS, environment, programs_lacked, with_program
+from runner.trying.bringing import (
+    PROGRAMS,
+    environment,
+    programs_lacked,
+    with_packages,
+    with_program,
+)
 
 TOOL = Pypi(name="acme", version="")
 
@@ -55,6 +62,27 @@ def test_a_program_is_brought_once_with_what_it_needs_and_for_packages_and_folde
     assert PROGRAMS[name] == ("npm:typescript-language-server", "npm:typescript")
     assert with_program(asked, said) is None
     assert with_program(Command(words=("python3", "x.py")), said) is None
+
+
+def test_a_language_server_that_nothing_names_is_the_one_its_readme_speaks_of() -> None:
+    readme = "Needs a language server: pylsp for Python, or typescript-language-server."
+    said = ["Error: no language server is running"]
+    found = with_program(TOOL, said, readme, "python")
+    assert found is not None
+    assert found[1] == "pylsp"
+    assert with_program(TOOL, said, readme, "rust") is None
+    assert with_program(TOOL, said, "It drives language servers.", "python") is None
+    assert with_program(TOOL, ["3 symbols by the language server"], readme, "python") is None
+
+
+def test_what_a_person_says_is_brought_and_nothing_else_if_they_say_so() -> None:
+    asked = with_packages(TOOL, ("npm:pyright",))
+    assert asked == Pypi(name="acme", version="", programs=("npm:pyright",))
+    assert with_program(with_packages(TOOL, ("none",)), ["sh: ruff: not found"]) is None
+    with pytest.raises(FairtrialError, match="no npm:NAME or pypi:NAME"):
+        with_packages(TOOL, ("pyright",))
+    with pytest.raises(FairtrialError, match="nothing can be installed beside it"):
+        with_packages(Command(words=("python3", "x.py")), ("npm:pyright",))
 
 
 def test_a_program_stands_behind_what_a_server_brings_itself() -> None:

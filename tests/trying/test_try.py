@@ -176,6 +176,9 @@ def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkou
     scripts = made.fairtrial("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
     assert scripts.returncode == 1
     assert "only packages of npm have install scripts" in scripts.stderr
+    brought = made.fairtrial("try", "pypi:acme", "--bring", "pyright", "--scenario", "small")
+    assert brought.returncode == 1
+    assert "it is no npm:NAME or pypi:NAME" in brought.stderr
 
 
 def test_a_command_that_a_server_must_get_first_is_run_and_kept(made: Checkout) -> None:
