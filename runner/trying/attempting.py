@@ -64,6 +64,8 @@ _OFFLINE = re.compile(
 _REFUSED_HERE = re.compile(
     r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)[^'\"\n]{0,20}"
     rf"['\"](?:{WORKSPACE}/)?[^/'\"\n]+['\"]"
+    # SQLite does not say where.
+    r"|unable to open database file|attempt to write a readonly database"
 )
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 

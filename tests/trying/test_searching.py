@@ -278,10 +278,11 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == (("logs",), True)
 
 
+@pytest.mark.parametrize("mode", ["logs", "own-database"])
 def test_one_that_writes_where_it_is_started_is_started_in_a_folder_of_its_own(
-    bench: Bench,
+    bench: Bench, mode: str
 ) -> None:
-    found = bench.way("logs")
+    found = bench.way(mode)
     assert (found.launch.apart, found.canary is not None) == (True, True)
     assert found.private == ()
 
