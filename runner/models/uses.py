@@ -46,6 +46,13 @@ _MAKES = frozenset("generate create build run make".split())
 _VIEWS = frozenset(
     "map digest context outline summary overview tree diagram skeleton structure prompt".split()
 )
+_CHECKS = frozenset(
+    (
+        "analysis analyzer audit bandit biome check checks complexity eslint flake8 jscpd knip "
+        "lint linter madge metrics mypy pylint pyright radon report ruff semgrep stylelint tsc "
+        "typecheck vulture"
+    ).split()
+)
 _AWAY = frozenset("remote url web github gitlab fetch clone download online http".split())
 """A cell has no network."""
 _DESCRIPTION_CHARS = 300
@@ -87,8 +94,9 @@ class Use:
 
 
 def makes_a_view(words: Collection[str]) -> bool:
-    """`generate_repo_map` writes nothing but its answer."""
-    is_one = not _MAKES.isdisjoint(words) and not _VIEWS.isdisjoint(words)
+    """`generate_repo_map` and `run_pylint` write nothing but their answer."""
+    is_checked = "run" in words and not _CHECKS.isdisjoint(words)
+    is_one = is_checked or not (_MAKES.isdisjoint(words) or _VIEWS.isdisjoint(words))
     return is_one and ((AVOID | _CHANGES) - _MAKES).isdisjoint(words)
 
 

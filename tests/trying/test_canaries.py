@@ -220,6 +220,18 @@ def test_a_tool_that_writes_is_never_called(tmp_path: Path) -> None:
     assert (found, search.calls) == (None, 0)
 
 
+@pytest.mark.parametrize("name", ["knip-run", "run_pylint", "runComplexity", "run_analysis"])
+def test_a_tool_that_runs_a_check_is_asked(tmp_path: Path, name: str) -> None:
+    found, _ = search_in(tmp_path, f"return {LINE!r}", {**FIND, "name": name})
+    assert found is not None
+
+
+@pytest.mark.parametrize("name", ["run_command", "run_tests", "run", "run_and_delete_report"])
+def test_a_tool_that_runs_anything_else_is_not(tmp_path: Path, name: str) -> None:
+    found, search = search_in(tmp_path, f"return {LINE!r}", {**FIND, "name": name})
+    assert (found, search.calls) == (None, 0)
+
+
 def test_a_tool_that_wants_a_handle_is_not_called_with_one_that_was_made_up(
     tmp_path: Path,
 ) -> None:
