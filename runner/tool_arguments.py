@@ -107,6 +107,8 @@ ROOTS = frozenset(
     {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
 )
 """Words of a key that takes the repository's folder."""
+_CLONED = {"repo", "repository", "git", "clone"}
+"""With `url`, what git clones: a folder is as good."""
 _FILES = {"file", "filename", "filepath", "uri", "module", "document"}
 _DATABASES = {"db", "database", "sqlite"}
 _FOLDER = r"director|folder|project|repositor|root|codebase|workspace"
@@ -296,13 +298,15 @@ class _Filler:
             return []
         if known & _FILES:
             return self._files("uri" in known)
-        if known & ROOTS:
+        if known & (ROOTS | {"url"}):
             return self._roots(known)
         if known & {"path", "paths"} and not _is_of_a_symbol(words):
             return self._paths(about)
         return self._words_looked_for(known, about)
 
     def _roots(self, known: set[str]) -> list[Any]:
+        if "url" in known:
+            return [self.target.root, f"file://{self.target.root}"]
         if known & {"name", "id", "alias", "key"}:
             return [self.target.label, self.target.root]
         if known == {"project"}:
@@ -379,7 +383,7 @@ class _Filler:
 def _is_unknown(words: set[str]) -> bool:
     """Does a key ask for a secret, or for an address that no path can stand for?"""
     is_secret = bool(words & _SECRET) or {"api", "key"} <= words
-    return is_secret or ("url" in words and "path" not in words)
+    return is_secret or ("url" in words and not words & {"path", *_CLONED})
 
 
 def _is_of_a_symbol(words: list[str]) -> bool:

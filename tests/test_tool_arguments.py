@@ -141,6 +141,11 @@ def test_a_path_or_an_address_is_a_path_and_an_address_alone_is_unknown() -> Non
     assert unknown_keys(schema("url", url=TEXT), TARGET) == ["url"]
 
 
+def test_what_git_clones_may_be_the_folder() -> None:
+    given = list(arguments_for(schema("repo_url", repo_url=TEXT), TARGET))
+    assert given == [{"repo_url": "/workspace"}, {"repo_url": "file:///workspace"}]
+
+
 def test_a_revision_is_a_file_at_it_where_the_tool_says_that_it_takes_one() -> None:
     given = schema("revision", revision=TEXT)
     said = "Shows a commit, or a file given as <revision>:<path>"

@@ -12,7 +12,7 @@ from runner.trying import tables
 from runner.trying.attempting import Attempt, started_by
 from runner.trying.failing import no_canary, require_start
 from runner.trying.kinds import choose_at_once, choose_by_failing
-from runner.trying.mending import mended
+from runner.trying.mending import mended, with_programs
 from runner.trying.starts import Start, given_canary, installed, started
 from runner.trying.steps import Steps, Tried
 from runner.trying.tools import said_of_all, writers
@@ -57,7 +57,9 @@ def _elsewhere(steps: Steps, start: Start) -> Start:
     attempt = start.attempt
     if not choose_by_failing(steps, start.candidate.installed, attempt):
         return start
-    return started(steps, start.candidate, attempt.launch if attempt.started else None)
+    other = started(steps, start.candidate, attempt.launch if attempt.started else None)
+    # Of another language, it may run another language server.
+    return with_programs(steps, other)
 
 
 # --- what was found -----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def mended(steps: Steps, start: Start) -> Start:
     start = _with_scripts(steps, start)
     start = _with_missing(steps, start)
     start = _with_other_entry(steps, start)
-    start = _with_programs(steps, start)
+    start = with_programs(steps, start)
     if start.attempt.is_broken and not steps.given.before:
         start = _as_of_its_release(steps, start)
     return start
@@ -71,7 +71,7 @@ def _with_missing(steps: Steps, start: Start) -> Start:
     return start
 
 
-def _with_programs(steps: Steps, start: Start) -> Start:
+def with_programs(steps: Steps, start: Start) -> Start:
     """Once more with each program that it runs and does not bring, as far as that is known."""
     for _ in range(bringing.MOST):
         readme, language = start.candidate.installed.readme, steps.loaded.scenario.language

@@ -1,0 +1,51 @@
+"""What an installed Python package brings that can be started, read off its files."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+SOURCE = resources.files("runner.trying").joinpath("probe.py.txt").read_text(encoding="utf-8")
+
+
+def entries(root: Path, *files: str, readme: str = "", scripts: str = "") -> dict[str, Any]:
+    """Of the package `acme`, installed with these files."""
+    folder = root / "python"
+    about = folder / "acme-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Name: acme\nVersion: 1.0\n\n{readme}")
+    (about / "entry_points.txt").write_text(scripts)
+    for file in files:
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    (about / "RECORD").write_text("".join(f"{file},sha256=0,0\n" for file in files))
+    names: dict[str, Any] = {}
+    # Its last lines run it on /opt/server.
+    exec(SOURCE.partition("\nkind, name =")[0], names)
+    found: dict[str, Any] = names["python"](root, "acme")["entries"]
+    return found
+
+
+def test_scripts_come_first(tmp_path: Path) -> None:
+    scripts = "[console_scripts]\nacme = acme:main\n"
+    found = entries(tmp_path, "acme/__init__.py", "acme/__main__.py", scripts=scripts)
+    assert found == {"acme": ["python3", "{install}/python/bin/acme"]}
+
+
+def test_a_package_that_can_be_run_is_run(tmp_path: Path) -> None:
+    found = entries(tmp_path, "acme/__init__.py", "acme/__main__.py")
+    assert found == {"acme": ["python3", "-m", "acme"]}
+
+
+def test_a_part_that_its_readme_runs_is_run_if_it_is_there(tmp_path: Path) -> None:
+    readme = '"command": "python", "args": ["-m", "acme.mcp"]; or python -m acme.gone'
+    found = entries(tmp_path, "acme/__init__.py", "acme/mcp.py", readme=readme)
+    assert found == {"acme.mcp": ["python3", "-m", "acme.mcp"]}
+
+
+def test_a_part_that_can_be_run_is_found_though_nothing_names_it(tmp_path: Path) -> None:
+    found = entries(tmp_path, "acme/__init__.py", "acme/mcp/__main__.py", "acme/x.py")
+    assert found == {"acme.mcp": ["python3", "-m", "acme.mcp"]}
+    assert entries(tmp_path / "b", "acme/__init__.py", "acme/x.py") == {}
