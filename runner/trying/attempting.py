@@ -101,6 +101,12 @@ class Attempt:
         return not self.started and bool(_BROKEN.search(self.problem))
 
     @property
+    def breaks_when_asked(self) -> bool:
+        """It starts, and its tools fail inside a package: an older one may be what it was made for."""
+        errors = self.search.errors_of.values()
+        return self.canary is None and any(map(_BROKEN.search, errors))
+
+    @property
     def needs_network(self) -> bool:
         """It fetches something before it answers, which no argument changes."""
         return not self.started and bool(_OFFLINE.search(self.problem))

@@ -28,7 +28,8 @@ def mended(steps: Steps, start: Start) -> Start:
     start = _with_missing(steps, start)
     start = _with_other_entry(steps, start)
     start = with_programs(steps, start)
-    if start.attempt.is_broken and not steps.given.before:
+    is_broken = start.attempt.is_broken or start.attempt.breaks_when_asked
+    if is_broken and not steps.given.before:
         start = _as_of_its_release(steps, start)
     return start
 
@@ -129,7 +130,7 @@ def _as_of_its_release(steps: Steps, start: Start) -> Start:
     date = steps.bench.locker.released(steps.asked, start.candidate.installed.version)
     if not date:
         return start
-    steps.say(f"  it does not start with today's packages; trying those of its release, {date}")
+    steps.say(f"  today's packages break it; trying those of its release, {date}")
     try:
         candidate = installed(steps, before=date)
     except FairtrialError as error:
@@ -137,6 +138,8 @@ def _as_of_its_release(steps: Steps, start: Start) -> Start:
         # The folder must hold the locks that were installed.
         return replace(start, candidate=installed(steps, before=""))
     older = started(steps, candidate)
+    if start.attempt.started and older.attempt.canary is None:
+        return replace(start, candidate=installed(steps, before=""))
     if older.attempt.started:
         steps.guess(f"packages as of its release, {date}: today's break it", "--before DATE")
     return older
