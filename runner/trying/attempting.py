@@ -102,7 +102,7 @@ class Attempt:
 
     @property
     def breaks_when_asked(self) -> bool:
-        """It starts, and its tools fail inside a package: an older one may be what it was made for."""
+        """Its tools fail inside a package: an older one may be what it was made for."""
         errors = self.search.errors_of.values()
         return self.canary is None and any(map(_BROKEN.search, errors))
 

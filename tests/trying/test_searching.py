@@ -278,6 +278,14 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == (("logs",), True)
 
 
+def test_one_whose_tools_fail_inside_a_package_is_told_from_one_that_shows_nothing(
+    bench: Bench,
+) -> None:
+    assert bench.way("breaks", BARE).breaks_when_asked
+    assert not bench.way("echo", BARE).breaks_when_asked
+    assert not bench.way("module", BARE).breaks_when_asked
+
+
 @pytest.mark.parametrize("mode", ["logs", "own-database"])
 def test_one_that_writes_where_it_is_started_is_started_in_a_folder_of_its_own(
     bench: Bench, mode: str
