@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from runner.errors import FairtrialError
 from runner.trying import bringing, scripts
@@ -12,9 +13,6 @@ from runner.trying.starts import Start, installed, started
 from runner.trying.steps import Steps
 
 _OTHER_ENTRIES = 2
-SCRIPTS_OPTION = "--scripts NAMES or none"
-BRING = "--bring PACKAGE or none"
-LOCKS = "requirements.in or package.json"
 
 
 def mended(steps: Steps, start: Start) -> Start:
@@ -24,8 +22,8 @@ def mended(steps: Steps, start: Start) -> Start:
         steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
         steps.given = replace(steps.given, http="")
         start = started(steps, start.candidate)
-    start = _with_scripts(steps, start)
-    start = _with_missing(steps, start)
+    start = _repeated(steps, start, _scripts, scripts.MOST)
+    start = _repeated(steps, start, _missing, MOST)
     start = _with_other_entry(steps, start)
     start = with_programs(steps, start)
     is_broken = start.attempt.is_broken or start.attempt.breaks_when_asked
@@ -34,61 +32,89 @@ def mended(steps: Steps, start: Start) -> Start:
     return start
 
 
-def _with_scripts(steps: Steps, start: Start) -> Start:
-    """Once more with the install scripts that would have made what it says it lacks."""
-    for _ in range(scripts.MOST):
-        if start.attempt.canary is not None:
+@dataclass(frozen=True, kw_only=True)
+class _Mend:
+    """What to install instead, and how that is told."""
+
+    asked: Asked
+    told: str
+    guess: str
+    option: str
+    """By which a person chooses otherwise."""
+
+
+def _repeated(
+    steps: Steps, start: Start, found_by: Callable[[Steps, Start], _Mend | None], most: int
+) -> Start:
+    """Once more with each mend that is found, until one cannot be installed."""
+    for _ in range(most):
+        mend, before = found_by(steps, start), steps.asked
+        if mend is None:
             break
-        folder, complaints = start.candidate.folder, start.attempt.complaints
-        asked = scripts.with_scripts(steps.asked, folder, complaints)
-        if asked is None:
-            break
-        names = ", ".join(asked.scripts)
-        steps.say(f"  a native part is missing: running the install scripts of {names} (minutes)")
-        again = _instead(steps, asked)
+        steps.say(f"  {mend.told}")
+        again = _instead(steps, mend.asked)
         if again is None:
             break
-        what = f"install scripts are run, as a user without rights: {names}; no lock holds what"
-        steps.guess(f"{what} they fetch or compile", SCRIPTS_OPTION)
+        if start.attempt.canary is not None and again.attempt.canary is None:
+            # It was asked for more than it can do with it.
+            return _instead(steps, before) or start
+        steps.guess(mend.guess, mend.option)
         start = again
     return start
 
 
-def _with_missing(steps: Steps, start: Start) -> Start:
-    """Once more with each package that it says it lacks."""
-    for _ in range(MOST):
-        if start.attempt.started or not isinstance(steps.asked, (Npm, Pypi)):
-            break
-        found = with_missing(steps.asked, start.attempt.problem)
-        if found is None:
-            break
-        asked, name = found
-        steps.say(f"  it says that it lacks something: trying with {name}")
-        again = _instead(steps, asked)
-        if again is None:
-            break
-        steps.guess(f"{name}, which it needs and does not name", LOCKS)
-        start = again
-    return start
+def _scripts(steps: Steps, start: Start) -> _Mend | None:
+    """The install scripts that would have made what it says it lacks."""
+    attempt, folder = start.attempt, start.candidate.folder
+    asked = scripts.with_scripts(steps.asked, folder, attempt.complaints)
+    if asked is None or attempt.canary is not None:
+        return None
+    names = ", ".join(asked.scripts)
+    what = f"install scripts are run, as a user without rights: {names}; no lock holds what"
+    return _Mend(
+        asked=asked,
+        told=f"a native part is missing: running the install scripts of {names} (minutes)",
+        guess=f"{what} they fetch or compile",
+        option="--scripts NAMES or none",
+    )
+
+
+def _missing(steps: Steps, start: Start) -> _Mend | None:
+    """A package that it says it lacks."""
+    if start.attempt.started or not isinstance(steps.asked, (Npm, Pypi)):
+        return None
+    found = with_missing(steps.asked, start.attempt.problem)
+    if found is None:
+        return None
+    asked, name = found
+    return _Mend(
+        asked=asked,
+        told=f"it says that it lacks something: trying with {name}",
+        guess=f"{name}, which it needs and does not name",
+        option="requirements.in or package.json",
+    )
+
+
+def _program(steps: Steps, start: Start) -> _Mend | None:
+    """A program that it runs and does not bring."""
+    readme, language = start.candidate.installed.readme, steps.loaded.scenario.language
+    said = start.attempt.complaints_now
+    found = bringing.with_program(steps.asked, said, readme, language)
+    if found is None:
+        return None
+    asked, name = found
+    packages = ", ".join(bringing.PROGRAMS[name])
+    return _Mend(
+        asked=asked,
+        told=f"it runs {name}, which it does not bring: trying with that",
+        guess=f"{name} ({packages}), which it runs and does not bring",
+        option="--bring PACKAGE or none",
+    )
 
 
 def with_programs(steps: Steps, start: Start) -> Start:
     """Once more with each program that it runs and does not bring, as far as that is known."""
-    for _ in range(bringing.MOST):
-        readme, language = start.candidate.installed.readme, steps.loaded.scenario.language
-        said = start.attempt.complaints_now
-        found = bringing.with_program(steps.asked, said, readme, language)
-        if found is None:
-            break
-        asked, name = found
-        steps.say(f"  it runs {name}, which it does not bring: trying with that")
-        again = _instead(steps, asked)
-        if again is None:
-            break
-        packages = ", ".join(bringing.PROGRAMS[name])
-        steps.guess(f"{name} ({packages}), which it runs and does not bring", BRING)
-        start = again
-    return start
+    return _repeated(steps, start, _program, bringing.MOST)
 
 
 def _with_other_entry(steps: Steps, start: Start) -> Start:
