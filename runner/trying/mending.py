@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from runner.errors import FairtrialError
 from runner.trying import bringing, scripts
 from runner.trying.asked import Asked, Npm, Pypi
-from runner.trying.missing import MOST, with_missing
+from runner.trying.missing import MOST, with_missing, with_whole_library
 from runner.trying.starts import Start, installed, started
 from runner.trying.steps import Steps
 
@@ -24,6 +24,7 @@ def mended(steps: Steps, start: Start) -> Start:
         start = started(steps, start.candidate)
     start = _repeated(steps, start, _scripts, scripts.MOST)
     start = _repeated(steps, start, _missing, MOST)
+    start = _repeated(steps, start, _whole_library, 1)
     start = _with_other_entry(steps, start)
     start = with_programs(steps, start)
     is_broken = start.attempt.is_broken or start.attempt.breaks_when_asked
@@ -92,6 +93,24 @@ def _missing(steps: Steps, start: Start) -> _Mend | None:
         told=f"it says that it lacks something: trying with {name}",
         guess=f"{name}, which it needs and does not name",
         option="requirements.in or package.json",
+    )
+
+
+def _whole_library(steps: Steps, start: Start) -> _Mend | None:
+    """A library that fetched in vain what an older version of it brings."""
+    lock = start.candidate.folder / "requirements.txt"
+    fetched = start.attempt.network_attempts and lock.exists()
+    if not fetched or not isinstance(steps.asked, Pypi):
+        return None
+    found = with_whole_library(steps.asked, lock.read_text(encoding="utf-8"))
+    if found is None:
+        return None
+    asked, need = found
+    return _Mend(
+        asked=asked,
+        told=f"a cell has no network: trying with {need}, which brings what newer ones fetch",
+        guess=f"{need}: newer ones fetch their parts when they run",
+        option="requirements.in",
     )
 
 

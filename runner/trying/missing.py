@@ -30,6 +30,9 @@ _OTHER_NAMES = {
     "sklearn": "scikit-learn", "yaml": "pyyaml",
 }  # fmt: skip
 """Modules whose usual distribution is called otherwise."""
+_FETCHES_SINCE = {"tree-sitter-language-pack": 1}
+"""Library -> the first major version that fetches its grammars when they are first used."""
+_WHOLE = {name: f"{name}<{version}" for name, version in _FETCHES_SINCE.items()}
 _ANYBODYS = frozenset(
     "app api cli common config core data helpers lib main models module modules package server "
     "servers scripts settings src test tests tools types util utils version".split()
@@ -48,6 +51,18 @@ def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | No
         return _added(asked, "mcp<2")
     told = _PYTHON_TOLD.search(problem)
     return _told(asked, told) if told else _lacked(asked, problem)
+
+
+def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
+    """The same with the last version of a library that brings what newer ones fetch when they run.
+
+    `lock`: requirements.txt as it is installed.
+    """
+    for name, need in _WHOLE.items():
+        found = re.search(rf"^{name}==(\d+)", lock, re.MULTILINE)
+        if found and int(found[1]) >= _FETCHES_SINCE[name] and need not in asked.also:
+            return replace(asked, also=(*asked.also, need)), need
+    return None
 
 
 def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:

@@ -9,7 +9,7 @@ import pytest
 from runner.trying.asked import Npm, Pypi
 from runner.trying.installing import offline_variables
 from runner.trying.kinds import files_lacked
-from runner.trying.missing import with_missing
+from runner.trying.missing import with_missing, with_whole_library
 
 TOOL = Pypi(name="acme-tool", version="")
 NODE = Npm(name="@acme/tool", version="")
@@ -72,6 +72,16 @@ def test_a_file_of_its_own_is_no_package_and_what_was_added_is_not_added_again()
     found = with_missing(TOOL, "No module named 'tqdm'")
     assert found is not None
     assert with_missing(found[0], "No module named 'tqdm'") is None
+
+
+def test_a_library_that_fetches_its_parts_is_taken_at_the_last_version_that_brings_them() -> None:
+    newer = "mcp==1.2.0\ntree-sitter-language-pack==1.25.0 \\\n    --hash=sha256:0\n"
+    found = with_whole_library(TOOL, newer)
+    assert found is not None
+    assert found[0].also == ("tree-sitter-language-pack<1",)
+    assert with_whole_library(found[0], newer) is None
+    assert with_whole_library(TOOL, newer.replace("==1.25", "==0.13")) is None
+    assert with_whole_library(TOOL, "not-tree-sitter-language-pack==1.0\n") is None
 
 
 def test_a_file_that_a_complaint_names_and_the_repository_has_not_is_named() -> None:
