@@ -17,13 +17,11 @@ _OTHER_ENTRIES = 2
 
 def mended(steps: Steps, start: Start) -> Start:
     """The same, or one that goes further."""
-    attempt = start.attempt
-    if attempt.listens and not attempt.started and steps.given.http is None:
-        steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
-        steps.given = replace(steps.given, http="")
-        start = started(steps, start.candidate)
+    start = _over_http(steps, start)
     start = _repeated(steps, start, _scripts, scripts.MOST)
     start = _repeated(steps, start, _missing, MOST)
+    # With what it lacked, it may come as far as to wait at a port.
+    start = _over_http(steps, start)
     start = _repeated(steps, start, _whole_library, 1)
     start = _with_other_entry(steps, start)
     start = with_programs(steps, start)
@@ -31,6 +29,15 @@ def mended(steps: Steps, start: Start) -> Start:
     if is_broken and not steps.given.before:
         start = _as_of_its_release(steps, start)
     return start
+
+
+def _over_http(steps: Steps, start: Start) -> Start:
+    attempt = start.attempt
+    if not attempt.listens or attempt.started or steps.given.http is not None:
+        return start
+    steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
+    steps.given = replace(steps.given, http="")
+    return started(steps, start.candidate)
 
 
 @dataclass(frozen=True, kw_only=True)
