@@ -39,6 +39,17 @@ def bridged(spec: ServerSpec, where: str) -> ServerSpec:
     )
 
 
+def is_bridged(spec: ServerSpec) -> bool:
+    return spec.http is not None or f"{{install}}/{BRIDGE}" in spec.command
+
+
+def over_stdio(ways: Iterable[Launch]) -> list[Launch]:
+    """For one that waits at a port: the ways that say stdio, and the usual words for it."""
+    shown = [way for way in ways if "stdio" in str((way.args, way.env))]
+    usual = (("--transport", "stdio"), ("--stdio",), ("stdio",))
+    return [*shown, *(Launch(args=args, why="usual for stdio") for args in usual)]
+
+
 def over_http(ways: Iterable[Launch]) -> list[Launch]:
     """The same ways, and before them the usual words for it."""
     return [*_usual(), *ways]

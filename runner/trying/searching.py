@@ -23,6 +23,7 @@ from runner.trying.launches import (
     launches_in_help,
     launches_with,
 )
+from runner.trying.over_http import is_bridged, over_stdio
 from runner.trying.places import variables_in
 
 HELP_SEC = 20
@@ -62,18 +63,24 @@ async def find_way(
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
+        if attempt.listens and not attempt.started and not fixed and not is_bridged(spec):
+            left = over_stdio(left)
+            continue
         if attempt.is_hopeless:
             # What it lacks can be had; a way that went as far may have ended for less.
             return best if best.started else attempt
-        if attempt.warm_up:
-            # It was waited for once; started in another way, it would index the same again.
-            ground = replace(ground, polls=())
+        ground = _waited_for(ground, attempt)
         if not fixed:
             left = _in_order(attempt, _ways_it_asks_for(ground, attempt), left)
         if len(tried) == 1 and not fixed:
             left = [*await _ways_in_help(ground, spec), *left]
     assert best is not None  # noqa: S101 - one way at least
     return best
+
+
+def _waited_for(ground: Ground, attempt: Attempt) -> Ground:
+    """Once is enough; started in another way, it would index the same again."""
+    return replace(ground, polls=()) if attempt.warm_up else ground
 
 
 def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch]) -> list[Launch]:

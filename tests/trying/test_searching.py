@@ -278,6 +278,14 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == (("logs",), True)
 
 
+def test_one_that_waits_at_a_port_is_asked_for_stdio_first(bench: Bench) -> None:
+    found = bench.way("http-first")
+    assert found.canary is not None
+    assert found.launch.args == ("--transport", "stdio")
+    # Another way that a person fixed is not left for it.
+    assert bench.way("http-first", BARE).listens
+
+
 def test_one_whose_tools_fail_inside_a_package_is_told_from_one_that_shows_nothing(
     bench: Bench,
 ) -> None:
