@@ -55,6 +55,8 @@ _BROKEN = re.compile(
     rf"|AttributeError: (?:module|'\w+' object)|{SDK_LACKS}"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
+_FAILS_INSIDE = re.compile(r"\b(?:TypeError|NameError|Pydantic\w*Error): ")
+"""What a newer pydantic says of models that an older one took; or one that misses an argument."""
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
 USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
 _OFFLINE = re.compile(
@@ -67,6 +69,7 @@ _REFUSED_HERE = re.compile(
     # SQLite does not say where.
     r"|unable to open database file|attempt to write a readonly database"
 )
+_NEAR_CHARS = 160
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
 
@@ -99,6 +102,13 @@ class Attempt:
     def is_broken(self) -> bool:
         """No argument helps a program whose own modules do not load."""
         return not self.started and bool(_BROKEN.search(self.problem))
+
+    @property
+    def may_be_too_old(self) -> bool:
+        """It fails inside Python code, in every way that was tried, or when it is asked."""
+        fails_inside = "Traceback" in self.said and _FAILS_INSIDE.search(self.problem)
+        is_unstarted = not self.started and bool(fails_inside)
+        return self.is_broken or self.breaks_when_asked or is_unstarted
 
     @property
     def breaks_when_asked(self) -> bool:
@@ -313,8 +323,10 @@ def _refused(
     folders = []
     for text in texts:
         for line in text.splitlines():
-            if _REFUSED.search(line):
-                folders += _PLACE.findall(line)
+            for refused in _REFUSED.finditer(line):
+                # An answer may be one line, and tell of other places as well.
+                near = line[max(refused.start() - _NEAR_CHARS, 0) : refused.end() + _NEAR_CHARS]
+                folders += _PLACE.findall(near)
     kept = []
     for place in filter(None, dict.fromkeys(map(_own_folder, folders))):
         is_new = place not in private and place not in kept

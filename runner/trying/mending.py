@@ -25,8 +25,7 @@ def mended(steps: Steps, start: Start) -> Start:
     start = _repeated(steps, start, _whole_library, 1)
     start = _with_other_entry(steps, start)
     start = with_programs(steps, start)
-    is_broken = start.attempt.is_broken or start.attempt.breaks_when_asked
-    if is_broken and not steps.given.before:
+    if start.attempt.may_be_too_old and not steps.given.before:
         start = _as_of_its_release(steps, start)
     return start
 

@@ -48,8 +48,8 @@ CHARS = 400
 
 def plain(text: str) -> str:
     """Without colours, and without the boxes that are drawn around errors and lists of commands."""
-    lines = _ANSI.sub("", text).splitlines()
-    return "\n".join(_SIDES.sub(" ", line).rstrip() for line in lines if not _BORDER.match(line))
+    lines = [_SIDES.sub(" ", line).rstrip() for line in _ANSI.sub("", text).splitlines()]
+    return "\n".join(line for line in lines if not _BORDER.match(line))
 
 
 def own_words(stderr: str) -> str:

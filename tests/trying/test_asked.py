@@ -229,6 +229,8 @@ def test_words_in_boxes_and_in_colours_are_read_and_of_a_help_only_what_complain
     assert own_words(BOXES) == "Usage: tool [OPTIONS] COMMAND [ARGS]... | Missing command."
     box = BOXES[BOXES.index("╭─ Error") : BOXES.index("╭─ Commands")]
     assert own_words(f"\x1b[31m{box}\x1b[0m") == "Missing command."
+    inside = "│ ╭────── locals ──────╮ │\n│ ╰────────────────────╯ │\nNoSuchCommand: no 'x'"
+    assert own_words(inside) == "NoSuchCommand: no 'x'"
 
 
 def test_commands_in_a_box_are_found_those_that_say_they_serve_first() -> None:

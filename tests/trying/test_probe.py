@@ -45,6 +45,18 @@ def test_a_part_that_its_readme_runs_is_run_if_it_is_there(tmp_path: Path) -> No
     assert found == {"acme.mcp": ["python3", "-m", "acme.mcp"]}
 
 
+def test_a_part_that_a_clients_configuration_starts_stands_beside_scripts_it_does_not_name(
+    tmp_path: Path,
+) -> None:
+    scripts = "[console_scripts]\nacme = acme:main\n"
+    readme = '"command": "python", "args": ["-m", "acme.server"]'
+    files = ("acme/__init__.py", "acme/server.py")
+    found = entries(tmp_path / "a", *files, readme=readme, scripts=scripts)
+    assert list(found) == ["acme", "acme.server"]
+    named = readme + ' or "command": "acme"'
+    assert list(entries(tmp_path / "b", *files, readme=named, scripts=scripts)) == ["acme"]
+
+
 def test_a_part_that_can_be_run_is_found_though_nothing_names_it(tmp_path: Path) -> None:
     found = entries(tmp_path, "acme/__init__.py", "acme/mcp/__main__.py", "acme/x.py")
     assert found == {"acme.mcp": ["python3", "-m", "acme.mcp"]}

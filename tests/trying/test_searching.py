@@ -290,6 +290,8 @@ def test_one_whose_tools_fail_inside_a_package_is_told_from_one_that_shows_nothi
     bench: Bench,
 ) -> None:
     assert bench.way("breaks", BARE).breaks_when_asked
+    assert bench.way("inside", BARE).may_be_too_old
+    assert not bench.way("credentials", BARE).may_be_too_old
     assert not bench.way("echo", BARE).breaks_when_asked
     assert not bench.way("module", BARE).breaks_when_asked
 
