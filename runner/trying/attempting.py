@@ -106,9 +106,10 @@ class Attempt:
     @property
     def may_be_too_old(self) -> bool:
         """It fails inside Python code, in every way that was tried, or when it is asked."""
-        fails_inside = "Traceback" in self.said and _FAILS_INSIDE.search(self.problem)
-        is_unstarted = not self.started and bool(fails_inside)
-        return self.is_broken or self.breaks_when_asked or is_unstarted
+        # Of a long one only the end is kept, without its first line.
+        is_python = re.search(r"File \".+\", line \d+", self.said)
+        is_unstarted = not self.started and is_python and _FAILS_INSIDE.search(self.problem)
+        return self.is_broken or self.breaks_when_asked or bool(is_unstarted)
 
     @property
     def breaks_when_asked(self) -> bool:

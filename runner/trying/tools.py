@@ -33,10 +33,15 @@ _INDEXING = 2
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _INDEXES = re.compile(
-    r"\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b|\badds? .{0,30}to the graph"
+    # A maintainability index is a figure.
+    r"(?<!maintainability )\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b"
+    r"|\badds? .{0,30}to the graph"
 )
 _SETS_NOTHING = frozenset(
-    "delete remove clear status list stop reset package watch unwatch help remote clone".split()
+    (
+        "delete remove clear status list stop reset package watch unwatch help remote clone docker "
+        "npm pip uv"
+    ).split()
 )
 _DESCRIPTION_CHARS = 300
 _CHOSEN = frozenset(

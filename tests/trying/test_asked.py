@@ -338,6 +338,8 @@ def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look()
         tool("set_project_path", required="path"),
         tool("index_status"),
         tool("import_package", "Indexes a package.", required="package"),
+        tool("radon", "Computes the maintainability index.", required="path"),
+        tool("uv_build", required="path"),
     ]
     named = [item.name for item in for_setup(tools)]
     assert named == ["set_project_path", "add_code", "index_repository"]
