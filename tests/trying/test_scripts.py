@@ -58,6 +58,8 @@ def test_the_places_where_a_native_part_was_looked_for_are_a_complaint_without_i
 
 def test_a_complaint_that_names_none_has_them_all_run(folder: Path) -> None:
     assert scripts(folder, "No native build was found") == ("native", "@acme/fetcher")
+    fetched = "acme: download failed. | Try reinstalling: npm install -g acme"
+    assert scripts(folder, fetched) == ("native", "@acme/fetcher")
 
 
 def test_no_script_is_run_for_another_complaint_twice_or_against_the_persons_word(
