@@ -9,7 +9,7 @@ COPY python.sh /usr/local/src/
 RUN export DEBIAN_FRONTEND=noninteractive \
  && apt-get update -qq \
  && apt-get install -qq --no-install-recommends \
-      bash ca-certificates coreutils findutils gawk git grep jq less patchelf procps python3 python3-venv ripgrep sed tree \
+      bash ca-certificates coreutils debian-archive-keyring findutils gawk git grep jq less patchelf procps python3 python3-venv ripgrep sed tree \
  && sh /usr/local/src/python.sh /opt/python3.13 \
  && apt-get purge -qq --auto-remove patchelf \
  && rm -r /usr/local/src/python.sh \
