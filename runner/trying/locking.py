@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -72,6 +73,8 @@ class Locker:
         return pythons[-1]
 
     def _compile(self, folder: Path, python: Python, before: str) -> None:
+        # uv keeps the versions of a lock that is there.
+        (folder / "requirements.txt").unlink(missing_ok=True)
         command = [*self._compiler(python), "--universal", "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
         if before:
@@ -102,7 +105,18 @@ class Locker:
         newer = f"{asked.name}>{version}"
         if asked.version or python == PYTHONS[-1] or not self._resolves(newer, PYTHONS[-1], before):
             return python
-        return self.lock_python(needs, folder, before=before, pythons=PYTHONS[-1:])
+        return self._at_newest(asked.name, folder, python, before)
+
+    def _at_newest(self, name: str, folder: Path, python: Python, before: str) -> Python:
+        """For the newer Python if that gives a newer version; else the lock stays as it was."""
+        lock, version = folder / "requirements.txt", locked_version(folder, name)
+        found = lock.read_text(encoding="utf-8")
+        with suppress(EngineError):
+            self._compile(folder, PYTHONS[-1], before)
+            if locked_version(folder, name) != version:
+                return PYTHONS[-1]
+        lock.write_text(found, encoding="utf-8")
+        return python
 
     # --- npm ------------------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ def _repeated(
         if mend is None:
             break
         steps.say(f"  {mend.told}")
-        again = _instead(steps, mend.asked)
+        # With one package more, an older version of the server may fit, which no user would get.
+        again = _instead(steps, at_version(mend.asked, start.candidate.installed.version))
         if again is None:
             break
         if start.attempt.canary is not None and again.attempt.canary is None:
@@ -68,6 +69,13 @@ def _repeated(
         steps.guess(mend.guess, mend.option)
         start = again
     return start
+
+
+def at_version(asked: Asked, version: str) -> Asked:
+    """The same server: the version that was chosen when nothing had been added."""
+    if not isinstance(asked, (Npm, Pypi)) or asked.version:
+        return asked
+    return replace(asked, version=version)
 
 
 def _scripts(steps: Steps, start: Start) -> _Mend | None:

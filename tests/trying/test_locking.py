@@ -8,6 +8,7 @@ import io
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import docker
@@ -19,7 +20,13 @@ from runner.trying.asked import Pypi
 from runner.trying.locking import Locker, locked_version, pythons_for
 from tests.tiny_server import ROOT
 
+NEEDS = {("held", "2.0"): "newlib>=1"}
+"""Package and version -> what it needs."""
 WHEELS = {
+    ("held", "1.0"): ">=3.9",
+    ("held", "2.0"): ">=3.9",
+    ("newlib", "0.9"): ">=3.9",
+    ("newlib", "1.0"): ">=3.9",
     ("grown", "1.0"): ">=3.9",
     ("grown", "2.0"): ">=3.12",
     ("older", "1.0"): ">=3.9,<3.12",
@@ -30,7 +37,9 @@ WHEELS = {
 
 def metadata(name: str, version: str) -> str:
     python = WHEELS[name, version]
-    return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: {python}\n"
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: {python}\n"
+    need = NEEDS.get((name, version))
+    return about + (f"Requires-Dist: {need}\n" if need else "")
 
 
 def wheel(name: str, version: str) -> bytes:
@@ -107,6 +116,18 @@ def test_a_version_that_was_asked_for_is_locked_for_the_first_python_that_runs_i
     assert locker.lock_pypi(Pypi(name="grown", version="1.0"), tmp_path) == "3.11"
     assert locked_version(tmp_path, "grown") == "1.0"
     assert locker.lock_pypi(Pypi(name="older", version=""), tmp_path) == "3.11"
+
+
+def test_a_server_that_cannot_have_what_is_added_is_refused_and_not_taken_at_an_older_version(
+    locker: Locker, tmp_path: Path
+) -> None:
+    added = Pypi(name="held", version="", also=("newlib<1",))
+    # No Python gives it the newest: then it is not the newer one's lock.
+    assert locker.lock_pypi(added, tmp_path) == "3.11"
+    assert "3.13" not in (tmp_path / "requirements.txt").read_text()
+    assert locked_version(tmp_path, "held") == "1.0"
+    with pytest.raises(EngineError, match="held"):
+        locker.lock_pypi(replace(added, version="2.0"), tmp_path)
 
 
 def test_a_folder_that_needs_a_package_for_a_newer_python_gets_that_python(

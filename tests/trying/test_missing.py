@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from runner.trying.asked import Npm, Pypi
 from runner.trying.installing import offline_variables
 from runner.trying.kinds import files_lacked
+from runner.trying.mending import at_version
 from runner.trying.missing import with_missing, with_whole_library
 
 TOOL = Pypi(name="acme-tool", version="")
@@ -72,6 +74,13 @@ def test_a_file_of_its_own_is_no_package_and_what_was_added_is_not_added_again()
     found = with_missing(TOOL, "No module named 'tqdm'")
     assert found is not None
     assert with_missing(found[0], "No module named 'tqdm'") is None
+
+
+def test_with_a_package_more_it_stays_the_version_that_it_was() -> None:
+    assert at_version(TOOL, "14.1.0") == replace(TOOL, version="14.1.0")
+    assert at_version(NODE, "2.0.0") == replace(NODE, version="2.0.0")
+    chosen = replace(TOOL, version="13.0")
+    assert at_version(chosen, "14.1.0") == chosen
 
 
 def test_a_library_that_fetches_its_parts_is_taken_at_the_last_version_that_brings_them() -> None:
