@@ -202,7 +202,7 @@ def _requirements(folder: Path) -> _Lock:
             continue
         if "--hash=" not in entry:
             problems.append(f"{name} has no hash: nothing would tell what was downloaded")
-        pins[_plain(name)] = pins.get(_plain(name), frozenset()) | {found["version"]}
+        pins[plain_name(name)] = pins.get(plain_name(name), frozenset()) | {found["version"]}
     wanted = {}
     if (folder / "requirements.in").exists():
         wanted = dict(map(_wanted, _entries(_text(folder / "requirements.in"))))
@@ -220,10 +220,10 @@ def _wanted(entry: str) -> tuple[str, str]:
     found = _ENTRY.match(entry)
     if found is None:
         return entry, ""
-    return _plain(found["name"]), found["version"] or ""
+    return plain_name(found["name"]), found["version"] or ""
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """As package indexes compare names: `Typing_Extensions` is `typing-extensions`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

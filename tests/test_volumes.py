@@ -210,7 +210,10 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
         checkout.volume(tiny)
 
 
-SOURCE_ALONE = "gitignore-parser==0.1.13"
+SOURCE_ALONE = (
+    "gitignore-parser==0.1.13"
+    " --hash=sha256:c7e10c8190accb8ae57fb3711889e73a9c0dbc04d4222b91ace8a4bf64d2f746\n"
+)
 """A package that is published as a source archive only, and that wants wheel for its build."""
 
 
@@ -218,8 +221,7 @@ SOURCE_ALONE = "gitignore-parser==0.1.13"
 def test_a_package_that_is_published_as_source_alone_is_built_with_tools_of_a_lock(
     checkout: Checkout, tiny: Folder
 ) -> None:
-    digest = "sha256:c7e10c8190accb8ae57fb3711889e73a9c0dbc04d4222b91ace8a4bf64d2f746"
-    (tiny.folder / "requirements.txt").write_text(f"{SOURCE_ALONE} --hash={digest}\n")
+    (tiny.folder / "requirements.txt").write_text(SOURCE_ALONE)
     volume = checkout.volume(tiny)
     listed = checkout.as_root(volume.name, "ls /opt/server/python")
     assert "gitignore_parser.py" in listed
@@ -231,8 +233,7 @@ def test_packages_of_a_server_that_asks_for_a_newer_python_are_installed_by_it(
     checkout: Checkout, tmp_path: Path
 ) -> None:
     server = tiny_folder(tmp_path, python="3.13")
-    digest = "sha256:c7e10c8190accb8ae57fb3711889e73a9c0dbc04d4222b91ace8a4bf64d2f746"
-    (server.folder / "requirements.txt").write_text(f"{SOURCE_ALONE} --hash={digest}\n")
+    (server.folder / "requirements.txt").write_text(SOURCE_ALONE)
     for _ in checkout.with_volume_removed(server):
         volume = checkout.volume(server)
         listed = checkout.as_root(volume.name, "ls /opt/server/python/__pycache__")

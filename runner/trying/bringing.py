@@ -13,10 +13,8 @@ from dataclasses import replace
 
 from runner.errors import FairtrialError
 from runner.sandbox.places import PATH
-from runner.trying.asked import Asked, Local, Npm, Pypi
+from runner.trying.asked import NONE, Asked, Local, Npm, Pypi
 
-NONE = "none"
-"""`--bring none`: bring none, whatever it lacks."""
 MOST = 3
 """Programs that are brought, one after the other."""
 _OF_PYPI = {

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from runner.errors import EngineError, SourceError
 from runner.records import Python, load_json
@@ -19,11 +19,12 @@ from runner.sandbox.base_build import HostTools, find_uv
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.places import AGENT
+from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
 from runner.trying.bringing import of_registry
 from runner.trying.scripts import allowed
 
-PYTHONS: tuple[Python, ...] = ("3.11", "3.13")
+PYTHONS: tuple[Python, ...] = get_args(Python)
 """What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
 _WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy")
@@ -241,10 +242,9 @@ def locked_version(folder: Path, package: str) -> str:
         given = load_json((folder / "package.json").read_text(encoding="utf-8"))
         if version := given["dependencies"].get(package):
             return str(version)
-    plain = re.sub(r"[-_.]+", "-", package).lower()
     lock = folder / "requirements.txt"
     text = lock.read_text(encoding="utf-8") if lock.exists() else ""
-    found = re.search(rf"^{re.escape(plain)}==(\S+)", text, re.MULTILINE)
+    found = re.search(rf"^{re.escape(plain_name(package))}==(\S+)", text, re.MULTILINE)
     return found[1] if found else ""
 
 

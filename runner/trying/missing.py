@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
 
 MOST = 3
@@ -102,4 +103,4 @@ def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | No
 def _plain(name: str) -> str:
     """Without extras and versions."""
     name = re.split(r"(?<=.)[\[<>=~!@]", name)[0]
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return plain_name(name)

@@ -15,10 +15,8 @@ from typing import Any
 
 from runner.errors import FairtrialError
 from runner.records import load_json
-from runner.trying.asked import Asked, Local, Npm
+from runner.trying.asked import NONE, Asked, Local, Npm
 
-NONE = "none"
-"""`--scripts none`: run none, whatever it lacks."""
 MOST = 3
 """Times that more of them are run: the next complaint comes when the last is mended."""
 LACKS = re.compile(
