@@ -21,7 +21,7 @@ from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.server_spec import fill, launch, private_in_cell
 from runner.servers import network_attempts, run_shell_steps, start_server, warm_up_call
-from runner.trying import tables
+from runner.trying import grammars, tables
 from runner.trying.bringing import programs_lacked
 from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
@@ -42,6 +42,8 @@ from runner.trying.words import own_words
 LISTENS_SEC = 5
 """How long one that says that it listens at a port may still answer on stdout."""
 MOST_PRIVATE = 4
+_MOST_DEADLY = 3
+"""Tools that end the server, before it is given up."""
 DEADLINE_SEC = 3600
 _APART = ("sh", "-c", 'cd "$HOME" && exec "$@"', "sh")
 """In front of a command: starts it in the server's own folder."""
@@ -156,6 +158,16 @@ class Attempt:
         return self.canary is None and not works and bool(programs_lacked(self.complaints))
 
     @property
+    def ended_by(self) -> str:
+        """The tool that ended the server when it was asked; empty for none."""
+        return self.search.asking if self.started and self.problem else ""
+
+    @property
+    def may_want_a_program(self) -> bool:
+        """One of its own, run before it is started."""
+        return not self.started or bool(self.ended_by or self.search.shut_out)
+
+    @property
     def lacks_a_package(self) -> bool:
         """It says which one to install, and complains of nothing that it was started with."""
         says = _TO_INSTALL.search(self.problem) and not USAGE.search(self.problem)
@@ -181,9 +193,13 @@ async def attempt_at(
         private=private_in_cell(spec),
     )
     async with open_container(ground.engine, cell) as container:
-        attempt = await _once(ground, container, spec, Attempt(launch=way, private=private))
-        if not attempt.started and spec.image is None:
+        attempt = await _once(ground, container, spec, _begun(ground, way, private))
+        if spec.image is None and attempt.may_want_a_program:
             attempt = await _after_programs(ground, container, spec, attempt)
+        while attempt.ended_by and len(ground.deadly) < _MOST_DEADLY:
+            ground.log(f"  its tool {attempt.ended_by} ends it, and is asked no more")
+            ground.deadly.add(attempt.ended_by)
+            attempt = await _once(ground, container, spec, _begun(ground, way, private))
         attempts = await network_attempts(container)
     texts = [attempt.stderr, *attempt.search.seen]
     return replace(
@@ -193,6 +209,10 @@ async def attempt_at(
         writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
         listens=listens([*texts, *attempt.said.splitlines()]),
     )
+
+
+def _begun(ground: Ground, way: Launch, private: tuple[str, ...]) -> Attempt:
+    return Attempt(launch=way, private=private, search=Search(deadly=ground.deadly))
 
 
 async def _once(
@@ -222,8 +242,9 @@ async def _once(
 async def _after_programs(
     ground: Ground, container: Container, spec: ServerSpec, attempt: Attempt
 ) -> Attempt:
-    """Started again after each program of its own that it says has to be run first."""
-    told_by_person = any(step != tables.MADE for step in spec.warm_up)
+    """Started again after each program of its own that has to be run before it starts."""
+    told_by_person = not all(map(is_of_ours, spec.warm_up))
+    why = "while it is not running" if attempt.started else "as it says itself"
     for command in () if told_by_person else _commands_first(ground, attempt):
         step = runnable(command, spec)
         ran = await run_program(container, started_by(spec, attempt.launch), step)
@@ -232,20 +253,29 @@ async def _after_programs(
             # It may take minutes to fail, in every way that the server is started.
             ground.failed.add((command, attempt.private))
             if ran.failed:
-                ground.log(f"  run first, as it says itself: {ran.failed}")
+                ground.log(f"  run first, {why}: {ran.failed}")
             continue
-        ground.log(f"  run first, as it says itself: {step}")
+        ground.log(f"  run first, {why}: {step}")
         warm_up = (*spec.warm_up, WarmUp(shell=step, timeout_sec=SETUP_SEC))
         spec = spec.model_copy(update={"warm_up": warm_up})
-        fresh = Attempt(launch=attempt.launch, private=attempt.private)
+        fresh = _begun(ground, attempt.launch, attempt.private)
         again = await _once(ground, container, spec, fresh, is_warm=True)
-        if again.started:
+        if again.canary is not None or (again.started and not attempt.started):
             return again
     return attempt
 
 
+def is_of_ours(step: WarmUp) -> bool:
+    """Does it put something in its place, which nobody told the server?"""
+    return step == tables.MADE or grammars.is_link(step)
+
+
 def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
     """Named by its complaint; if that misses an index, those of its README as well."""
+    if attempt.started:
+        # What ends it may be that nothing was built.
+        shown = ground.programs if attempt.ended_by else ()
+        return list(dict.fromkeys([*attempt.search.shut_out, *shown]))
     said = [attempt.problem, attempt.said]
     shown = ground.programs if any(map(says_unbuilt, said)) else ()
     commands = dict.fromkeys([*commands_named(said, ground.names), *shown])

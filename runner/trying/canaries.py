@@ -59,6 +59,8 @@ class Search:
     """Tool -> its last error."""
     failed: list[str] = field(default_factory=list)
     """Programs of its own that ended badly, each with its last words."""
+    shut_out: list[str] = field(default_factory=list)
+    """Those of them that could not open what the running server holds."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
     handles: dict[str, str | int] = field(default_factory=dict)
@@ -69,6 +71,10 @@ class Search:
 
     requests: list[str] = field(default_factory=list)
     """Arguments of every call, as JSON."""
+    asking: str = ""
+    """The tool whose answer is waited for: of a server that ended, the one that ended it."""
+    deadly: set[str] = field(default_factory=set)
+    """Tools that ended it before, which are asked no more."""
 
     def learn(self, answers: Answers) -> None:
         self.handles.update(handles_in(answers))
@@ -85,6 +91,7 @@ class Search:
 
     def note(self, tool: str, result: McpResult, arguments: Mapping[str, Any]) -> None:
         self.calls += 1
+        self.asking = ""
         self.requests.append(json.dumps(arguments, ensure_ascii=False))
         self.seen.append(result.text[:2000])
         if result.is_error:
@@ -113,7 +120,8 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     give_up = time.monotonic() + SEARCH_SEC
     first_call = search.calls
     best: FoundCanary | None = None
-    for tool in for_looking(session.tools) if tools is None else tools:
+    asked = for_looking(session.tools) if tools is None else tools
+    for tool in (one for one in asked if one.name not in search.deadly):
         for symbol, arguments in _calls_of(tool, symbols, search):
             calls = search.calls - first_call
             # What is good enough ends it sooner than what is poor.
@@ -166,6 +174,7 @@ async def _try_call(
     wall_sec = 0.0
     for _ in range(PASSES_NEEDED):
         before = search.told_before(call.arguments, symbol)
+        search.asking = call.tool
         result = await session.call(call.tool, call.arguments, timeout_sec=CALL_SEC)
         search.note(call.tool, result, call.arguments)
         wall_sec = max(wall_sec, result.wall_sec)

@@ -8,8 +8,7 @@ import time
 from runner.errors import NotReadyError
 from runner.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
-from runner.trying import tables
-from runner.trying.attempting import Attempt, started_by
+from runner.trying.attempting import Attempt, is_of_ours, started_by
 from runner.trying.failing import no_canary, require_start
 from runner.trying.kinds import choose_at_once, choose_by_failing
 from runner.trying.mending import mended, with_programs
@@ -104,7 +103,7 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
         if step.call is not None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
             steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
-        elif step != tables.MADE:
+        elif not is_of_ours(step):
             steps.guess(f"run first, as it says itself: {step.shell}", "--warm-up shell COMMAND")
     if attempt.private:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")

@@ -39,5 +39,7 @@ class Ground:
     """Seconds to wait for an index that is being built, before each further look."""
     failed: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
     """Programs of its own that did not run to a good end, with the private folders of then."""
+    deadly: set[str] = field(default_factory=set)
+    """Tools that ended the server when they were asked."""
     lent: set[tuple[str, ...]] = field(default_factory=set)
     """Private folders with which the repository's tree is ready for an image."""

@@ -17,6 +17,7 @@ from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
 from runner.trying.bringing import environment, of_registry
+from runner.trying.grammars import packages_for
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
@@ -116,7 +117,8 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
     programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
     if requirements := copied.requirements + programs:
         python = bench.locker.lock_python(requirements, folder, before=before, pythons=pythons)
-    latest = dict.fromkeys(of_registry(asked.programs, "npm"), "latest")
+    needed = packages_for(folder / "requirements.txt", asked.programs)
+    latest = dict.fromkeys((*of_registry(asked.programs, "npm"), *needed), "latest")
     if dependencies := {**latest, **copied.dependencies}:
         scripts = allowed(asked.scripts)
         bench.locker.lock_node(dependencies, folder, before=before, scripts=scripts)

@@ -8,9 +8,10 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from platform import machine
 from typing import Any, get_args
 
 from runner.errors import EngineError, SourceError
@@ -22,12 +23,14 @@ from runner.sandbox.places import AGENT
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
 from runner.trying.bringing import of_registry
+from runner.trying.grammars import OLDER, OVERRIDES, PACKAGES, packages_for
 from runner.trying.scripts import allowed
 
 PYTHONS: tuple[Python, ...] = get_args(Python)
 """What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
 _WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy")
+_FAILS_FOR_OTHERS = re.compile(r"resolution failed for other Python versions")
 _LAST_LINES = 6
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
@@ -74,9 +77,22 @@ class Locker:
         return pythons[-1]
 
     def _compile(self, folder: Path, python: Python, before: str) -> None:
+        """For every Python from that one on; for that one alone where no lock holds for all."""
+        try:
+            self._compile_for(["--universal"], folder, python, before)
+        except EngineError as error:
+            if not _FAILS_FOR_OTHERS.search(error.what):
+                raise
+            platform = "aarch64" if machine() in ("aarch64", "arm64") else "x86_64"
+            alone = ["--python-platform", f"{platform}-unknown-linux-gnu"]
+            self._compile_for(alone, folder, python, before)
+
+    def _compile_for(
+        self, pythons: Sequence[str], folder: Path, python: Python, before: str
+    ) -> None:
         # uv keeps the versions of a lock that is there.
         (folder / "requirements.txt").unlink(missing_ok=True)
-        command = [*self._compiler(python), "--universal", "--generate-hashes", "--no-header"]
+        command = [*self._compiler(python), *pythons, "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
         if before:
             command += ["--exclude-newer", before]
@@ -92,15 +108,35 @@ class Locker:
         return [*command, "--python", sys.executable, "--python-version", python]
 
     def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> Python:
-        """For the newer Python where its newest version asks for that: no user gets an older one.
+        """And of npm what is brought for it. Raises EngineError with uv's words, or SourceError."""
+        python = self._lock_requirements(asked, folder, before)
+        if packages_for(folder / "requirements.txt", asked.programs) and python == PYTHONS[0]:
+            self._lock_older_grammars(asked, folder, before)
+        self.lock_brought(asked.programs, folder, before=before)
+        return python
 
-        Raises EngineError with uv's words.
-        """
-        programs = of_registry(asked.programs, "pypi")
-        needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also, *programs))
-        if latest := of_registry(asked.programs, "npm"):
+    def _lock_older_grammars(self, asked: Pypi, folder: Path, before: str) -> None:
+        """Beside the rest, if they go together; else the lock stays as it was."""
+        names = ("requirements.in", "requirements.txt")
+        found = {name: (folder / name).read_text(encoding="utf-8") for name in names}
+        try:
+            also = (*asked.also, OLDER)
+            self._lock_requirements(replace(asked, also=also), folder, before)
+        except EngineError:
+            for name, text in found.items():
+                (folder / name).write_text(text, encoding="utf-8")
+
+    def lock_brought(self, programs: Sequence[str], folder: Path, *, before: str) -> None:
+        """Of npm, for a server whose requirements are locked. Raises SourceError."""
+        needed = packages_for(folder / "requirements.txt", programs)
+        if latest := (*of_registry(programs, "npm"), *needed):
             self.lock_node(dict.fromkeys(latest, "latest"), folder, before=before, scripts={})
             _pin_exactly(folder, *latest)
+
+    def _lock_requirements(self, asked: Pypi, folder: Path, before: str) -> Python:
+        """For the newer Python where its newest version asks for it: no user gets an older one."""
+        programs = of_registry(asked.programs, "pypi")
+        needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also, *programs))
         python = self.lock_python(needs, folder, before=before)
         version = locked_version(folder, asked.name)
         newer = f"{asked.name}>{version}"
@@ -143,7 +179,9 @@ class Locker:
 
         `scripts`: npm's `allowScripts`, packages whose install scripts are run.
         """
-        given = {"private": True, "dependencies": dict(dependencies)}
+        given: dict[str, Any] = {"private": True, "dependencies": dict(dependencies)}
+        if PACKAGES[0] in dependencies:
+            given["overrides"] = OVERRIDES
         if scripts:
             given["allowScripts"] = dict(scripts)
         arguments = [f"--before={before}"] if before else []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from runner.errors import FairtrialError
-from runner.trying import bringing, scripts
+from runner.trying import bringing, grammars, scripts
 from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.missing import MOST, with_missing, with_whole_library
 from runner.trying.starts import Start, installed, started
@@ -114,6 +114,9 @@ def _whole_library(steps: Steps, start: Start) -> _Mend | None:
     """A library that fetched in vain what an older version of it brings."""
     lock = start.candidate.folder / "requirements.txt"
     fetched = start.attempt.network_attempts and lock.exists()
+    if start.attempt.canary is not None and grammars.linked(start.candidate.folder):
+        # It has what matters of them; of other kinds of file it may go on fetching in vain.
+        return None
     if not fetched or not isinstance(steps.asked, Pypi):
         return None
     found = with_whole_library(steps.asked, lock.read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
+from runner.trying.grammars import LIBRARY, version_without
 
 MOST = 3
 """Packages that are added, one after the other."""
@@ -31,9 +32,7 @@ _OTHER_NAMES = {
     "sklearn": "scikit-learn", "yaml": "pyyaml",
 }  # fmt: skip
 """Modules whose usual distribution is called otherwise."""
-_FETCHES_SINCE = {"tree-sitter-language-pack": 1}
-"""Library -> the first major version that fetches its grammars when they are first used."""
-_WHOLE = {name: f"{name}<{version}" for name, version in _FETCHES_SINCE.items()}
+_WHOLE = f"{LIBRARY}<1"
 _ANYBODYS = frozenset(
     "app api cli common config core data helpers lib main models module modules package server "
     "servers scripts settings src test tests tools types util utils version".split()
@@ -59,11 +58,9 @@ def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
 
     `lock`: requirements.txt as it is installed.
     """
-    for name, need in _WHOLE.items():
-        found = re.search(rf"^{name}==(\d+)", lock, re.MULTILINE)
-        if found and int(found[1]) >= _FETCHES_SINCE[name] and need not in asked.also:
-            return replace(asked, also=(*asked.also, need)), need
-    return None
+    if not version_without(lock) or _WHOLE in asked.also:
+        return None
+    return replace(asked, also=(*asked.also, _WHOLE)), _WHOLE
 
 
 def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:

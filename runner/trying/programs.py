@@ -20,6 +20,11 @@ _SHOWN_CHARS = 300
 _SEEN_CHARS = 2000
 _NOT_ITS_OWN = 127
 _PYTHON = "python3"
+_HELD = re.compile(
+    r"\banother\b[^\n]{0,40}\b(?:process|instance)\b|\balready (?:open|running|in use|locked)\b"
+    r"|\b(?:is|file|database) locked\b|\b(?:set|acquire|obtain|get)\b[^\n]{0,20}\block\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,11 @@ class Ran:
     """The end of it."""
     failed: str = ""
     """How, in words; empty for a program that is none of the server's."""
+
+    @property
+    def is_shut_out(self) -> bool:
+        """Another process holds what it would write: the server that runs beside it."""
+        return bool(self.failed and _HELD.search(self.output))
 
 
 async def run_program(container: Container, spec: ServerSpec, command: str) -> Ran:
@@ -62,7 +72,7 @@ def _guard(command: str) -> str:
 
 def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
-    if spec.env.get("PYTHONPATH") == "{install}/python":
+    if program != _PYTHON and spec.env.get("PYTHONPATH") == "{install}/python":
         # Whatever Python the script's own first line names.
         return f"{_PYTHON} {{install}}/python/bin/{program} {rest}".rstrip()
     return command

@@ -78,7 +78,7 @@ class SettingUp:
         return None
 
     async def _after_its_tools(self) -> FoundCanary | None:
-        for tool in for_setup(self.session.tools):
+        for tool in self._to_tell():
             call = await self._tell(tool)
             if call is None:
                 continue
@@ -90,7 +90,7 @@ class SettingUp:
 
     async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
         """One that reads a file as it is may find nothing without its index."""
-        for tool in filter(builds_index, for_setup(self.session.tools)):
+        for tool in filter(builds_index, self._to_tell()):
             if call := await self._tell(tool):
                 self.ground.log(f"  told first: {tool.name} {call.arguments or ''}")
                 self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
@@ -98,6 +98,10 @@ class SettingUp:
                     return better
                 self.warm_up.pop()
         return canary
+
+    def _to_tell(self) -> list[mcp_types.Tool]:
+        tools = for_setup(self.session.tools)
+        return [tool for tool in tools if tool.name not in self.search.deadly]
 
     def _named(self, name: str) -> mcp_types.Tool:
         return next(tool for tool in self.session.tools if tool.name == name)
@@ -115,6 +119,7 @@ class SettingUp:
         target = Target(name="workspace", root=WORKSPACE, handles=self.search.handles)
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
+            self.search.asking = tool.name
             result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
             self.search.note(tool.name, result, arguments)
             if not result.is_error and not is_refusal(result.text):
@@ -132,4 +137,6 @@ class SettingUp:
         if ran.failed:
             self.ground.log(f"  run first, {why}: {ran.failed}")
             self.search.failed.append(ran.failed)
+        if ran.is_shut_out:
+            self.search.shut_out.append(command)
         return ran.good

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from runner.records import Canary, ServerSpec, WarmUp
-from runner.trying import tables
+from runner.trying import grammars, tables
 from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
@@ -55,7 +55,10 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
     update = {
         "command": installed.entries[entry],
         "env": {**spec.env, **_offline(steps, candidate), **given.env},
-        "warm_up": _as_given(given, spec) or _tables(steps, candidate),
+        "warm_up": (
+            *_grammars(steps, candidate),
+            *(_as_given(given, spec) or _tables(steps, candidate)),
+        ),
         "initialize_timeout_sec": 90,
         "notes": notes_on(getattr(steps.asked, "scripts", ())),
     }
@@ -94,6 +97,14 @@ def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
         shell = None if step.shell is None else runnable(step.shell, spec)
         steps.append(step.model_copy(update={"shell": shell}))
     return tuple(steps)
+
+
+def _grammars(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
+    step = grammars.linked(candidate.folder)
+    if step:
+        why = "which its library fetches when it runs, and a cell has no network"
+        steps.guess(f"npm's grammars of {len(grammars.PACKAGES)} languages, {why}", "--bring none")
+    return step
 
 
 def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:

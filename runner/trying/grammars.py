@@ -1,0 +1,79 @@
+"""Grammars for a library that fetches each when it is first used, where a cell has no network.
+
+tree-sitter-language-pack brings none since its first version: every parse fails in a cell, often in
+silence. npm has the usual ones, built beforehand; linked into the library's own cache, they are
+found there as if they had been fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from runner.records import WarmUp
+from runner.trying.asked import NONE
+
+LIBRARY = "tree-sitter-language-pack"
+_SINCE = 1
+"""The first major version of it that brings none."""
+_LANGUAGES = (
+    "bash c c-sharp cpp css go html java javascript json make php python regex rst ruby rust "
+    "typescript"
+).split()
+_OTHERS = "hcl lua markdown toml xml yaml".split()
+PACKAGES = (
+    *(f"tree-sitter-{language}" for language in _LANGUAGES),
+    *(f"@tree-sitter-grammars/tree-sitter-{language}" for language in _OTHERS),
+)
+"""Of npm: those that bring a build for Linux, of a few megabytes."""
+OVERRIDES = {"tree-sitter": "0.25.0"}
+"""For npm: each of them asks for another version of its binding, which nothing here loads."""
+OLDER = "tree-sitter-languages"
+"""Of PyPI, for Python 3.11: some thirty others, of 2023, such as SQL's."""
+_LOCKED = re.compile(rf"^{LIBRARY}==(?P<version>(?P<major>\d+)\S*)", re.MULTILINE)
+_SCRIPT = """\
+libs="${XDG_CACHE_HOME:-$HOME/.cache}/LIBRARY/vVERSION/libs" && mkdir -p "$libs"
+older={install}/python/tree_sitter_languages/languages.so
+[ ! -f $older ] || for name in OTHERS; do ln -sf $older "$libs/libtree_sitter_$name.so"; done
+case $(uname -m) in x86_64) platform=linux-x64;; *) platform=linux-arm64;; esac
+for built in $(find {install}/node_modules -path "*/prebuilds/$platform/*tree-sitter-*.node"); do
+  name=$(basename "$built" .node | tr - _)
+  ln -sf "$built" "$libs/lib${name#*+}.so"
+done
+ln -sf libtree_sitter_typescript.so "$libs/libtree_sitter_tsx.so"
+ln -sf libtree_sitter_markdown.so "$libs/libtree_sitter_markdown_inline.so"
+"""
+_OF_OLDER = (
+    "commonlisp dockerfile dot elisp elixir elm embedded_template erlang fortran gomod hack "
+    "haskell jsdoc julia kotlin objc ocaml perl ql r scala sql sqlite tsq"
+)
+
+
+def version_without(lock: str) -> str:
+    """The version of the library that brings no grammars, in requirements.txt; empty if none is."""
+    found = _LOCKED.search(lock)
+    return found["version"] if found and int(found["major"]) >= _SINCE else ""
+
+
+def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:
+    """npm's, for a server that is locked so. `programs`: what a person brings, `none` for none."""
+    if NONE in programs or not lock.exists():
+        return ()
+    return PACKAGES if version_without(lock.read_text(encoding="utf-8")) else ()
+
+
+def linked(folder: Path) -> tuple[WarmUp, ...]:
+    """The step before a server starts that puts them in their place; none if it has none."""
+    lock, package = folder / "requirements.txt", folder / "package.json"
+    if not (lock.exists() and package.exists() and PACKAGES[0] in package.read_text("utf-8")):
+        return ()
+    version = version_without(lock.read_text(encoding="utf-8"))
+    if not version:
+        return ()
+    words = {"LIBRARY": LIBRARY, "VERSION": version, "OTHERS": _OF_OLDER}
+    return (WarmUp(shell=re.sub("|".join(words), lambda word: words[word[0]], _SCRIPT)),)
+
+
+def is_link(step: WarmUp) -> bool:
+    return step.shell is not None and f"/{LIBRARY}/v" in step.shell
