@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+import shlex
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -15,14 +16,15 @@ from runner.errors import ServerError
 from runner.records import ServerSpec, WarmUp
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.lending import ensure_lent
-from runner.sandbox.places import WORKSPACE
+from runner.sandbox.places import SERVER, STATE, WORKSPACE
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill, launch, private_in_cell
-from runner.servers import network_attempts, run_shell_steps, start_server, warm_up_call
-from runner.trying import grammars, tables
+from runner.server_spec import PLACES, fill, launch, private_in_cell
+from runner.servers import exports, network_attempts, run_shell_steps, start_server, warm_up_call
+from runner.trying import fetched, tables
 from runner.trying.bringing import programs_lacked
+from runner.trying.c_library import lacks_newer
 from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch
@@ -71,6 +73,12 @@ _REFUSED_HERE = re.compile(
     # SQLite does not say where.
     r"|unable to open database file|attempt to write a readonly database"
 )
+_REFUSED_SOMEWHERE = re.compile(
+    r"[Rr]ead-only file ?system(?![^\n]*/)|unable to open database file|readonly database"
+)
+"""Without the path: one is asked in another folder what it makes."""
+_ELSEWHERE = f"{STATE}/elsewhere"
+_ELSEWHERE_SEC = 10
 _NEAR_CHARS = 160
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
@@ -127,7 +135,7 @@ class Attempt:
     @property
     def is_hopeless(self) -> bool:
         """No other arguments would start it."""
-        if self.lacks_native or self.lacks_a_program:
+        if self.lacks_native or self.lacks_a_program or lacks_newer([self.problem]):
             return True
         if self.started:
             return False
@@ -200,12 +208,16 @@ async def attempt_at(
             ground.log(f"  its tool {attempt.ended_by} ends it, and is asked no more")
             ground.deadly.add(attempt.ended_by)
             attempt = await _once(ground, container, spec, _begun(ground, way, private))
+        texts = [attempt.problem, attempt.stderr, *attempt.search.seen]
+        wants = _refused(texts, ground.paths, private)
+        if not wants and any(map(_REFUSED_SOMEWHERE.search, texts)):
+            made = await _made_elsewhere(container, started_by(spec, way))
+            wants = _own_folders(made, ground.paths, private)
         attempts = await network_attempts(container)
-    texts = [attempt.stderr, *attempt.search.seen]
     return replace(
         attempt,
         network_attempts=attempts,
-        wants_private=_refused(texts, ground.paths, private),
+        wants_private=wants,
         writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
         listens=listens([*texts, *attempt.said.splitlines()]),
     )
@@ -267,7 +279,7 @@ async def _after_programs(
 
 def is_of_ours(step: WarmUp) -> bool:
     """Does it put something in its place, which nobody told the server?"""
-    return step == tables.MADE or grammars.is_link(step)
+    return step == tables.MADE or fetched.is_link(step)
 
 
 def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
@@ -347,6 +359,18 @@ async def _look(
 # --- what it may not write ----------------------------------------------------------------------
 
 
+async def _made_elsewhere(container: Container, spec: ServerSpec) -> list[str]:
+    """Folders that it makes as it starts, in an empty folder that it may write."""
+    argv = shlex.join(launch(spec, {**PLACES, "workspace": _ELSEWHERE}).argv)
+    made = f"mkdir -p {_ELSEWHERE} && cd {_ELSEWHERE} && git init -q . && mkdir -p src"
+    listed = "find . -mindepth 1 -maxdepth 1 -type d ! -name .git ! -name src -printf '%P/x\\n'"
+    # It lives until its input ends.
+    run = f"(sleep 3 | timeout {_ELSEWHERE_SEC} {argv}) >/dev/null 2>&1"
+    command = f"{exports(spec)}{made} && {{ {run}; {listed}; }}"
+    result = await container.shell(command, timeout_sec=2 * _ELSEWHERE_SEC, user=SERVER)
+    return result.output.split() if result.exit_code == 0 else []
+
+
 def _refused(
     texts: Sequence[str], paths: frozenset[str], private: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -358,7 +382,14 @@ def _refused(
                 # An answer may be one line, and tell of other places as well.
                 near = line[max(refused.start() - _NEAR_CHARS, 0) : refused.end() + _NEAR_CHARS]
                 folders += _PLACE.findall(near)
-    kept = []
+    return _own_folders(folders, paths, private)
+
+
+def _own_folders(
+    folders: Iterable[str], paths: frozenset[str], private: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Those of these paths in the workspace that are neither the repository's nor known."""
+    kept: list[str] = []
     for place in filter(None, dict.fromkeys(map(_own_folder, folders))):
         is_new = place not in private and place not in kept
         # The repository's own folder would be hidden from the server, and so would its history.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from runner.catalog import LoadedServer
+from runner.errors import ServerError
 from runner.protocols import Log
 from runner.records import Canary, McpCall, Python, ServerSpec
 from runner.sandbox.base import BaseImage
@@ -17,7 +18,6 @@ from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
 from runner.trying.bringing import environment, of_registry
-from runner.trying.grammars import packages_for
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
@@ -28,6 +28,7 @@ from runner.volumes import ServerVolume, ensure_volume
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
 """Where a definition must have one, and none is known yet."""
 
+_UNBUILT = re.compile(r"metadata-generation-failed|Failed (?:to build|building wheel)")
 _HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
 
 
@@ -40,10 +41,18 @@ class Workbench:
     base: BaseImage
     env: BuilderEnv
     log: Log
+    only_built: bool = False
+    """As of Locker."""
 
     @property
     def locker(self) -> Locker:
-        return Locker(root=self.root, engine=self.engine, image=self.base.id, env=self.env)
+        return Locker(
+            root=self.root,
+            engine=self.engine,
+            image=self.base.id,
+            env=self.env,
+            only_built=self.only_built,
+        )
 
     def volume(self, spec: ServerSpec, folder: Path) -> ServerVolume:
         server = LoadedServer(spec=spec, folder=folder, digest="")
@@ -83,7 +92,15 @@ def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before:
         require_scripts(folder, asked.scripts)
         return _from_registry("npm", asked.name, name, folder, bench)
     if isinstance(asked, Pypi):
-        return _from_pypi(asked, name, folder, bench, before=before)
+        try:
+            return _from_pypi(asked, name, folder, bench, before=before)
+        except ServerError as error:
+            if not _UNBUILT.search(error.what):
+                raise
+        bench.log(
+            "  guessed: versions that come built, as one of its packages cannot be built here"
+        )
+        return _from_pypi(asked, name, folder, replace(bench, only_built=True), before=before)
     if isinstance(asked, DockerImage):
         image = pinned(asked, bench.engine, bench.log)
         found = described(image, name)
@@ -114,10 +131,11 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
     copied = copied_folder(asked.path)
     pythons = pythons_for(copied.requires_python)
     python = pythons[0]
+    needed: tuple[str, ...] = ()
     programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
     if requirements := copied.requirements + programs:
         python = bench.locker.lock_python(requirements, folder, before=before, pythons=pythons)
-    needed = packages_for(folder / "requirements.txt", asked.programs)
+        needed = bench.locker.lock_grammars(asked.programs, folder, python, before)
     latest = dict.fromkeys((*of_registry(asked.programs, "npm"), *needed), "latest")
     if dependencies := {**latest, **copied.dependencies}:
         scripts = allowed(asked.scripts)

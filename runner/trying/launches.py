@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from runner.trying import tables
 from runner.trying.places import SECRET, behind_the_program, is_path, once, placed
-from runner.trying.shell_lines import shown_in_shell
+from runner.trying.shell_lines import named_in, shown_in_shell
 from runner.trying.words import NO_START, plain
 
 SHOWN = "as its README shows"
@@ -62,7 +62,8 @@ def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -
         shown = [*(_with_tables(way) for way in _shown(readme, names, keep=True)), *lines]
         why = "the repository as a table"
         usual = [*(Launch(args=args, why=why) for args in tables.ways()), *usual]
-    for way in (Launch(why="bare"), *shown, *usual):
+    named = [Launch(args=args, why="its README names it") for args in named_in(readme, names)]
+    for way in (Launch(why="bare"), *shown, *named, *usual):
         if not any(map(way.is_like, ways)):
             ways.append(way)
     return ways[:MOST]

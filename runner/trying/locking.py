@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from platform import machine
@@ -23,7 +23,7 @@ from runner.sandbox.places import AGENT
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
 from runner.trying.bringing import of_registry
-from runner.trying.grammars import OLDER, OVERRIDES, PACKAGES, packages_for
+from runner.trying.fetched import OLDER, OVERRIDES, PACKAGES, packages_for
 from runner.trying.scripts import allowed
 
 PYTHONS: tuple[Python, ...] = get_args(Python)
@@ -49,6 +49,8 @@ class Locker:
     engine: Engine
     image: str
     env: BuilderEnv
+    only_built: bool = False
+    """Of PyPI: no version that would have to be built here."""
 
     # --- PyPI -----------------------------------------------------------------------------------
 
@@ -94,6 +96,8 @@ class Locker:
         (folder / "requirements.txt").unlink(missing_ok=True)
         command = [*self._compiler(python), *pythons, "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+        if self.only_built:
+            command += ["--only-binary", ":all:"]
         if before:
             command += ["--exclude-newer", before]
         command += [str(folder / "requirements.in"), "-o", str(folder / "requirements.txt")]
@@ -108,30 +112,32 @@ class Locker:
         return [*command, "--python", sys.executable, "--python-version", python]
 
     def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> Python:
-        """And of npm what is brought for it. Raises EngineError with uv's words, or SourceError."""
+        """And what is brought for it. Raises EngineError with uv's words, or SourceError."""
         python = self._lock_requirements(asked, folder, before)
-        if packages_for(folder / "requirements.txt", asked.programs) and python == PYTHONS[0]:
-            self._lock_older_grammars(asked, folder, before)
-        self.lock_brought(asked.programs, folder, before=before)
-        return python
-
-    def _lock_older_grammars(self, asked: Pypi, folder: Path, before: str) -> None:
-        """Beside the rest, if they go together; else the lock stays as it was."""
-        names = ("requirements.in", "requirements.txt")
-        found = {name: (folder / name).read_text(encoding="utf-8") for name in names}
-        try:
-            also = (*asked.also, OLDER)
-            self._lock_requirements(replace(asked, also=also), folder, before)
-        except EngineError:
-            for name, text in found.items():
-                (folder / name).write_text(text, encoding="utf-8")
-
-    def lock_brought(self, programs: Sequence[str], folder: Path, *, before: str) -> None:
-        """Of npm, for a server whose requirements are locked. Raises SourceError."""
-        needed = packages_for(folder / "requirements.txt", programs)
-        if latest := (*of_registry(programs, "npm"), *needed):
+        needed = self.lock_grammars(asked.programs, folder, python, before)
+        if latest := (*of_registry(asked.programs, "npm"), *needed):
             self.lock_node(dict.fromkeys(latest, "latest"), folder, before=before, scripts={})
             _pin_exactly(folder, *latest)
+        return python
+
+    def lock_grammars(
+        self, programs: Sequence[str], folder: Path, python: Python, before: str
+    ) -> tuple[str, ...]:
+        """Those of PyPI beside the requirements that are locked, if they go together.
+
+        Returns the packages of npm that belong to them: see fetched.py.
+        """
+        asked, lock = folder / "requirements.in", folder / "requirements.txt"
+        needed = packages_for(lock, programs)
+        if needed and python == PYTHONS[0]:
+            needs, locked = asked.read_text(encoding="utf-8"), lock.read_text(encoding="utf-8")
+            asked.write_text(f"{needs}{OLDER}\n", encoding="utf-8")
+            try:
+                self._compile(folder, python, before)
+            except EngineError:
+                asked.write_text(needs, encoding="utf-8")
+                lock.write_text(locked, encoding="utf-8")
+        return needed
 
     def _lock_requirements(self, asked: Pypi, folder: Path, before: str) -> Python:
         """For the newer Python where its newest version asks for it: no user gets an older one."""

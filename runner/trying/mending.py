@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from runner.errors import FairtrialError
-from runner.trying import bringing, grammars, scripts
+from runner.trying import bringing, c_library, fetched, scripts
 from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.missing import MOST, with_missing, with_whole_library
 from runner.trying.starts import Start, installed, started
@@ -18,6 +18,7 @@ _OTHER_ENTRIES = 2
 def mended(steps: Steps, start: Start) -> Start:
     """The same, or one that goes further."""
     start = _over_http(steps, start)
+    start = _on_newer_c_library(steps, start)
     start = _repeated(steps, start, _scripts, scripts.MOST)
     start = _repeated(steps, start, _missing, MOST)
     # With what it lacked, it may come as far as to wait at a port.
@@ -37,6 +38,15 @@ def _over_http(steps: Steps, start: Start) -> Start:
     steps.guess("it waits at a port, so it is spoken to over HTTP", "--http PORT[/PATH]")
     steps.given = replace(steps.given, http="")
     return started(steps, start.candidate)
+
+
+def _on_newer_c_library(steps: Steps, start: Start) -> Start:
+    candidate, said = start.candidate, start.attempt.complaints
+    newer = c_library.on_newer(candidate, start.spec.command, said)
+    if newer is None or start.attempt.started:
+        return start
+    steps.guess("the next Debian's C library, as it asks for a newer one", c_library.OPTION)
+    return started(steps, newer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +123,11 @@ def _missing(steps: Steps, start: Start) -> _Mend | None:
 def _whole_library(steps: Steps, start: Start) -> _Mend | None:
     """A library that fetched in vain what an older version of it brings."""
     lock = start.candidate.folder / "requirements.txt"
-    fetched = start.attempt.network_attempts and lock.exists()
-    if start.attempt.canary is not None and grammars.linked(start.candidate.folder):
+    tried = start.attempt.network_attempts and lock.exists()
+    if start.attempt.canary is not None and fetched.grammars_linked(start.candidate.folder):
         # It has what matters of them; of other kinds of file it may go on fetching in vain.
         return None
-    if not fetched or not isinstance(steps.asked, Pypi):
+    if not tried or not isinstance(steps.asked, Pypi):
         return None
     found = with_whole_library(steps.asked, lock.read_text(encoding="utf-8"))
     if found is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
-from runner.trying.grammars import LIBRARY, version_without
+from runner.trying.fetched import LIBRARY, extension_lacked, version_without
 
 MOST = 3
 """Packages that are added, one after the other."""
@@ -44,6 +44,8 @@ def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | No
     """The same with one package more, and that package in words; None if none is named."""
     if isinstance(asked, Npm):
         return _npm(asked, problem)
+    if extension := extension_lacked(problem):
+        return _added(asked, extension)
     if pinned := _PYTHON_PINNED.search(problem):
         # Nearer to what it was made with than every package of that day.
         return _added(asked, pinned["need"])

@@ -17,7 +17,7 @@ from runner.trying.words import NO_START, own_words, plain
 SETUP_SEC = 300
 _MOST_COMMANDS = 3
 _SHOWN_CHARS = 300
-_SEEN_CHARS = 2000
+_SEEN_CHARS = 12_000
 _NOT_ITS_OWN = 127
 _PYTHON = "python3"
 _HELD = re.compile(
@@ -55,6 +55,17 @@ async def run_program(container: Container, spec: ServerSpec, command: str) -> R
     end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
     said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
     return Ran(good=False, output=output, failed=f"{command} {end}: {said or 'it says nothing'}")
+
+
+def wants_embeddings(ran: Ran) -> bool:
+    """Did it fail for want of a model that is somewhere else?"""
+    return bool(ran.failed and re.search(r"\bembedding", ran.output, re.IGNORECASE))
+
+
+def flag_without_embeddings(help_text: str) -> str:
+    """Of its own help, the flag that leaves them out; empty for none."""
+    found = re.search(r"--(?:no|skip|without|disable)-embed[a-z-]*", help_text)
+    return found[0] if found else ""
 
 
 def _guard(command: str) -> str:

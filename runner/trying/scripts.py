@@ -16,7 +16,7 @@ from typing import Any
 from runner.errors import FairtrialError
 from runner.records import load_json
 from runner.trying.asked import NONE, Asked, Local, Npm
-from runner.trying.grammars import PACKAGES as GRAMMARS
+from runner.trying.fetched import PACKAGES as GRAMMARS
 
 MOST = 3
 """Times that more of them are run: the next complaint comes when the last is mended."""

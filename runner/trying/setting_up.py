@@ -17,7 +17,14 @@ from runner.tool_arguments import Target, arguments_for
 from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
 from runner.trying.ground import Ground
 from runner.trying.launches import SHOWN
-from runner.trying.programs import SETUP_SEC, commands_named, run_program, runnable
+from runner.trying.programs import (
+    SETUP_SEC,
+    commands_named,
+    flag_without_embeddings,
+    run_program,
+    runnable,
+    wants_embeddings,
+)
 from runner.trying.tools import builds_index, finds, for_setup
 
 CALLS_ABOUT_NOTES = 24
@@ -68,8 +75,8 @@ class SettingUp:
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
         for command in commands:
-            step = runnable(command, self.spec)
-            if not await self._runs(step, why):
+            step = await self._run(runnable(command, self.spec), why)
+            if not step:
                 continue
             self.ground.log(f"  run first, {why}: {step}")
             self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
@@ -130,13 +137,21 @@ class SettingUp:
                 return call
         return None
 
-    async def _runs(self, command: str, why: str) -> bool:
-        """Did it run to a good end? Only a program that the server brought is run."""
+    async def _run(self, command: str, why: str) -> str:
+        """The command as it ran to a good end; empty if it did not.
+
+        Only a program that the server brought is run.
+        """
         ran = await run_program(self.container, self.spec, command)
+        if wants_embeddings(ran):
+            help_of = await run_program(self.container, self.spec, f"{command} --help")
+            if flag := flag_without_embeddings(help_of.output):
+                command = f"{command} {flag}"
+                ran = await run_program(self.container, self.spec, command)
         self.search.seen.append(ran.output)
         if ran.failed:
             self.ground.log(f"  run first, {why}: {ran.failed}")
             self.search.failed.append(ran.failed)
         if ran.is_shut_out:
             self.search.shut_out.append(command)
-        return ran.good
+        return command if ran.good else ""

@@ -29,6 +29,13 @@ def shown_in_shell(readme: str, names: Sequence[str]) -> Iterator[Way]:
     yield from found[:_MOST_LINES]
 
 
+def named_in(readme: str, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """`NAME mcp` anywhere in its words: what may stand behind the program."""
+    programs = "|".join(re.escape(name) for name in names)
+    found = re.findall(rf"(?<![\w/-])(?:{programs}) (mcp(?: serve| start)?|serve)(?![\w-])", readme)
+    return [tuple(words.split()) for words in dict.fromkeys(found)][:2]
+
+
 def _in_shell(line: str, names: Sequence[str]) -> Way | None:
     """None if it starts nothing, or starts it bare."""
     try:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from runner.records import Canary, ServerSpec, WarmUp
-from runner.trying import grammars, tables
+from runner.trying import fetched, tables
 from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
@@ -56,7 +56,7 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
         "command": installed.entries[entry],
         "env": {**spec.env, **_offline(steps, candidate), **given.env},
         "warm_up": (
-            *_grammars(steps, candidate),
+            *_brought(steps, candidate),
             *(_as_given(given, spec) or _tables(steps, candidate)),
         ),
         "initialize_timeout_sec": 90,
@@ -99,12 +99,11 @@ def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
     return tuple(steps)
 
 
-def _grammars(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
-    step = grammars.linked(candidate.folder)
-    if step:
+def _brought(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
+    if fetched.grammars_linked(candidate.folder):
         why = "which its library fetches when it runs, and a cell has no network"
-        steps.guess(f"npm's grammars of {len(grammars.PACKAGES)} languages, {why}", "--bring none")
-    return step
+        steps.guess(f"npm's grammars of {len(fetched.PACKAGES)} languages, {why}", "--bring none")
+    return fetched.linked(candidate.folder)
 
 
 def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:

@@ -400,3 +400,10 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
     text = definition_text(spec, ["canary find shows a.py:1 [--canary TOOL JSON TEXT]"])
     assert parse_yaml(text, ServerSpec, where="server.yaml") == spec
     assert "# - canary find shows a.py:1 [--canary TOOL JSON TEXT]" in text
+
+
+def test_a_word_behind_the_program_that_only_its_prose_names_is_tried() -> None:
+    readme = "Yes: `tool mcp --transport sse` serves over HTTP. Not other-tool serve, nor toolmcp."
+    ways = launches(readme, ["tool"])
+    assert ("mcp",) in [way.args for way in ways]
+    assert ("serve",) not in [way.args for way in ways]

@@ -20,7 +20,10 @@ from runner.trying.asked import Pypi
 from runner.trying.locking import Locker, locked_version, pythons_for
 from tests.tiny_server import ROOT
 
-NEEDS = {("held", "2.0"): "newlib>=1"}
+NEEDS = {
+    ("held", "2.0"): "newlib>=1",
+    ("split", "1.0"): "newlib>=9; python_version >= '3.12'",
+}
 """Package and version -> what it needs."""
 WHEELS = {
     ("held", "1.0"): ">=3.9",
@@ -30,6 +33,7 @@ WHEELS = {
     ("grown", "1.0"): ">=3.9",
     ("grown", "2.0"): ">=3.12",
     ("older", "1.0"): ">=3.9,<3.12",
+    ("split", "1.0"): ">=3.9",
     ("tomorrow", "1.0"): ">=3.99",
 }
 """Package and version -> the Python that it asks for."""
@@ -128,6 +132,14 @@ def test_a_server_that_cannot_have_what_is_added_is_refused_and_not_taken_at_an_
     assert locked_version(tmp_path, "held") == "1.0"
     with pytest.raises(EngineError, match="held"):
         locker.lock_pypi(replace(added, version="2.0"), tmp_path)
+
+
+def test_a_package_that_cannot_be_had_on_newer_pythons_is_locked_for_the_one_it_runs_on(
+    locker: Locker, tmp_path: Path
+) -> None:
+    assert locker.lock_pypi(Pypi(name="split", version=""), tmp_path) == "3.11"
+    digest = hashlib.sha256(wheel("split", "1.0")).hexdigest()
+    assert digest in (tmp_path / "requirements.txt").read_text()
 
 
 def test_a_folder_that_needs_a_package_for_a_newer_python_gets_that_python(

@@ -17,6 +17,17 @@ TOOL = Pypi(name="acme-tool", version="")
 NODE = Npm(name="@acme/tool", version="")
 
 
+def test_a_duckdb_extension_that_cannot_be_fetched_is_taken_from_the_registry() -> None:
+    said = (
+        'IO Error: Failed to download extension "vss" at URL '
+        '"http://extensions.example.org/v1.5.4/linux_amd64/vss.duckdb_extension.gz"'
+    )
+    found = with_missing(TOOL, said)
+    assert found is not None
+    assert found[0].also == ("duckdb-extension-vss==1.5.4",)
+    assert with_missing(found[0], said) is None
+
+
 @pytest.mark.parametrize(
     ("problem", "name"),
     [

@@ -31,9 +31,19 @@ from tests.helpers import PATIENCE_SEC
 pytestmark = pytest.mark.docker
 
 BROUGHT = '#!/bin/sh\ntouch "$HOME/built"\n'
+BROUGHT_ALONE = """#!/bin/sh
+flock -n "$HOME/lock" touch "$HOME/built" && exit
+echo Another process already has this database open >&2
+exit 1
+"""
 BROUGHT_PYTHON = "import os\nopen(os.path.expanduser('~/built'), 'w').close()\n"
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
-FILES = {"server.py": SERVER, "brought": BROUGHT, "python/bin/tool": BROUGHT_PYTHON}
+FILES = {
+    "server.py": SERVER,
+    "brought": BROUGHT,
+    "alone": BROUGHT_ALONE,
+    "python/bin/tool": BROUGHT_PYTHON,
+}
 
 
 class Bench:
@@ -239,6 +249,33 @@ def test_a_server_that_does_not_start_before_its_own_program_was_run_is_started_
     assert not bench.way("unstarted", needs, env=path, about={"names": names}, warm_up=told).started
 
 
+def test_a_program_that_the_running_server_shuts_out_is_run_before_it_starts(
+    bench: Bench,
+) -> None:
+    path, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
+    found = bench.way("holds", bare, env=path, about={"programs": ("alone init",)})
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["alone init"]
+    other = bench.way("holds", bare, env=path, about={"programs": ("brought-not init",)})
+    assert other.canary is None
+
+
+def test_a_tool_that_ends_the_server_is_asked_no_more_and_the_others_are(bench: Bench) -> None:
+    bench.said.clear()
+    found = bench.way("dies", BARE)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
+    assert any("find_node ends it, and is asked no more" in line for line in bench.said)
+    assert bench.way("dies-unbuilt", BARE).canary is None
+
+
+def test_one_that_ends_when_asked_before_its_index_is_built_gets_it_first(bench: Bench) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    found = bench.way("dies-unbuilt", BARE, env=path, about={"programs": ("brought init",)})
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["brought init"]
+
+
 def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> None:
     about = {"variables": ("ACME_VAULT_DIR",)}
     found = bench.way("vault", BARE, fixed=False, about=about)
@@ -276,6 +313,12 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == ((".own",), True)
     found = bench.way("own-node", BARE)
     assert (found.private, found.canary is not None) == (("logs",), True)
+
+
+def test_a_folder_that_it_may_not_write_and_does_not_name_is_found(bench: Bench) -> None:
+    found = bench.way("own-unnamed", BARE)
+    assert found.canary is not None
+    assert found.private == (".own",)
 
 
 def test_one_that_waits_at_a_port_is_asked_for_stdio_first(bench: Bench) -> None:

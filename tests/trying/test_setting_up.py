@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from runner.trying.installed import Installed
 from runner.trying.installing import draft
-from runner.trying.programs import commands_named, commands_shown, runnable, says_unbuilt
+from runner.trying.programs import (
+    Ran,
+    commands_named,
+    commands_shown,
+    flag_without_embeddings,
+    runnable,
+    says_unbuilt,
+    wants_embeddings,
+)
 
 
 def test_the_command_said_most_often_is_first() -> None:
@@ -38,6 +46,26 @@ def test_what_never_ends_and_what_is_no_command_is_not_run() -> None:
         'Run "tool build; rm -rf x" first',
     ]
     assert commands_named(texts, {}) == []
+
+
+def test_an_index_that_wants_a_model_elsewhere_is_asked_for_the_flag_that_leaves_it_out() -> None:
+    failed = Ran(good=False, output="No Embedding provider configured", failed="tool index: 1")
+    assert wants_embeddings(failed)
+    assert not wants_embeddings(Ran(good=True, output="embeddings: none"))
+    assert flag_without_embeddings("[--model M] [--no-embeddings]") == "--no-embeddings"
+    assert flag_without_embeddings("[--embedding-model M] [--no-detect-embedded-sql]") == ""
+
+
+def test_a_program_that_another_process_shuts_out_is_told_from_one_that_fails() -> None:
+    for said in (
+        "Another CGC process already has this embedded database open.",
+        "sqlite3.OperationalError: database is locked",
+        "Could not set lock on file /x/kuzu.db",
+    ):
+        assert Ran(good=False, output=said, failed="tool index ends with 1").is_shut_out
+        assert not Ran(good=True, output=said).is_shut_out
+    for said in ("package-lock.json is missing", "no such file: blocked.py", "a lockfile"):
+        assert not Ran(good=False, output=said, failed="tool index ends with 1").is_shut_out
 
 
 def test_a_python_packages_tool_is_run_by_the_python_of_the_cell() -> None:

@@ -149,6 +149,51 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     assert "iniconfig==" in written.with_name("requirements.txt").read_text()
 
 
+def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell(
+    made: Checkout, tmp_path: Path
+) -> None:
+    folder, saved = tmp_path / "wanting", tmp_path / "mine"
+    folder.mkdir()
+    (folder / "inner.py").write_text(SERVER)
+    (folder / "outer.py").write_text(
+        "import runpy, sys\n\n\ndef main() -> None:\n"
+        "    sys.argv[1:] = ['parses']\n    runpy.run_module('inner', run_name='__main__')\n"
+    )
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "wanting"\nversion = "0.4.0"\nscripts.wanting = "outer:main"\n'
+        'dependencies = ["tree-sitter-language-pack>=1.8", "tree-sitter"]\n'
+    )
+    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
+    done = made.fairtrial("try", *options, str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "npm's grammars of 24 languages" in done.stderr
+    (saved_as,) = (saved / "images/servers").iterdir()
+    assert '"tree-sitter-python"' in (saved_as / "package-lock.json").read_text()
+    assert "tree-sitter-languages==" in (saved_as / "requirements.txt").read_text()
+    without = made.fairtrial("try", "--bring", "none", *options, str(folder))
+    assert without.returncode == 1
+    assert "Failed to fetch" in without.stderr
+
+
+def test_a_program_built_for_a_newer_c_library_is_run_on_the_next_one(
+    made: Checkout, tmp_path: Path
+) -> None:
+    folder, saved = tmp_path / "wanting", tmp_path / "mine"
+    folder.mkdir()
+    (folder / "inner.py").write_text(SERVER)
+    (folder / "outer.py").write_text(
+        "import runpy, sys\n\n\ndef main() -> None:\n"
+        "    sys.argv[1:] = ['newer-c']\n    runpy.run_module('inner', run_name='__main__')\n"
+    )
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "wanting"\nversion = "0.5.0"\nscripts.wanting = "outer:main"\n'
+    )
+    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
+    done = made.fairtrial("try", *options, str(folder))
+    assert done.returncode == 0, done.stderr
+    assert "the next Debian's C library, as it asks for a newer one" in done.stderr
+
+
 def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
     made: Checkout, tmp_path: Path
 ) -> None:

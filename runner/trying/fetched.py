@@ -1,8 +1,8 @@
-"""Grammars for a library that fetches each when it is first used, where a cell has no network.
+"""What libraries fetch when it is first used, brought beforehand: a cell has no network.
 
-tree-sitter-language-pack brings none since its first version: every parse fails in a cell, often in
-silence. npm has the usual ones, built beforehand; linked into the library's own cache, they are
-found there as if they had been fetched.
+tree-sitter-language-pack has no grammars since its first version: every parse fails in a cell,
+often in silence. npm has the usual ones, built. DuckDB's extensions are in PyPI. Linked into the
+library's own cache, both are found there as if they had been fetched.
 """
 
 from __future__ import annotations
@@ -50,6 +50,19 @@ _OF_OLDER = (
 )
 
 
+_EXTENSION_OF_PYPI = "duckdb-extension-"
+_LACKS_EXTENSION = re.compile(
+    r"download extension \"(?P<name>\w+)\" at URL \"[^\"]*/v(?P<version>[\d.]+)/"
+)
+_EXTENSIONS_SCRIPT = """\
+case $(uname -m) in x86_64) platform=linux_amd64;; *) platform=linux_arm64;; esac
+for built in {install}/python/duckdb_extension_*/extensions/v*/*.duckdb_extension; do
+  version=$(basename "$(dirname "$built")") && folder="$HOME/.duckdb/extensions/$version/$platform"
+  mkdir -p "$folder" && ln -sf "$built" "$folder/"
+done
+"""
+
+
 def version_without(lock: str) -> str:
     """The version of the library that brings no grammars, in requirements.txt; empty if none is."""
     found = _LOCKED.search(lock)
@@ -64,7 +77,15 @@ def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:
 
 
 def linked(folder: Path) -> tuple[WarmUp, ...]:
-    """The step before a server starts that puts them in their place; none if it has none."""
+    """The steps before a server starts that put them in their place."""
+    lock = folder / "requirements.txt"
+    text = lock.read_text(encoding="utf-8") if lock.exists() else ""
+    extensions = (WarmUp(shell=_EXTENSIONS_SCRIPT),) if _EXTENSION_OF_PYPI in text else ()
+    return (*grammars_linked(folder), *extensions)
+
+
+def grammars_linked(folder: Path) -> tuple[WarmUp, ...]:
+    """None if the server has none."""
     lock, package = folder / "requirements.txt", folder / "package.json"
     if not (lock.exists() and package.exists() and PACKAGES[0] in package.read_text("utf-8")):
         return ()
@@ -76,4 +97,11 @@ def linked(folder: Path) -> tuple[WarmUp, ...]:
 
 
 def is_link(step: WarmUp) -> bool:
-    return step.shell is not None and f"/{LIBRARY}/v" in step.shell
+    script = step.shell or ""
+    return script == _EXTENSIONS_SCRIPT or f"/{LIBRARY}/v" in script
+
+
+def extension_lacked(text: str) -> str:
+    """The package with the DuckDB extension that could not be fetched; empty for none."""
+    found = _LACKS_EXTENSION.search(text)
+    return f"{_EXTENSION_OF_PYPI}{found['name']}=={found['version']}" if found else ""
