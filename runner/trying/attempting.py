@@ -32,6 +32,7 @@ from runner.trying.missing import SDK_LACKS
 from runner.trying.over_http import listens
 from runner.trying.programs import (
     SETUP_SEC,
+    Ran,
     commands_named,
     run_program,
     runnable,
@@ -44,6 +45,7 @@ from runner.trying.words import own_words
 LISTENS_SEC = 5
 """How long one that says that it listens at a port may still answer on stdout."""
 MOST_PRIVATE = 4
+_ENDS_SEC = 5
 _MOST_DEADLY = 3
 """Tools that end the server, before it is given up."""
 DEADLINE_SEC = 3600
@@ -259,7 +261,7 @@ async def _after_programs(
     why = "while it is not running" if attempt.started else "as it says itself"
     for command in () if told_by_person else _commands_first(ground, attempt):
         step = runnable(command, spec)
-        ran = await run_program(container, started_by(spec, attempt.launch), step)
+        ran = await _run_alone(container, started_by(spec, attempt.launch), step)
         attempt.search.seen.append(ran.output)
         if not ran.good:
             # It may take minutes to fail, in every way that the server is started.
@@ -275,6 +277,17 @@ async def _after_programs(
         if again.canary is not None or (again.started and not attempt.started):
             return again
     return attempt
+
+
+async def _run_alone(container: Container, spec: ServerSpec, command: str) -> Ran:
+    ran = await run_program(container, spec, command)
+    for _ in range(_ENDS_SEC):
+        if not ran.is_shut_out:
+            break
+        # The server that was asked to end may still be at it.
+        await asyncio.sleep(1)
+        ran = await run_program(container, spec, command)
+    return ran
 
 
 def is_of_ours(step: WarmUp) -> bool:
