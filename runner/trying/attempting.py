@@ -64,7 +64,10 @@ _BROKEN = re.compile(
 _FAILS_INSIDE = re.compile(r"\b(?:TypeError|NameError|Pydantic\w*Error): ")
 """What a newer pydantic says of models that an older one took; or one that misses an argument."""
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
-USAGE = re.compile(r"usage|(?:unknown|unrecognized|no such) (?:option|argument)", re.IGNORECASE)
+USAGE = re.compile(
+    r"usage|(?:unknown|unrecognized|no such) (?:option|argument|command)|\[options\]|display help",
+    re.IGNORECASE,
+)
 _OFFLINE = re.compile(
     r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
     r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
@@ -79,6 +82,8 @@ _REFUSED_SOMEWHERE = re.compile(
     r"[Rr]ead-only file ?system(?![^\n]*/)|unable to open database file|readonly database"
 )
 """Without the path: one is asked in another folder what it makes."""
+_EXCLUDES = ".git/info"
+"""Where tools write what git shall leave out: of the repository's history nothing is there."""
 _ELSEWHERE = f"{STATE}/elsewhere"
 _ELSEWHERE_SEC = 10
 _NEAR_CHARS = 160
@@ -417,5 +422,7 @@ def _own_folders(
 
 def _own_folder(path: str) -> str:
     """`.index/db/x.sqlite` is in `.index`; empty for a file at the top: none can be mounted."""
+    if f"{path}/".startswith(f"{_EXCLUDES}/"):
+        return _EXCLUDES
     first, *others = PurePosixPath(path).parts
     return first if others or "." not in first.removeprefix(".") else ""

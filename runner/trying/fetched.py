@@ -101,6 +101,16 @@ def is_link(step: WarmUp) -> bool:
     return script == _EXTENSIONS_SCRIPT or f"/{LIBRARY}/v" in script
 
 
+def notes_on(folder: Path) -> tuple[str, ...]:
+    """What a reader of the report should know."""
+    if not grammars_linked(folder):
+        return ()
+    return (
+        f"{LIBRARY} would fetch its grammars when it runs; here they are npm's builds, whose "
+        "versions may differ, and a language that has none is not parsed.",
+    )
+
+
 def extension_lacked(text: str) -> str:
     """The package with the DuckDB extension that could not be fetched; empty for none."""
     found = _LACKS_EXTENSION.search(text)

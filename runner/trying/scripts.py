@@ -27,7 +27,7 @@ LACKS = re.compile(
     # A line of the places where it was looked for: what stands above them may be cut off.
     r"|^\s*(?:→ |')\S*node_modules/\S+\.node'?,?$"
     # A program that a script would have fetched.
-    r"|\b[Tt]ry reinstalling\b|\b[Rr]einstall the package\b|\bpost-?install script\b"
+    r"|\b[Tt]ry reinstalling\b|\b[Rr]einstall the package\b|\b(?:post-?)?install script\b"
     r"|spawn \S*node_modules/\S+ (?:ENOENT|EACCES)",
     re.MULTILINE,
 )

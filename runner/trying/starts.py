@@ -60,7 +60,10 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
             *(_as_given(given, spec) or _tables(steps, candidate)),
         ),
         "initialize_timeout_sec": 90,
-        "notes": notes_on(getattr(steps.asked, "scripts", ())),
+        "notes": (
+            *notes_on(getattr(steps.asked, "scripts", ())),
+            *fetched.notes_on(candidate.folder),
+        ),
     }
     spec = spec.model_copy(update=update)
     if given.http is not None:

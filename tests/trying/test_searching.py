@@ -321,6 +321,12 @@ def test_a_folder_that_it_may_not_write_and_does_not_name_is_found(bench: Bench)
     assert found.private == (".own",)
 
 
+def test_one_that_tells_git_what_to_leave_out_may_and_sees_its_history(bench: Bench) -> None:
+    found = bench.way("own-excludes", BARE)
+    assert found.canary is not None
+    assert found.private == (".git/info",)
+
+
 def test_one_that_waits_at_a_port_is_asked_for_stdio_first(bench: Bench) -> None:
     found = bench.way("http-first")
     assert found.canary is not None
