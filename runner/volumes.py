@@ -7,6 +7,7 @@ checkouts with the same locks and the same base recipe share one, whichever of t
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ from runner.server_spec import LOCK_FILES, PLACES, Places, fill
 
 BUILD_LIMIT_SEC = 1800
 LOG_LINES_KEPT = 20
+UNBUILT = re.compile(r"metadata-generation-failed|[Ff]ailed (?:to build|building wheel)")
+"""How pip says that it could not make an installable package out of source."""
+_BAR = "━"
+"""Of a progress bar."""
 
 
 class Server(Protocol):
@@ -156,12 +161,16 @@ def _install(
 
 
 def _install_failed(server: Server, exit_code: int, output: str) -> ServerError:
-    lines = "".join(f"\n  {line}" for line in output.splitlines())
+    lines = "".join(f"\n  {line}" for line in output.splitlines() if _BAR not in line)
+    hint = "does this host reach the package registries?"
+    hint += " Behind a proxy, SSL_CERT_FILE must name its certificates"
+    if UNBUILT.search(output):
+        hint = "a package of it is source that has to be compiled, and the base has no compiler:"
+        hint += " pin a version of that package that comes built (requirements.in)"
     return ServerError(
         f"its packages could not be installed (exit {exit_code}){lines}",
         where=str(server.folder),
-        hint="does this host reach the package registries?"
-        " Behind a proxy, SSL_CERT_FILE must name its certificates",
+        hint=hint,
     )
 
 

@@ -210,6 +210,24 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
         checkout.volume(tiny)
 
 
+TO_COMPILE = (
+    "tree-sitter-cmake==0.7.2.post1"
+    " --hash=sha256:64a3751ca67f37112821d67057b8de6ecab5c7e94d6053467a4b78ceab348640\n"
+)
+"""The source archive of a package that is written in C."""
+
+
+@pytest.mark.docker
+def test_a_package_that_has_to_be_compiled_is_refused_with_what_would_help(
+    checkout: Checkout, tiny: Folder
+) -> None:
+    (tiny.folder / "requirements.txt").write_text(TO_COMPILE)
+    with pytest.raises(ServerError) as caught:
+        checkout.volume(tiny)
+    assert "the base has no compiler" in str(caught.value.hint)
+    assert "━" not in caught.value.what
+
+
 SOURCE_ALONE = (
     "gitignore-parser==0.1.13"
     " --hash=sha256:c7e10c8190accb8ae57fb3711889e73a9c0dbc04d4222b91ace8a4bf64d2f746\n"

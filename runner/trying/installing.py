@@ -23,12 +23,11 @@ from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.locking import Locker, locked_version, pythons_for
 from runner.trying.scripts import allowed, require_scripts
-from runner.volumes import ServerVolume, ensure_volume
+from runner.volumes import UNBUILT, ServerVolume, ensure_volume
 
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
 """Where a definition must have one, and none is known yet."""
 
-_UNBUILT = re.compile(r"metadata-generation-failed|Failed (?:to build|building wheel)")
 _HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
 
 
@@ -95,7 +94,7 @@ def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before:
         try:
             return _from_pypi(asked, name, folder, bench, before=before)
         except ServerError as error:
-            if not _UNBUILT.search(error.what):
+            if not UNBUILT.search(error.what):
                 raise
         bench.log(
             "  guessed: versions that come built, as one of its packages cannot be built here"

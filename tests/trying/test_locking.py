@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.server
 import io
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ WHEELS = {
     ("grown", "2.0"): ">=3.12",
     ("older", "1.0"): ">=3.9,<3.12",
     ("split", "1.0"): ">=3.9",
+    ("sourced", "1.0"): ">=3.9",
     ("tomorrow", "1.0"): ">=3.99",
 }
 """Package and version -> the Python that it asks for."""
@@ -61,15 +63,36 @@ def wheel(name: str, version: str) -> bytes:
     return packed.getvalue()
 
 
+def source() -> bytes:
+    """Version 2.0 of `sourced`, which is published as source alone."""
+    packed = io.BytesIO()
+    about = b"Metadata-Version: 2.2\nName: sourced\nVersion: 2.0\n"
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+        for path in ("PKG-INFO", "pyproject.toml"):
+            member = tarfile.TarInfo(f"sourced-2.0/{path}")
+            member.size = len(about) if path == "PKG-INFO" else 0
+            archive.addfile(member, io.BytesIO(about[: member.size]))
+    return packed.getvalue()
+
+
+SOURCE = source()
+
+
 class Index(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         name = self.path.strip("/").rpartition("/")[2]
+        if name == "sourced-2.0.tar.gz":
+            self.answer(SOURCE)
+            return
         files = {f"{one}-{at}-py3-none-any.whl": (one, at) for one, at in WHEELS}
         if package := files.get(name.removesuffix(".metadata")):
             is_told = name.endswith(".metadata")
             self.answer(metadata(*package).encode() if is_told else wheel(*package))
             return
         links = []
+        if name == "sourced":
+            digest = hashlib.sha256(SOURCE).hexdigest()
+            links.append(f'<a href="/sourced-2.0.tar.gz#sha256={digest}">sourced-2.0.tar.gz</a>')
         for file, package in files.items():
             if package[0] == name:
                 digest = hashlib.sha256(wheel(*package)).hexdigest()
@@ -140,6 +163,15 @@ def test_a_package_that_cannot_be_had_on_newer_pythons_is_locked_for_the_one_it_
     assert locker.lock_pypi(Pypi(name="split", version=""), tmp_path) == "3.11"
     digest = hashlib.sha256(wheel("split", "1.0")).hexdigest()
     assert digest in (tmp_path / "requirements.txt").read_text()
+
+
+def test_where_nothing_can_be_built_the_newest_version_that_comes_built_is_locked(
+    locker: Locker, tmp_path: Path
+) -> None:
+    locker.lock_pypi(Pypi(name="sourced", version=""), tmp_path)
+    assert locked_version(tmp_path, "sourced") == "2.0"
+    replace(locker, only_built=True).lock_pypi(Pypi(name="sourced", version=""), tmp_path)
+    assert locked_version(tmp_path, "sourced") == "1.0"
 
 
 def test_a_folder_that_needs_a_package_for_a_newer_python_gets_that_python(
