@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,9 +23,11 @@ from runner.trying.tools import for_looking
 
 CALL_SEC = 30
 PASSES_NEEDED = 3
-MOST_CALLS = 60
+MOST_CALLS = 90
 """Of one search."""
 SEARCH_SEC = 90
+ERRORS = 3
+"""Of one tool, before the others have their turn: of forty, most may be asked in vain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +124,29 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     first_call = search.calls
     best: FoundCanary | None = None
     asked = for_looking(session.tools) if tools is None else tools
-    for tool in (one for one in asked if one.name not in search.deadly):
-        for symbol, arguments in _calls_of(tool, symbols, search):
+    turns = deque(
+        (tool, _calls_of(tool, symbols, search), ERRORS)
+        for tool in asked
+        if tool.name not in search.deadly
+    )
+    while turns:
+        tool, calls_of_it, patience = turns.popleft()
+        for symbol, arguments in calls_of_it:
             calls = search.calls - first_call
             # What is good enough ends it sooner than what is poor.
             enough = most // (1 + (best is not None and best.evidence.kind == "code"))
             if calls >= enough or time.monotonic() > give_up:
                 return best
+            errors = search.errors
             found = await _try_call(
                 session, McpCall(tool=tool.name, arguments=arguments), symbol, paths, search
             )
             if found is None:
+                patience -= search.errors - errors
+                if not patience:
+                    # It has its other turn behind those that may answer.
+                    turns.append((tool, calls_of_it, most))
+                    break
                 continue
             if best is None or found.strength > best.strength:
                 best = found

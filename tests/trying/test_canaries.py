@@ -132,7 +132,8 @@ for line in sys.stdin:
         result = {{"tools": TOOLS}}
     if method == "tools/call":
         said = answer(params["name"], params["arguments"])
-        result = {{"content": [{{"type": "text", "text": str(said)}}]}}
+        result = {{"content": [{{"type": "text", "text": str(said)}}],
+                   "isError": isinstance(said, Exception)}}
     print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": result}}), flush=True)
 """
 FIND = {
@@ -170,6 +171,34 @@ def test_a_server_that_shows_the_line_three_times_has_a_canary(tmp_path: Path) -
     canary = found.as_canary("git:x")
     assert (canary.contains, canary.line) == ("app.py:40", 40)
     assert search.calls == 3
+
+
+PLACES = {key: {"type": "string"} for key in ("symbol", "file", "path")}
+WANTING = [
+    {
+        "name": f"find_symbol_{number}",
+        "description": "Find a symbol.",
+        "inputSchema": {"type": "object", "properties": PLACES, "required": [*PLACES]},
+    }
+    for number in range(25)
+]
+
+
+def test_tools_that_only_give_errors_do_not_keep_the_others_from_their_turn(
+    tmp_path: Path,
+) -> None:
+    summary = {**FIND, "name": "summary", "description": "Of a symbol."}
+    body = f"return {LINE!r} if name == 'summary' else OSError('not indexed')"
+    found, search = search_in(tmp_path, body, *WANTING, summary)
+    assert found is not None
+    assert found.call.tool == "summary"
+    assert search.errors == 3 * len(WANTING)
+
+
+def test_a_tool_has_its_other_turn_when_the_others_had_theirs(tmp_path: Path) -> None:
+    body = f"return {LINE!r} if calls > 4 else OSError('busy')"
+    found, _ = search_in(tmp_path, body, *WANTING[:1])
+    assert found is not None
 
 
 LOG = {
