@@ -425,4 +425,5 @@ def _own_folder(path: str) -> str:
     if f"{path}/".startswith(f"{_EXCLUDES}/"):
         return _EXCLUDES
     first, *others = PurePosixPath(path).parts
-    return first if others or "." not in first.removeprefix(".") else ""
+    is_file = "." in first.removeprefix(".") or first.endswith(("ignore", "rc"))
+    return first if others or not is_file else ""
