@@ -183,6 +183,12 @@ class Attempt:
         return not self.started or bool(self.ended_by or self.search.shut_out)
 
     @property
+    def fails_without_a_word(self) -> bool:
+        """Each of its tools answers with an error; a process that it starts may have said why."""
+        calls, errors = self.search.calls, self.search.errors
+        return self.started and self.canary is None and calls == errors > 0
+
+    @property
     def lacks_a_package(self) -> bool:
         """It says which one to install, and complains of nothing that it was started with."""
         says = _TO_INSTALL.search(self.problem) and not USAGE.search(self.problem)
@@ -220,6 +226,9 @@ async def attempt_at(
         if not wants and any(map(_REFUSED_SOMEWHERE.search, texts)):
             made = await _made_elsewhere(container, started_by(spec, way))
             wants = _own_folders(made, ground.paths, private)
+        if not wants and attempt.fails_without_a_word:
+            called = [f"{one}/x" for one in ground.own_folders]
+            wants = _own_folders(called, ground.paths, private)
         attempts = await network_attempts(container)
     return replace(
         attempt,

@@ -35,6 +35,8 @@ class Ground:
     """What its own words may call its programs -> the program."""
     variables: tuple[str, ...] = ()
     """Of its README, those that hold where the project is."""
+    own_folders: tuple[str, ...] = ()
+    """Of its README, those called after itself: where it may write without saying so."""
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""
     failed: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)

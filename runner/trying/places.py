@@ -54,6 +54,18 @@ def is_path(word: str) -> bool:
     return bool(_PATH.search(word)) and word not in (".git",)
 
 
+_NO_NAMES = frozenset("cache claude codex config cursor git github local npm venv vscode".split())
+"""Folders of other programs."""
+
+
+def folders_called_after(readme: str, names: Iterable[str]) -> tuple[str, ...]:
+    """`.acme/` of a README of acme or acme-mcp: where such a program keeps what is its own."""
+    said = dict.fromkeys(re.findall(r"(?<![\w.~-])\.([a-z][\w-]+)/", readme))
+    words = {word for name in names for word in re.split(r"[^a-z0-9]+", name.lower())}
+    called = {*words, *(name.rpartition("/")[2].lower() for name in names)} - _NO_NAMES
+    return tuple(f".{name}" for name in said if name in called)
+
+
 # --- variables ----------------------------------------------------------------------------------
 
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")

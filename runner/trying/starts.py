@@ -15,7 +15,7 @@ from runner.trying.launches import Launch, launches
 from runner.trying.locking import PYTHONS
 from runner.trying.notes import notes_of
 from runner.trying.over_http import bridged, over_http
-from runner.trying.places import variables_in
+from runner.trying.places import folders_called_after, variables_in
 from runner.trying.programs import commands_shown, runnable
 from runner.trying.scripts import notes_on
 from runner.trying.searching import find_way
@@ -77,6 +77,7 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
         programs=tuple(programs),
         names=installed.called,
         variables=tuple(variables_in(installed.readme)),
+        own_folders=folders_called_after(installed.readme, [installed.name, *installed.entries]),
     )
     ways = [only] if only else _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")

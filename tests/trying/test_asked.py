@@ -21,7 +21,7 @@ from runner.trying.launches import (
     secrets_in,
 )
 from runner.trying.local import copied_command, copied_folder
-from runner.trying.places import variables_in
+from runner.trying.places import folders_called_after, variables_in
 from runner.trying.tables import reads_tables
 from runner.trying.tools import for_looking, for_setup, said_of_all, writers, writes
 from runner.trying.words import own_words
@@ -407,3 +407,9 @@ def test_a_word_behind_the_program_that_only_its_prose_names_is_tried() -> None:
     ways = launches(readme, ["tool"])
     assert ("mcp",) in [way.args for way in ways]
     assert ("serve",) not in [way.args for way in ways]
+
+
+def test_a_folder_is_its_own_if_it_is_called_after_the_program() -> None:
+    readme = "Writes `.acme/` and .tool/cache, reads .git/, .claude/ and .other/; not x.acme-mcp/"
+    assert folders_called_after(readme, ["@org/acme-mcp", "tool"]) == (".acme", ".tool")
+    assert folders_called_after("writes .git/hooks", ["git-mcp"]) == ()

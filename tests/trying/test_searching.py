@@ -327,6 +327,13 @@ def test_one_that_tells_git_what_to_leave_out_may_and_sees_its_history(bench: Be
     assert found.private == (".git/info",)
 
 
+def test_one_that_only_errs_may_write_the_folder_that_is_called_after_it(bench: Bench) -> None:
+    found = bench.way("own-silent", BARE, about={"own_folders": (".wanting",)})
+    assert found.canary is not None
+    assert found.private == (".wanting",)
+    assert bench.way("own-silent", BARE).canary is None
+
+
 def test_one_that_waits_at_a_port_is_asked_for_stdio_first(bench: Bench) -> None:
     found = bench.way("http-first")
     assert found.canary is not None
