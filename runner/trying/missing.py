@@ -67,7 +67,8 @@ def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
 
 def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
     if _plain(told["name"]) == _plain(asked.name):
-        return _with_extras(asked, told["extras"])
+        # With its extra it says so still: what that brings is not what it was written for.
+        return _with_extras(asked, told["extras"]) or _with_older_sdk(asked, told)
     extras = f"[{told['extras']}]" if told["extras"] else ""
     if _plain(told["name"]) == "mcp":
         # Nearly always it is there, and what is imported of it is gone since its second version.
@@ -97,6 +98,11 @@ def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | No
     if not extras or asked.extras:
         return None
     return replace(asked, extras=extras), f"{asked.name}[{extras}]"
+
+
+def _with_older_sdk(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+    is_of_sdk = re.search(r"\bmcp\b", told.string, re.IGNORECASE)
+    return _added(asked, "mcp<2") if is_of_sdk else None
 
 
 def _plain(name: str) -> str:

@@ -100,7 +100,7 @@ _USELESS = NO_START | frozenset("mcp serve server start restart watch".split())
 """What never ends, or makes nothing."""
 _UNBUILT = re.compile(
     r"\b(?:no|not|missing|cannot|does ?n[o']t)\b.*\b(?:index|indexed|database|db|graph)\b"
-    r"|\b(?:run|build|create|generate|index|init)\b.*\bfirst\b",
+    r"|\b(?:run|build|create|generate|index|init)\b.*\bfirst\b|\bno such table\b",
     re.IGNORECASE,
 )
 

@@ -40,6 +40,8 @@ class SettingUp:
     session: ServerSession
     search: Search
     warm_up: list[WarmUp] = field(default_factory=list)
+    ran_badly: list[str] = field(default_factory=list)
+    """Programs of its own that failed, and may have left what it needs all the same."""
 
     async def find(self) -> FoundCanary | None:
         """Look as it is, and again after each thing that it can be told first."""
@@ -56,7 +58,11 @@ class SettingUp:
                 self.session, notes, self.ground.paths, search, most=CALLS_ABOUT_NOTES
             )
         if canary is None and len(self.warm_up) > len(self.spec.warm_up):
-            return await self._after_a_while()
+            canary = await self._after_a_while()
+        if canary is not None:
+            # A fresh cell would lack what they left.
+            steps = [f"{command} || true" for command in dict.fromkeys(self.ran_badly)]
+            self.warm_up.extend(WarmUp(shell=step, timeout_sec=SETUP_SEC) for step in steps)
         return canary
 
     async def _after_being_told(self) -> FoundCanary | None:
@@ -66,6 +72,8 @@ class SettingUp:
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
             shown = [command for command in self.ground.programs if command not in named]
             canary = await self._after_its_programs(shown, SHOWN)
+        if canary is None and self.ran_badly:
+            canary = await self._look()
         # `scan_todos` may be all there is, and answers itself.
         return canary or await self._look(for_setup(self.session.tools))
 
@@ -152,6 +160,7 @@ class SettingUp:
         if ran.failed:
             self.ground.log(f"  run first, {why}: {ran.failed}")
             self.search.failed.append(ran.failed)
+            self.ran_badly.append(command)
         if ran.is_shut_out:
             self.search.shut_out.append(command)
         return command if ran.good else ""

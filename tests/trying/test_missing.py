@@ -17,6 +17,19 @@ TOOL = Pypi(name="acme-tool", version="")
 NODE = Npm(name="@acme/tool", version="")
 
 
+def test_one_that_has_its_extra_and_asks_for_it_still_gets_the_older_protocol() -> None:
+    said = "MCP dependencies not installed. Install with: | pip install 'acme-tool[mcp]'"
+    first = with_missing(TOOL, said)
+    assert first is not None and isinstance(first[0], Pypi)
+    assert (first[0].extras, first[0].also) == ("mcp", ())
+    second = with_missing(first[0], said)
+    assert second is not None
+    assert second[0].also == ("mcp<2",)
+    assert with_missing(second[0], said) is None
+    other = "Install with: pip install 'acme-tool[all]'"
+    assert with_missing(replace(TOOL, extras="all"), other) is None
+
+
 def test_a_duckdb_extension_that_cannot_be_fetched_is_taken_from_the_registry() -> None:
     said = (
         'IO Error: Failed to download extension "vss" at URL '

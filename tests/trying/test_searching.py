@@ -36,12 +36,14 @@ flock -n "$HOME/lock" touch "$HOME/built" && exit
 echo Another process already has this database open >&2
 exit 1
 """
+BROUGHT_HALF = f"{BROUGHT}echo it cannot write its last file >&2\nexit 1\n"
 BROUGHT_PYTHON = "import os\nopen(os.path.expanduser('~/built'), 'w').close()\n"
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
 FILES = {
     "server.py": SERVER,
     "brought": BROUGHT,
     "alone": BROUGHT_ALONE,
+    "half": BROUGHT_HALF,
     "python/bin/tool": BROUGHT_PYTHON,
 }
 
@@ -258,6 +260,16 @@ def test_a_program_that_the_running_server_shuts_out_is_run_before_it_starts(
     assert [step.shell for step in found.warm_up] == ["alone init"]
     other = bench.way("holds", bare, env=path, about={"programs": ("brought-not init",)})
     assert other.canary is None
+
+
+def test_what_a_program_left_that_failed_in_the_end_is_there_in_a_fresh_cell_too(
+    bench: Bench,
+) -> None:
+    path, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
+    programs = {"programs": ("half init", "brought-not init")}
+    found = bench.way("unbuilt", bare, env=path, about=programs)
+    assert found.canary is not None
+    assert [step.shell for step in found.warm_up] == ["half init || true"]
 
 
 def test_a_tool_that_ends_the_server_is_asked_no_more_and_the_others_are(bench: Bench) -> None:

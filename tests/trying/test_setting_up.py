@@ -32,7 +32,12 @@ def test_a_program_that_is_named_by_its_file_or_alone_is_known_by_its_name() -> 
 
 
 def test_a_complaint_of_a_missing_index_is_told_from_another() -> None:
-    for text in ("no graph DB at /x", "Index not found: missing index", "run tool build first"):
+    for text in (
+        "no graph DB at /x",
+        "Index not found: missing index",
+        "run tool build first",
+        "sqlite3.OperationalError: no such table: nodes",
+    ):
         assert says_unbuilt(text)
     for text in ("error: unknown option '--mcp'", "ModuleNotFoundError: No module named 'mcp'"):
         assert not says_unbuilt(text)
