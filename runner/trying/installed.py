@@ -124,6 +124,8 @@ def _configured(readme: str, entries: Sequence[str]) -> list[str]:
     """The only one that its README tells a client to start."""
     blocks = re.findall(r"\"command\"\s*:[^}]{0,600}", readme)
     words = {word for block in blocks for word in re.findall(r"\"([^\"\s]+)\"", block)}
+    # "/path/to/venv/bin/NAME"
+    words |= {word.rpartition("/")[2] for word in words if "/bin/" in word}
     named = [one for one in entries if one in words]
     return named if len(named) == 1 else []
 

@@ -71,7 +71,7 @@ def folders_called_after(readme: str, names: Iterable[str]) -> tuple[str, ...]:
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 _FOLDER_ENDS = frozenset(
     "DIR DIRECTORY PATH ROOT WORKSPACE PROJECT REPO REPOSITORY FOLDER VAULT CODEBASE CORPUS "
-    "DOCS NOTES".split()
+    "DOCS NOTES DIRS PATHS ROOTS PROJECTS REPOS REPOSITORIES WORKSPACES FOLDERS".split()
 )
 _MOST_VARIABLES = 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import mcp_types
@@ -413,3 +414,16 @@ def test_a_folder_is_its_own_if_it_is_called_after_the_program() -> None:
     readme = "Writes `.acme/` and .tool/cache, reads .git/, .claude/ and .other/; not x.acme-mcp/"
     assert folders_called_after(readme, ["@org/acme-mcp", "tool"]) == (".acme", ".tool")
     assert folders_called_after("writes .git/hooks", ["git-mcp"]) == ()
+
+
+def test_the_program_that_a_client_is_told_to_start_by_its_path_is_the_server() -> None:
+    readme = '"mcpServers": {"it": {"command": "/path/to/venv/bin/acme", "env": {"A": "b"}}}'
+    entries = {name: ("python3", name) for name in ("acme", "acme-bench", "ac")}
+    installed = Installed(name="acme-recall", version="1", entries=entries, readme=readme)
+    assert choose_entry(installed, "") == "acme"
+    with pytest.raises(SeveralEntries):
+        choose_entry(replace(installed, readme=""), "")
+
+
+def test_a_variable_of_several_folders_is_told_the_one() -> None:
+    assert variables_in("set WORKSPACE_ROOTS=/a,/b") == ["WORKSPACE_ROOTS"]
