@@ -112,6 +112,8 @@ class Attempt:
     wants_private: tuple[str, ...] = ()
     writes_where_it_is: bool = False
     """A file in the folder it is started in, which no private folder could hold."""
+    is_refused: bool = False
+    """It may not write something, and no folder of its own would hold it."""
     listens: bool = False
     """It waits at a port, and says so; over stdin nobody would ever answer."""
 
@@ -235,6 +237,7 @@ async def attempt_at(
         network_attempts=attempts,
         wants_private=wants,
         writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
+        is_refused=attempt.canary is None and not wants and any(map(_REFUSED.search, texts)),
         listens=listens([*texts, *attempt.said.splitlines()]),
     )
 

@@ -161,6 +161,12 @@ _DENIED = re.compile(
 )
 
 
+_WRITES_TO = re.compile(
+    r"(?<![\w-])(?P<flag>-o|--(?:out(?:put)?|data|cache|index|storage|state|db)"
+    r"(?:[-_](?:dir|directory|folder|path))?)[ =]<?[A-Z_]{2,}"
+)
+
+
 def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
     """Options that open a folder, for one that says that ours is closed to it."""
     if not any(map(_DENIED.search, errors)):
@@ -191,6 +197,18 @@ def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
     ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
     commands = [(word,) for word in _commands_in(text)]
     return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
+
+
+def launches_elsewhere(help_text: str, launch: Launch) -> list[Launch]:
+    """The same with the option of its help that says where it writes; none if it has none."""
+    flags = dict.fromkeys(found["flag"] for found in _WRITES_TO.finditer(plain(help_text)))
+    why = "it may not write in the repository"
+    own = "{state}/own"
+    return [
+        replace(launch, args=(*launch.args, flag, own), why=why)
+        for flag in flags
+        if own not in launch.args
+    ][:2]
 
 
 def _commands_in(text: str) -> list[str]:

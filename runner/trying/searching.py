@@ -19,6 +19,7 @@ from runner.trying.launches import (
     MOST,
     SHOWN,
     Launch,
+    launches_elsewhere,
     launches_if_denied,
     launches_in_help,
     launches_with,
@@ -31,7 +32,7 @@ WHOLE_SEC = 300
 """After which no further way to start it is begun."""
 
 
-async def find_way(
+async def find_way(  # noqa: C901 - what each attempt changes of the others, in one place
     ground: Ground,
     spec: ServerSpec,
     ways: Sequence[Launch],
@@ -50,6 +51,7 @@ async def find_way(
     left = list(ways)
     tried: list[Launch] = []
     give_up = time.monotonic() + WHOLE_SEC
+    help_text = ""
     while left and len(tried) < MOST and time.monotonic() < give_up:
         way = left.pop(0)
         if any(map(way.is_like, tried)):
@@ -73,7 +75,10 @@ async def find_way(
         if not fixed:
             left = _in_order(attempt, _ways_it_asks_for(ground, attempt), left)
         if len(tried) == 1 and not fixed:
-            left = [*await _ways_in_help(ground, spec), *left]
+            help_text = await _help_of(ground, spec)
+            left = [*launches_in_help(help_text), *left]
+        if attempt.is_refused and not fixed:
+            left = [*launches_elsewhere(help_text, way), *left]
     assert best is not None  # noqa: S101 - one way at least
     return best
 
@@ -144,10 +149,10 @@ async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attemp
 # --- what its help says -------------------------------------------------------------------------
 
 
-async def _ways_in_help(ground: Ground, spec: ServerSpec) -> list[Launch]:
-    """Options of its `--help` that take a project; none if it has no such help."""
+async def _help_of(ground: Ground, spec: ServerSpec) -> str:
+    """What it says to `--help`; empty for an image."""
     if spec.image is not None:
-        return []
+        return ""
     cell = ContainerSpec(
         image=ground.image,
         limits=ground.limits,
@@ -158,4 +163,4 @@ async def _ways_in_help(ground: Ground, spec: ServerSpec) -> list[Launch]:
     command = f"{exports(spec)}{argv} --help </dev/null 2>&1 | head -c 20000"
     async with open_container(ground.engine, cell) as container:
         result = await container.shell(command, timeout_sec=HELP_SEC, user=SERVER)
-    return launches_in_help(result.output)
+    return result.output

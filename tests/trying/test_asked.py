@@ -17,6 +17,7 @@ from runner.trying.launches import (
     SHOWN,
     Launch,
     launches,
+    launches_elsewhere,
     launches_if_denied,
     launches_in_help,
     secrets_in,
@@ -427,3 +428,13 @@ def test_the_program_that_a_client_is_told_to_start_by_its_path_is_the_server() 
 
 def test_a_variable_of_several_folders_is_told_the_one() -> None:
     assert variables_in("set WORKSPACE_ROOTS=/a,/b") == ["WORKSPACE_ROOTS"]
+
+
+def test_an_option_that_says_where_it_writes_is_known_from_its_help() -> None:
+    bare = Launch(why="bare")
+    ways = launches_elsewhere(
+        "usage: it [-o OUT] [--no-out] [--data-dir DIR] [--output-json]", bare
+    )
+    assert [way.args for way in ways] == [("-o", "{state}/own"), ("--data-dir", "{state}/own")]
+    assert launches_elsewhere("usage: it [--output-json FILE] [--index]", bare) == []
+    assert launches_elsewhere("usage: it [-o OUT]", ways[0]) == []

@@ -333,6 +333,13 @@ def test_a_folder_that_it_may_not_write_and_does_not_name_is_found(bench: Bench)
     assert found.private == (".own",)
 
 
+def test_one_that_writes_beside_the_code_is_told_to_write_elsewhere(bench: Bench) -> None:
+    found = bench.way("writes-out", BARE, fixed=False)
+    assert found.canary is not None
+    assert found.launch.args == ("-o", "{state}/own")
+    assert bench.way("writes-out", BARE).canary is None
+
+
 def test_one_that_tells_git_what_to_leave_out_may_and_sees_its_history(bench: Bench) -> None:
     found = bench.way("own-excludes", BARE)
     assert found.canary is not None
