@@ -123,23 +123,33 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     assert git(made.root / "upstream", "status", "--porcelain") == ""
 
 
+def python_folder(folder: Path, mode: str, project: str, *, beginning: str = "") -> str:
+    """A project of Python whose program is the server in this mode.
+
+    `project`: lines of its pyproject.toml; `beginning`: of its program's file.
+    """
+    folder.mkdir()
+    (folder / "inner.py").write_text(SERVER)
+    (folder / "outer.py").write_text(
+        f"import runpy, sys\n{beginning}\n\ndef main() -> None:\n"
+        f"    sys.argv[1:] = ['{mode}']\n    runpy.run_module('inner', run_name='__main__')\n"
+    )
+    (folder / "pyproject.toml").write_text(
+        f'[project]\nname = "wanting"\nscripts.wanting = "outer:main"\n{project}'
+    )
+    return str(folder)
+
+
 def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     made: Checkout, tmp_path: Path
 ) -> None:
-    folder, saved = tmp_path / "wanting", tmp_path / "mine"
-    folder.mkdir()
-    (folder / "inner.py").write_text(SERVER)
+    project = 'version = "0.3.0"\nrequires-python = ">=3.12"\ndependencies = ["iniconfig"]\n'
     # What no Python before 3.12 reads.
-    (folder / "outer.py").write_text(
-        "import runpy, sys\n\ntype Text = str\n\n\ndef main() -> None:\n"
-        "    sys.argv[1:] = ['any']\n    runpy.run_module('inner', run_name='__main__')\n"
-    )
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "wanting"\nversion = "0.3.0"\nrequires-python = ">=3.12"\n'
-        'dependencies = ["iniconfig"]\nscripts.wanting = "outer:main"\n'
-    )
+    newer = "\ntype Text = str\n"
+    folder = python_folder(tmp_path / "wanting", "any", project, beginning=newer)
+    saved = tmp_path / "mine"
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.fairtrial("try", *options, str(folder))
+    done = made.fairtrial("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "Python 3.13, as it asks for one so new" in done.stderr
     (written,) = (saved / "images/servers").glob("*/server.yaml")
@@ -152,19 +162,11 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
 def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell(
     made: Checkout, tmp_path: Path
 ) -> None:
-    folder, saved = tmp_path / "wanting", tmp_path / "mine"
-    folder.mkdir()
-    (folder / "inner.py").write_text(SERVER)
-    (folder / "outer.py").write_text(
-        "import runpy, sys\n\n\ndef main() -> None:\n"
-        "    sys.argv[1:] = ['parses']\n    runpy.run_module('inner', run_name='__main__')\n"
-    )
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "wanting"\nversion = "0.4.0"\nscripts.wanting = "outer:main"\n'
-        'dependencies = ["tree-sitter-language-pack>=1.8", "tree-sitter"]\n'
-    )
+    needs = 'dependencies = ["tree-sitter-language-pack>=1.8", "tree-sitter"]\n'
+    folder = python_folder(tmp_path / "wanting", "parses", f'version = "0.4.0"\n{needs}')
+    saved = tmp_path / "mine"
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.fairtrial("try", *options, str(folder))
+    done = made.fairtrial("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "npm's grammars of 24 languages" in done.stderr
     (saved_as,) = (saved / "images/servers").iterdir()
@@ -172,7 +174,7 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
     assert any("npm's builds" in note for note in saved_spec.notes)
     assert "tree-sitter-languages==" in (saved_as / "requirements.txt").read_text()
-    without = made.fairtrial("try", "--bring", "none", *options, str(folder))
+    without = made.fairtrial("try", "--bring", "none", *options, folder)
     assert without.returncode == 1
     assert "Failed to fetch" in without.stderr
 
@@ -180,18 +182,10 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
 def test_a_program_built_for_a_newer_c_library_is_run_on_the_next_one(
     made: Checkout, tmp_path: Path
 ) -> None:
-    folder, saved = tmp_path / "wanting", tmp_path / "mine"
-    folder.mkdir()
-    (folder / "inner.py").write_text(SERVER)
-    (folder / "outer.py").write_text(
-        "import runpy, sys\n\n\ndef main() -> None:\n"
-        "    sys.argv[1:] = ['newer-c']\n    runpy.run_module('inner', run_name='__main__')\n"
-    )
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "wanting"\nversion = "0.5.0"\nscripts.wanting = "outer:main"\n'
-    )
+    folder = python_folder(tmp_path / "wanting", "newer-c", 'version = "0.5.0"\n')
+    saved = tmp_path / "mine"
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.fairtrial("try", *options, str(folder))
+    done = made.fairtrial("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "the next Debian's C library, as it asks for a newer one" in done.stderr
 
