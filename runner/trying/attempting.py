@@ -309,7 +309,7 @@ async def _run_alone(container: Container, spec: ServerSpec, command: str) -> Ra
 
 def is_of_ours(step: WarmUp) -> bool:
     """Does it put something in its place, which nobody told the server?"""
-    return step == tables.MADE or fetched.is_link(step)
+    return step == tables.MADE or fetched.is_supply(step)
 
 
 def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:

@@ -6,18 +6,20 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from runner.catalog import LoadedServer
 from runner.errors import ServerError
 from runner.protocols import Log
-from runner.records import Canary, McpCall, Python, ServerSpec
+from runner.records import Canary, McpCall, Python, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
 from runner.trying.bringing import environment, of_registry
+from runner.trying.fetched import Supply, supplies
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
@@ -70,6 +72,11 @@ class Candidate:
     """NAME@sha256:… if it is one: then there is no volume."""
     unpinned: str = ""
     """What no lock holds, in words."""
+
+    @cached_property
+    def supplies(self) -> dict[Supply, WarmUp]:
+        """What its libraries would fetch, each with the step that puts it where they look."""
+        return supplies(self.folder)
 
 
 def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
@@ -134,7 +141,7 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
     programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
     if requirements := copied.requirements + programs:
         python = bench.locker.lock_python(requirements, folder, before=before, pythons=pythons)
-        needed = bench.locker.lock_grammars(asked.programs, folder, python, before)
+        needed = bench.locker.lock_supplies(asked.programs, folder, python, before)
     latest = dict.fromkeys((*of_registry(asked.programs, "npm"), *needed), "latest")
     if dependencies := {**latest, **copied.dependencies}:
         scripts = allowed(asked.scripts)

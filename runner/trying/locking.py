@@ -23,7 +23,7 @@ from runner.sandbox.places import AGENT
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
 from runner.trying.bringing import of_registry
-from runner.trying.fetched import OLDER, OVERRIDES, PACKAGES, packages_for
+from runner.trying.fetched import GRAMMARS, OLDER, OVERRIDES, packages_for
 from runner.trying.scripts import allowed
 
 PYTHONS: tuple[Python, ...] = get_args(Python)
@@ -114,22 +114,22 @@ class Locker:
     def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> Python:
         """And what is brought for it. Raises EngineError with uv's words, or SourceError."""
         python = self._lock_requirements(asked, folder, before)
-        needed = self.lock_grammars(asked.programs, folder, python, before)
+        needed = self.lock_supplies(asked.programs, folder, python, before)
         if latest := (*of_registry(asked.programs, "npm"), *needed):
             self.lock_node(dict.fromkeys(latest, "latest"), folder, before=before, scripts={})
             _pin_exactly(folder, *latest)
         return python
 
-    def lock_grammars(
+    def lock_supplies(
         self, programs: Sequence[str], folder: Path, python: Python, before: str
     ) -> tuple[str, ...]:
-        """Those of PyPI beside the requirements that are locked, if they go together.
+        """What a library would fetch and npm has: see fetched.py. Returns npm's packages.
 
-        Returns the packages of npm that belong to them: see fetched.py.
+        Grammars of PyPI are locked beside the requirements, if they go together.
         """
         asked, lock = folder / "requirements.in", folder / "requirements.txt"
         needed = packages_for(lock, programs)
-        if needed and python == PYTHONS[0]:
+        if GRAMMARS.packages[0] in needed and python == PYTHONS[0]:
             needs, locked = asked.read_text(encoding="utf-8"), lock.read_text(encoding="utf-8")
             asked.write_text(f"{needs}{OLDER}\n", encoding="utf-8")
             try:
@@ -186,7 +186,7 @@ class Locker:
         `scripts`: npm's `allowScripts`, packages whose install scripts are run.
         """
         given: dict[str, Any] = {"private": True, "dependencies": dict(dependencies)}
-        if PACKAGES[0] in dependencies:
+        if GRAMMARS.packages[0] in dependencies:
             given["overrides"] = OVERRIDES
         if scripts:
             given["allowScripts"] = dict(scripts)

@@ -124,7 +124,7 @@ def _whole_library(steps: Steps, start: Start) -> _Mend | None:
     """A library that fetched in vain what an older version of it brings."""
     lock = start.candidate.folder / "requirements.txt"
     tried = start.attempt.network_attempts and lock.exists()
-    if start.attempt.canary is not None and fetched.grammars_linked(start.candidate.folder):
+    if start.attempt.canary is not None and fetched.GRAMMARS in start.candidate.supplies:
         # It has what matters of them; of other kinds of file it may go on fetching in vain.
         return None
     if not tried or not isinstance(steps.asked, Pypi):

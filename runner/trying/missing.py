@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
-from runner.trying.fetched import LIBRARY, extension_lacked, version_without
+from runner.trying.fetched import GRAMMARS, extension_lacked
 
 MOST = 3
 """Packages that are added, one after the other."""
@@ -32,7 +32,7 @@ _OTHER_NAMES = {
     "sklearn": "scikit-learn", "yaml": "pyyaml",
 }  # fmt: skip
 """Modules whose usual distribution is called otherwise."""
-_WHOLE = f"{LIBRARY}<1"
+_WHOLE = f"{GRAMMARS.library}<{GRAMMARS.since}"
 _ANYBODYS = frozenset(
     "app api cli common config core data helpers lib main models module modules package server "
     "servers scripts settings src test tests tools types util utils version".split()
@@ -60,7 +60,7 @@ def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
 
     `lock`: requirements.txt as it is installed.
     """
-    if not version_without(lock) or _WHOLE in asked.also:
+    if not GRAMMARS.version_in(lock) or _WHOLE in asked.also:
         return None
     return replace(asked, also=(*asked.also, _WHOLE)), _WHOLE
 

@@ -16,7 +16,7 @@ from typing import Any
 from runner.errors import FairtrialError
 from runner.records import load_json
 from runner.trying.asked import NONE, Asked, Local, Npm
-from runner.trying.fetched import PACKAGES as GRAMMARS
+from runner.trying.fetched import GRAMMARS
 
 MOST = 3
 """Times that more of them are run: the next complaint comes when the last is mended."""
@@ -90,7 +90,7 @@ def unrun_scripts(folder: Path) -> list[str]:
     packages, run = _packages(folder), _allowed_in(folder)
     found = [place for place, package in packages.items() if _has(package)]
     # What a script of theirs would build is nothing that a server loads.
-    known = (*run, *GRAMMARS)
+    known = (*run, *GRAMMARS.packages)
     unrun = [place for place in found if _name(place) not in known]
     return [f"{_name(place)} ({_instead(place, packages)})" for place in unrun]
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from runner.records import Canary, ServerSpec, WarmUp
-from runner.trying import fetched, tables
+from runner.trying import tables
 from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
@@ -54,15 +54,20 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
     spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
         "command": installed.entries[entry],
-        "env": {**spec.env, **_offline(steps, candidate), **given.env},
+        "env": {
+            **spec.env,
+            **_brought(steps, candidate),
+            **_offline(steps, candidate),
+            **given.env,
+        },
         "warm_up": (
-            *_brought(steps, candidate),
+            *candidate.supplies.values(),
             *(_as_given(given, spec) or _tables(steps, candidate)),
         ),
         "initialize_timeout_sec": 90,
         "notes": (
             *notes_on(getattr(steps.asked, "scripts", ())),
-            *fetched.notes_on(candidate.folder),
+            *(supply.note for supply in candidate.supplies if supply.note),
         ),
     }
     spec = spec.model_copy(update=update)
@@ -103,11 +108,14 @@ def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
     return tuple(steps)
 
 
-def _brought(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
-    if fetched.grammars_linked(candidate.folder):
+def _brought(steps: Steps, candidate: Candidate) -> dict[str, str]:
+    """The variables by which its libraries find what they would fetch."""
+    variables: dict[str, str] = {}
+    for supply in candidate.supplies:
         why = "which its library fetches when it runs, and a cell has no network"
-        steps.guess(f"npm's grammars of {len(fetched.PACKAGES)} languages, {why}", "--bring none")
-    return fetched.linked(candidate.folder)
+        steps.guess(f"{supply.what}, {why}", "--bring none")
+        variables.update(supply.env)
+    return variables
 
 
 def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
