@@ -33,6 +33,10 @@ _ID_SAID = re.compile(
     re.IGNORECASE,
 )
 
+_SAYS_NO = re.compile(
+    r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
+)
+
 
 def answers_in(text: str, structured: Any = None) -> dict[str, Value]:
     """Of a JSON object its keys, and those of objects in it as `outer.inner`.
@@ -84,6 +88,11 @@ def _said(text: str) -> Iterator[tuple[str, Value]]:
             if value not in seen:
                 yield re.sub(r"[\s-]+", "_", found["key"].strip().lower()), value
             seen.add(value)
+
+
+def says_no(text: str) -> bool:
+    """Does it begin as an error does? Code that is found may begin so too."""
+    return _SAYS_NO.match(text.lower()) is not None
 
 
 def is_refusal(text: str) -> bool:

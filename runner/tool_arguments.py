@@ -7,6 +7,7 @@ other can make too. Nothing goes by a server's name, only by the keys, types and
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -77,12 +78,24 @@ def unknown_keys(schema: Schema, target: Target) -> list[str]:
     return sorted(required)
 
 
-def takes_name(schema: Schema) -> bool:
+def takes_command(schema: Schema, described: str) -> bool:
+    """Is it a shell, which may be told to look? `described`: the tool's description."""
+    properties = _mapping(schema.get("properties"))
+    keys = [key for key, about in properties.items() if "enum" not in _mapping(about)]
+    return any(_COMMANDS & set(key_words(key)) for key in keys) and _is_shell(described.lower())
+
+
+def _is_shell(described: str) -> bool:
+    return _SHELL.search(described) is not None
+
+
+def takes_name(schema: Schema, described: str = "") -> bool:
     """Is there a text argument that a symbol's name or a word to look for can go into?"""
     mark = "the-name-itself"
-    filler = _Filler(schema, Target(name=mark), "")
+    filler = _Filler(schema, Target(name=mark), described.lower())
     # A key that nothing is known of gets the name too, and may be a commit's.
-    keys = [key for key in filler.properties if set(key_words(key)) & (_NAMES | _ASKS)]
+    known = _NAMES | _ASKS | (_COMMANDS if takes_command(schema, described) else set())
+    keys = [key for key in filler.properties if set(key_words(key)) & known]
     return any(mark in str(filler.values(key)[:1]) for key in keys)
 
 
@@ -118,6 +131,11 @@ _GLOBS = {"glob", "globs", "include", "includes", "extension", "extensions", "ex
 _EXTENSIONS = {"extension", "extensions", "ext", "exts", "suffix", "suffixes"}
 _REFS = {"branch", "ref", "revision", "commit", "rev"}
 _ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
+_COMMANDS = {"command", "cmd"}
+_SHELL = re.compile(
+    r"\b(?:shell|terminal|bash|console|powershell)\b|\bcommand[- ]line\b"
+    r"|\b(?:run|execute|runs|executes|running|executing)\b[^.\n]{0,40}\bcommands?\b"
+)
 _SORTS = {"type", "mode", "kind", "format", "style", "level"}
 _NAMES = {
     "query", "queries", "symbol", "symbols", "name", "names", "pattern", "patterns", "text",
@@ -257,7 +275,9 @@ class _Filler:
         about = f"{said} {schema.get('title', '')}".lower()
         known = set(words)
         sorts = choices_said(about) if known & _SORTS else []
-        values = self._of_tables(known, about) or sorts or self._text_values(words, known, about)
+        values = (
+            self._in_a_language(known, about) or sorts or self._text_values(words, known, about)
+        )
         if isinstance(schema.get("default"), str) and schema["default"]:
             values = list(dict.fromkeys([*values[:1], schema["default"], *values[1:]]))
         return values
@@ -268,8 +288,10 @@ class _Filler:
         found = re.search(line, self.described, re.MULTILINE)
         return found[1] if found else ""
 
-    def _of_tables(self, known: set[str], about: str) -> list[Any]:
-        """Where the repository is a table `lines`: see Target.database."""
+    def _in_a_language(self, known: set[str], about: str) -> list[Any]:
+        """A shell's, or SQL's where the repository is a table `lines`: see Target.database."""
+        if known & _COMMANDS and _is_shell(self.described):
+            return self._commands()
         if known & _DATABASES and known & (_FILES | {"path"}) and self.target.database:
             return [self.target.database]
         says_sql = bool(re.search(r"\bsql\b", f"{about} {self.described}"))
@@ -284,7 +306,7 @@ class _Filler:
     def _text_values(  # noqa: PLR0911 - one rule a line, the first that holds
         self, words: list[str], known: set[str], about: str
     ) -> list[Any]:
-        if _is_unknown(known):
+        if _is_unknown(known) and not self._clones(known):
             return []
         if known & _EXTENSIONS:
             return self._extensions()
@@ -303,6 +325,10 @@ class _Filler:
         if known & {"path", "paths"} and not _is_of_a_symbol(words):
             return self._paths(about)
         return self._words_looked_for(known, about)
+
+    def _clones(self, known: set[str]) -> bool:
+        """A tool that clones takes a folder where it asks for a URL."""
+        return "url" in known and bool(re.search(r"\bclon(?:e|es|ing)\b", self.described))
 
     def _roots(self, known: set[str]) -> list[Any]:
         if "url" in known:
@@ -340,6 +366,12 @@ class _Filler:
             return [self.target.name, *([last] if last else []), *globs]
         return [self.target.name]
 
+    def _commands(self) -> list[Any]:
+        """What looks, in a shell: nothing else is ever run in one."""
+        root = self.target.root
+        file = [f"cat {root}/{shlex.quote(self.target.path)}"] if self.target.path else []
+        return [f"grep -rnw -e {shlex.quote(self.target.name)} {root}", *file]
+
     def _extensions(self) -> list[Any]:
         suffix = PurePosixPath(self.target.path).suffix
         endings = [end for end, language in _LANGUAGES.items() if language == self._language()]
@@ -347,9 +379,10 @@ class _Filler:
         return [f".{known}", known]
 
     def _revisions(self) -> list[Any]:
-        """git's own form of a file at a commit, of a tool that says it takes one."""
+        """git's own form of a file at a commit too: first, of a tool that says it takes one."""
         of_file = [f"HEAD:{self.target.path}"] if self.target.path else []
-        return [*of_file, "HEAD"] if re.search(r"\w>?:<?path", self.described) else ["HEAD"]
+        said = re.search(r"\w>?:<?path", self.described)
+        return [*of_file, "HEAD"] if said else ["HEAD", *of_file]
 
     def _files(self, as_uri: bool) -> list[Any]:
         if not self.target.path:

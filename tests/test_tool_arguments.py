@@ -12,6 +12,7 @@ from runner.tool_arguments import (
     arguments_for,
     handle_for,
     handles_in,
+    takes_command,
     takes_name,
     unknown_keys,
 )
@@ -28,6 +29,22 @@ def first(given: dict[str, Any], target: Target = TARGET, *, described: str = ""
 
 
 TEXT = {"type": "string"}
+
+
+def test_a_shell_is_only_ever_told_to_look() -> None:
+    run = schema("command", command=TEXT)
+    described = "Execute a shell command in a directory"
+    found = [one["command"] for one in arguments_for(run, TARGET, described=described)]
+    assert found == ["grep -rnw -e dispatch_all /workspace", "cat /workspace/src/app.py"]
+    hostile = Target(name="x; rm -rf /", path="a b.py")
+    quoted = [one["command"] for one in arguments_for(run, hostile, described=described)]
+    assert quoted == ["grep -rnw -e 'x; rm -rf /' /workspace", "cat /workspace/'a b.py'"]
+    assert takes_command(run, described)
+    assert takes_name(run, described)
+    mode = schema("command", command={"type": "string", "enum": ["status", "diff"]})
+    assert not takes_command(mode, described)
+    assert not takes_command(run, "Sends a command to the robot")
+    assert not takes_name(run)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from runner.answers import Value, answers_in, is_refusal
+from runner.answers import Value, answers_in, is_refusal, says_no
 from runner.models.exploring import exploration, explorations
 from runner.models.findings import Finding, findings_in, lines_of_file
 from runner.models.lookups import Lookup
@@ -19,9 +19,6 @@ from runner.tool_arguments import handles_in, key_words, language_of_path
 PATIENCE = 5
 """Names that a use is asked for in vain before it is left."""
 _ROOT_WORDS = {"project", "repo", "repository", "workspace", "root"}
-_SAYS_NO = re.compile(
-    r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
-)
 
 
 @dataclass
@@ -226,4 +223,4 @@ def is_refused(lookup: Lookup, result: Result) -> bool:
     if result.is_error or is_refusal(result.text):
         return True
     # Code that is found may begin so.
-    return lookup.kind != "find" and _SAYS_NO.match(result.text.lower()) is not None
+    return lookup.kind != "find" and says_no(result.text)

@@ -114,7 +114,7 @@ def choose(uses: Sequence[Use], role: str) -> list[Use]:
     """
     fit = [use for use in uses if _score(use, role) >= _MIN_SCORE]
     if not fit and role == "search" and not any(_has_role(use) for use in uses):
-        fit = [use for use in uses if use.may_be_asked and takes_name(use.schema)]
+        fit = [use for use in uses if use.may_be_asked and takes_name(use.schema, use.description)]
     return sorted(fit, key=lambda use: (-_score(use, role), len(use.key), use.key))
 
 
@@ -148,7 +148,7 @@ _NAME_KEYS = (
 
 def fills(use: Use, target: Target) -> list[dict[str, Any]]:
     """Sets of arguments that ask for the name, the likeliest first."""
-    if not takes_name(use.schema):
+    if not takes_name(use.schema, use.description):
         return []
     sets = arguments_for(_asking(use.schema), target, described=use.description)
     return [one for one in sets if _holds(one, target.name)][:MOST_WAYS]

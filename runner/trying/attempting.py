@@ -86,6 +86,11 @@ _EXCLUDES = ".git/info"
 """Where tools write what git shall leave out: of the repository's history nothing is there."""
 _ELSEWHERE = f"{STATE}/elsewhere"
 _ELSEWHERE_SEC = 10
+_HERE = re.compile(
+    r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)[^'\"\n]{0,20}"
+    r"['\"](?P<place>[^/'\"\n][^'\"\n]*)"
+)
+"""A place in the folder that it was started in, which is the workspace."""
 _NEAR_CHARS = 160
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
@@ -412,6 +417,7 @@ def _refused(
                 # An answer may be one line, and tell of other places as well.
                 near = line[max(refused.start() - _NEAR_CHARS, 0) : refused.end() + _NEAR_CHARS]
                 folders += _PLACE.findall(near)
+            folders += [refused["place"] for refused in _HERE.finditer(line)]
     return _own_folders(folders, paths, private)
 
 

@@ -26,6 +26,7 @@ PASSES_NEEDED = 3
 MOST_CALLS = 90
 """Of one search."""
 SEARCH_SEC = 90
+_SHORT_CHARS = 500
 ERRORS = 3
 """Of one tool, before the others have their turn: of forty, most may be asked in vain."""
 
@@ -66,6 +67,8 @@ class Search:
     """Those of them that could not open what the running server holds."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
+    short: list[tuple[str, str]] = field(default_factory=list)
+    """Tool and answer, of answers so short that they may say what is to be called first."""
     handles: dict[str, str | int] = field(default_factory=dict)
     """What the project is called by, as what opened or indexed it answered: key -> value."""
 
@@ -97,6 +100,8 @@ class Search:
         self.asking = ""
         self.requests.append(json.dumps(arguments, ensure_ascii=False))
         self.seen.append(result.text[:2000])
+        if len(result.text) <= _SHORT_CHARS:
+            self.short.append((tool, result.text))
         if result.is_error:
             self.errors += 1
             self.last_error = result.text[:300]

@@ -136,18 +136,23 @@ def says_unbuilt(text: str) -> bool:
 
 # --- shown in its README ------------------------------------------------------------------------
 
-_BUILDS = frozenset("init index build scan analyze analyse ingest sync reindex indexer".split())
+_BUILDS = frozenset(
+    "init index build scan analyze analyse ingest sync reindex indexer extract update".split()
+)
+_OF_ITSELF = frozenset({"update"})
+"""Without a place it may fetch a newer version of the program."""
 _PLACE = re.compile(r"^(?:[/~<$%{]|path|your)", re.IGNORECASE)
 _WORD = re.compile(r"[\w./<>~${}=@:-]+")
 _BEFORE_PROGRAM = re.compile(r"^[ \t]*(?:[$>%] )?(?:npx (?:-y )?|uvx )?(?=\w)")
 
 
 def commands_shown(readme: str, names: Sequence[str]) -> list[str]:
-    """`NAME init`, `NAME-index /your/path`: the README's lines of a shell that build an index.
+    """`NAME init`, `NAME-index /your/path`: what its README shows, and what builds an index.
 
     `names`: of its programs.
     """
-    lines = (_BEFORE_PROGRAM.sub("", line).partition(" #")[0] for line in readme.splitlines())
+    shown = (*readme.splitlines(), *re.findall(r"`([^`\n]+)`", readme))
+    lines = (_BEFORE_PROGRAM.sub("", line).partition(" #")[0] for line in shown)
     found = (_building(line.split(), names) for line in lines)
     return list(dict.fromkeys(filter(None, found)))[:_MOST_COMMANDS]
 
@@ -163,7 +168,8 @@ def _building(words: Sequence[str], names: Sequence[str]) -> str:
         verb = []
     else:
         return ""
-    if not all(map(_may_stand, rest)):
+    has_place = any(word == "." or _PLACE.match(word) for word in rest)
+    if not all(map(_may_stand, rest)) or (_OF_ITSELF & set(verb) and not has_place):
         return ""
     placed = ["{workspace}" if _PLACE.match(word) else word for word in rest]
     return " ".join([program, *verb, *placed])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import mcp_types
 
-from runner.answers import answers_in, is_refusal
+from runner.answers import answers_in, is_refusal, says_no
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
 from runner.sandbox.places import WORKSPACE
@@ -25,7 +25,7 @@ from runner.trying.programs import (
     runnable,
     wants_embeddings,
 )
-from runner.trying.tools import builds_index, finds, for_setup
+from runner.trying.tools import builds_index, finds, for_setup, named_by
 
 CALLS_ABOUT_NOTES = 24
 
@@ -115,8 +115,10 @@ class SettingUp:
         return canary
 
     def _to_tell(self) -> list[mcp_types.Tool]:
-        tools = for_setup(self.session.tools)
-        return [tool for tool in tools if tool.name not in self.search.deadly]
+        """Also what short answers of the others name: `call load_project first`."""
+        tools = [*for_setup(self.session.tools), *named_by(self.search.short, self.session.tools)]
+        known = {tool.name: tool for tool in tools if tool.name not in self.search.deadly}
+        return list(known.values())
 
     def _named(self, name: str) -> mcp_types.Tool:
         return next(tool for tool in self.session.tools if tool.name == name)
@@ -137,7 +139,7 @@ class SettingUp:
             self.search.asking = tool.name
             result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
             self.search.note(tool.name, result, arguments)
-            if not result.is_error and not is_refusal(result.text):
+            if not (result.is_error or is_refusal(result.text) or says_no(result.text)):
                 call = McpCall(
                     tool=tool.name, arguments=with_places(arguments, self.search.handles)
                 )

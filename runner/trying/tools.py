@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import mcp_types
 
 from runner.models.uses import makes_a_view
-from runner.tool_arguments import key_words
+from runner.tool_arguments import key_words, takes_command
 
 _WRITES = frozenset(
     (
@@ -30,6 +30,8 @@ _SETS_UP = (
 """Rounds: a project has to be chosen before it is indexed."""
 _INDEXING = 2
 """The round that builds an index."""
+_CLONES = frozenset("clone repo repository".split())
+"""To git, a folder is a URL."""
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _INDEXES = re.compile(
@@ -43,6 +45,11 @@ _SETS_NOTHING = frozenset(
         "npm pip uv"
     ).split()
 )
+_COMES_FIRST = re.compile(
+    r"\bmust be (?:called|run|used|executed) (?:first|before)\b|\brequired before\b"
+    r"|\bbefore (?:using|calling|running) (?:any )?(?:of the )?others?\b"
+)
+"""Of itself: what looks with `analyze` may be what the others need."""
 _DESCRIPTION_CHARS = 300
 _CHOSEN = frozenset(
     "project workspace repo repository root directory dir cwd folder path codebase".split()
@@ -100,8 +107,16 @@ def _is_named_to_read(tool: mcp_types.Tool) -> bool:
 
 def setup_round(tool: mcp_types.Tool) -> int | None:
     """In which round it is called if nothing is found without it; None if it sets nothing up."""
+    if not _wants_only_a_place(tool):
+        return None
+    if _COMES_FIRST.search((tool.description or "").lower()):
+        return 0
+    return _round_by_name(tool)
+
+
+def _round_by_name(tool: mcp_types.Tool) -> int | None:
     words = words_of(tool)
-    if words & (_SETS_NOTHING | _READS) or not _wants_only_a_place(tool):
+    if words & (_SETS_NOTHING | _READS):
         return None
     if (words & _SETS_UP[0] and words & _CHOSEN) or (words & _BEGINS and "session" in words):
         return 0
@@ -135,6 +150,8 @@ def _wants_only_a_place(tool: mcp_types.Tool) -> bool:
     """What it requires says where a project is, or what it or an earlier call is called."""
     required = tool.input_schema.get("required") or ()
     known = _CHOSEN | {"name", "session", "handle", "id"}
+    if words_of(tool) & _CLONES:
+        known |= {"url", "source"}
     return all(set(key_words(key)) & known for key in required)
 
 
@@ -144,8 +161,29 @@ def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
     return [tool for _, _, tool in sorted(found, key=lambda item: item[:2])]
 
 
+def named_by(
+    answers: Sequence[tuple[str, str]], tools: Sequence[mcp_types.Tool]
+) -> list[mcp_types.Tool]:
+    """Tools that are asked about a place alone, and that others' answers say to call.
+
+    `answers`: of each the tool, and the text.
+    """
+
+    def is_named(tool: mcp_types.Tool) -> bool:
+        name = rf"(?<![\w-]){re.escape(tool.name)}(?![\w-])"
+        said = rf"\b(?:call|run|use|invoke|try)\b[^.\n]{{0,40}}{name}"
+        others = (text for asked, text in answers if asked != tool.name)
+        return any(re.search(said, text, re.IGNORECASE) for text in others)
+
+    fit = (one for one in tools if _wants_only_a_place(one) and not words_of(one) & _SETS_NOTHING)
+    return list(filter(is_named, fit))
+
+
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
-    """Those that only read, the most exact first; then those that write and destroy nothing."""
+    """Those that only read, the most exact first; then those that write and destroy nothing.
+
+    A shell is one of them: it is told to look.
+    """
     writing = writers(tools)
     asked = [tool for tool in tools if setup_round(tool) is None]
     kept = [tool for tool in asked if tool.name not in writing or _is_harmless(tool)]
@@ -158,6 +196,8 @@ def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 def _is_harmless(tool: mcp_types.Tool) -> bool:
     """As it says itself: it packs or copies, for instance, into a folder of its own."""
+    if takes_command(tool.input_schema, tool.description or ""):
+        return True
     return tool.annotations is not None and tool.annotations.destructive_hint is False
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from runner.errors import FairtrialError
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
+from runner.tool_arguments import Target, arguments_for
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.attempting import Attempt
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
@@ -25,7 +26,7 @@ from runner.trying.launches import (
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.places import folders_called_after, variables_in
 from runner.trying.tables import reads_tables
-from runner.trying.tools import for_looking, for_setup, said_of_all, writers, writes
+from runner.trying.tools import for_looking, for_setup, named_by, said_of_all, writers, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
 
@@ -347,6 +348,36 @@ def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look()
     assert named == ["set_project_path", "add_code", "index_repository"]
     assert "find_symbol" in [item.name for item in for_looking(tools)]
     assert not {item.name for item in for_looking(tools)} & set(named)
+
+
+def test_what_says_that_it_comes_first_is_told_first_and_what_advises_so_is_not() -> None:
+    tools = [
+        tool("clone_repo", "Must be called before analysis tools.", required="url"),
+        tool("analyze_code", "Call it before using any other tool.", required="root"),
+        tool("get_overview", "Use this first to understand a project.", required="path"),
+        tool("fetch", "Must be called before the others.", required="url"),
+    ]
+    assert [item.name for item in for_setup(tools)] == ["analyze_code", "clone_repo"]
+    cloned = {"properties": {"url": {"type": "string"}}, "required": ["url"]}
+    target = Target(name="x")
+    assert list(arguments_for(cloned, target)) == []
+    (first, *_) = arguments_for(
+        cloned, target, described="Clone a repository. Must be called first"
+    )
+    assert first == {"url": "/workspace"}
+
+
+def test_a_tool_that_an_answer_names_is_told_if_it_asks_for_no_more_than_a_place() -> None:
+    tools = [
+        tool("analyze_project", required="path"),
+        tool("analyze_project_deeply", required="path"),
+        tool("find_symbol", required="name query"),
+        tool("delete_project", required="path"),
+    ]
+    said = [("find_symbol", "Run analyze_project first, do not use find_symbol or delete_project")]
+    assert [item.name for item in named_by(said, tools)] == ["analyze_project"]
+    assert named_by([("analyze_project", "call of analyze_project: no such run")], tools) == []
+    assert named_by([("find_symbol", "neither is analyze_project")], tools) == []
 
 
 # --- from this machine --------------------------------------------------------------------------

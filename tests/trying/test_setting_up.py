@@ -100,6 +100,11 @@ def test_a_readmes_own_path_is_the_workspace_and_a_program_may_be_named_for_what
     assert shown == ["tool-index {workspace}", "tool init --force {workspace}"]
 
 
+def test_a_command_inside_a_sentence_is_shown_too_and_none_that_updates_the_program() -> None:
+    readme = "Code needs no key: `tool extract` and, after a pull, `tool update .` (`tool update`)"
+    assert commands_shown(readme, ["tool"]) == ["tool extract", "tool update ."]
+
+
 def test_a_readmes_own_lines_that_build_an_index_are_known_and_nothing_else_is() -> None:
     assert commands_shown(README, ["tool", "tool-mcp"]) == ["tool init", "tool index . --full"]
     assert commands_shown(README, []) == []
