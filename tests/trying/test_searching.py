@@ -205,6 +205,23 @@ def test_what_a_first_call_calls_the_project_is_asked_with_in_this_session_and_i
     assert again.canary_passed
 
 
+def test_a_tool_that_an_error_names_is_told_first(bench: Bench) -> None:
+    found = bench.way("names-it", BARE)
+    assert found.canary is not None
+    assert [step.call for step in found.warm_up] == [
+        McpCall(tool="analyze_all", arguments={"path": "{workspace}"})
+    ]
+    assert bench.proven("names-it", found).canary_passed
+
+
+def test_a_shell_is_told_to_look_and_shows_the_line(bench: Bench) -> None:
+    found = bench.way("shell", BARE)
+    assert found.canary is not None
+    assert found.canary.call.arguments["command"].startswith("grep -rnw -e ")
+    assert found.canary.evidence.shows_line
+    assert bench.proven("shell", found).canary_passed
+
+
 def test_a_handle_that_nothing_answered_with_is_made_up_by_nobody(bench: Bench) -> None:
     assert bench.way("random", BARE, warm_up=(LOOK,)).canary is None
 
@@ -325,6 +342,8 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == ((".own",), True)
     found = bench.way("own-node", BARE)
     assert (found.private, found.canary is not None) == (("logs",), True)
+    found = bench.way("own-here", BARE)
+    assert (found.private, found.canary is not None) == (("wanted-graph",), True)
 
 
 def test_a_folder_that_it_may_not_write_and_does_not_name_is_found(bench: Bench) -> None:
