@@ -27,7 +27,7 @@ from runner.trying.bringing import programs_lacked
 from runner.trying.c_library import lacks_newer
 from runner.trying.canaries import FoundCanary, Search
 from runner.trying.ground import Ground
-from runner.trying.launches import Launch
+from runner.trying.launches import Launch, launches_in_help
 from runner.trying.missing import SDK_LACKS
 from runner.trying.over_http import listens
 from runner.trying.programs import (
@@ -199,7 +199,7 @@ class Attempt:
     def lacks_a_package(self) -> bool:
         """It says which one to install, and complains of nothing that it was started with."""
         says = _TO_INSTALL.search(self.problem) and not USAGE.search(self.problem)
-        return not self.started and bool(says)
+        return not self.started and bool(says) and not launches_in_help(self.said)
 
     @property
     def started(self) -> bool:

@@ -143,11 +143,16 @@ _OPTION = re.compile(
     r"[ =](?P<value><[^>]+>|\[[^\]]+\]|[A-Z][A-Z_]+)"
 )
 _NOT_A_PROJECT = re.compile(r"log|cache|config|data|db|output|index|state|static|cert|key")
+_SERVING = "mcp|serve|server|start|stdio|start-mcp-server|run"
 _COMMANDS = re.compile(
-    r"^[ \t]+(mcp|serve|server|start|stdio|start-mcp-server|run)(?![\w-])", re.MULTILINE
+    # With the program's name before it, nothing but its own words may follow: it may be prose.
+    rf"^[ \t]+(?:(?P<alone>{_SERVING})(?![\w-])"
+    rf"|[\w-]+[ \t](?P<word>{_SERVING})(?:[ \t]{{2,}}|$))",
+    re.MULTILINE,
 )
 _SERVES = re.compile(
-    r"^[ \t]+(?P<word>[a-z][\w-]*)(?: [\[<A-Z][^\n]*?)?[ \t]{2,}(?P<about>[^\n]*\bMCP\b[^\n]*)",
+    r"^[ \t]+(?:[\w-]+[ \t])?(?P<word>[a-z][\w-]*)(?: [\[<A-Z][^\n]*?)?[ \t]{2,}"
+    r"(?P<about>[^\n]*\bMCP\b[^\n]*)",
     re.MULTILINE,
 )
 _STARTS = re.compile(r"\b(?:start|run|serve|launch|expose|server)", re.IGNORECASE)
@@ -199,6 +204,25 @@ def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
     return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
 
 
+def still_possible(ways: Sequence[Launch], refused: Launch, help_text: str) -> list[Launch]:
+    """Without those that a program would refuse for the same: what its help does not have.
+
+    `refused`: what it was started with when it said that it knows no such argument.
+    """
+    if not refused.args or not help_text:
+        return list(ways)
+
+    def is_known(way: Launch) -> bool:
+        first = way.args[:1]
+        if not first or way.why == SHOWN:
+            return True
+        if first[0].startswith("-"):
+            return first[0].partition("=")[0] in help_text
+        return refused.args[0].startswith("-") or first != refused.args[:1]
+
+    return list(filter(is_known, ways))
+
+
 def launches_elsewhere(help_text: str, launch: Launch) -> list[Launch]:
     """The same with the option of its help that says where it writes; none if it has none."""
     flags = dict.fromkeys(found["flag"] for found in _WRITES_TO.finditer(plain(help_text)))
@@ -218,7 +242,8 @@ def _commands_in(text: str) -> list[str]:
         for found in _SERVES.finditer(text)
         if _STARTS.search(found["about"]) and not _CONFIGURES.search(found["about"].lower())
     ]
-    return [it for it in dict.fromkeys([*told, *_COMMANDS.findall(text)]) if it not in NO_START]
+    called = [found["alone"] or found["word"] for found in _COMMANDS.finditer(text)]
+    return [it for it in dict.fromkeys([*told, *called]) if it not in NO_START]
 
 
 def _usage_names(text: str, words: Sequence[str]) -> bool:

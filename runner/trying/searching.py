@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from runner.protocols import Log
 from runner.records import Canary, ServerSpec
@@ -23,6 +23,7 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     launches_with,
+    still_possible,
 )
 from runner.trying.over_http import is_bridged, over_stdio
 from runner.trying.places import variables_in
@@ -32,7 +33,7 @@ WHOLE_SEC = 300
 """After which no further way to start it is begun."""
 
 
-async def find_way(  # noqa: C901 - what each attempt changes of the others, in one place
+async def find_way(
     ground: Ground,
     spec: ServerSpec,
     ways: Sequence[Launch],
@@ -48,15 +49,9 @@ async def find_way(  # noqa: C901 - what each attempt changes of the others, in 
     if canary is not None:
         ground = replace(ground, symbols=())
     best: Attempt | None = None
-    left = list(ways)
-    tried: list[Launch] = []
+    queue = _Queue(left=list(ways), fixed=fixed)
     give_up = time.monotonic() + WHOLE_SEC
-    help_text = ""
-    while left and len(tried) < MOST and time.monotonic() < give_up:
-        way = left.pop(0)
-        if any(map(way.is_like, tried)):
-            continue
-        tried.append(way)
+    while (way := queue.next_way()) is not None and time.monotonic() < give_up:
         attempt = await _with_private(ground, spec, way)
         _say(ground.log, attempt)
         # Of its own in every way that it is started.
@@ -65,22 +60,58 @@ async def find_way(  # noqa: C901 - what each attempt changes of the others, in 
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
-        if attempt.listens and not attempt.started and not fixed and not is_bridged(spec):
-            left = over_stdio(left)
+        if queue.waits_at_a_port(attempt, spec):
             continue
         if attempt.is_hopeless:
             # What it lacks can be had; a way that went as far may have ended for less.
             return best if best.started else attempt
         ground = _waited_for(ground, attempt)
-        if not fixed:
-            left = _in_order(attempt, _ways_it_asks_for(ground, attempt), left)
-        if len(tried) == 1 and not fixed:
-            help_text = await _help_of(ground, spec)
-            left = [*launches_in_help(help_text), *left]
-        if attempt.is_refused and not fixed:
-            left = [*launches_elsewhere(help_text, way), *left]
+        await queue.learn(ground, spec, attempt)
     assert best is not None  # noqa: S101 - one way at least
     return best
+
+
+@dataclass(kw_only=True)
+class _Queue:
+    """The ways to start it that are left, by what those before them have shown."""
+
+    left: list[Launch]
+    fixed: bool
+    tried: list[Launch] = field(default_factory=list)
+    help_text: str = ""
+    takes_others: bool = False
+    """It has started once: where it does not, its arguments are why."""
+
+    def next_way(self) -> Launch | None:
+        """None if none is left, or as many were tried as are."""
+        new = (way for way in self.left if not any(map(way.is_like, self.tried)))
+        way = next(new, None)
+        if way is None or len(self.tried) >= MOST:
+            return None
+        self.left = self.left[self.left.index(way) + 1 :]
+        self.tried.append(way)
+        return way
+
+    def waits_at_a_port(self, attempt: Attempt, spec: ServerSpec) -> bool:
+        """If so, it is asked for stdio next."""
+        waits = attempt.listens and not attempt.started and not self.fixed and not is_bridged(spec)
+        if waits:
+            self.left = over_stdio(self.left)
+        return waits
+
+    async def learn(self, ground: Ground, spec: ServerSpec, attempt: Attempt) -> None:
+        """What the attempt asks for, or its help shows, comes next."""
+        if self.fixed:
+            return
+        self.takes_others |= attempt.started
+        self.left = _in_order(attempt, _ways_it_asks_for(ground, attempt), self.left)
+        if len(self.tried) == 1:
+            self.help_text = await _help_of(ground, spec)
+            self.left = [*launches_in_help(self.help_text), *self.left]
+        if not attempt.started and self.takes_others and USAGE.search(attempt.problem):
+            self.left = still_possible(self.left, attempt.launch, self.help_text)
+        if attempt.is_refused:
+            self.left = [*launches_elsewhere(self.help_text, attempt.launch), *self.left]
 
 
 def _waited_for(ground: Ground, attempt: Attempt) -> Ground:

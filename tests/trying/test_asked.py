@@ -22,6 +22,7 @@ from runner.trying.launches import (
     launches_if_denied,
     launches_in_help,
     secrets_in,
+    still_possible,
 )
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.places import folders_called_after, variables_in
@@ -157,6 +158,33 @@ def test_commands_that_end_a_server_or_tell_of_it_are_no_way_to_start_it() -> No
     serve     Start the MCP server
 """
     assert [way.args for way in launches_in_help(text)] == [("serve",)]
+
+
+def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
+    text = """  tool build [dir]   full build
+  tool install [agent...]   wire the MCP server into agents
+  tool mcp           run as an MCP server (requires `pip install tool[mcp]`)
+  the server start of every day
+"""
+    assert [way.args for way in launches_in_help(text)] == [("mcp",)]
+    told = Attempt(launch=Launch(why="bare"), problem=text.splitlines()[2], said=text)
+    assert not told.is_hopeless
+    assert replace(told, said="").is_hopeless
+
+
+def test_what_a_program_refused_once_it_is_not_asked_again() -> None:
+    ways = [
+        Launch(args=("{workspace}",), why="usual"),
+        Launch(args=("--root", "{workspace}"), why="usual"),
+        Launch(args=("--path=x",), why="usual"),
+        Launch(args=("--shown",), why=SHOWN),
+        Launch(env={"DIR": "{workspace}"}, why="it names the variable"),
+    ]
+    place, flag = ways[:2]
+    help_text = "usage: tool [--path PATH]"
+    assert still_possible(ways, place, help_text) == ways[2:]
+    assert still_possible(ways, flag, help_text) == [ways[0], *ways[2:]]
+    assert still_possible(ways, flag, "") == ways
 
 
 def test_a_usage_that_names_a_list_of_folders_is_followed() -> None:
