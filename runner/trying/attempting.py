@@ -61,6 +61,8 @@ _BROKEN = re.compile(
     rf"|AttributeError: (?:module|'\w+' object)|{SDK_LACKS}"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
 )
+_BREAKS_PROTOCOL = "the server broke the protocol"
+_SAID_LINES = 4
 _FAILS_INSIDE = re.compile(r"\b(?:TypeError|NameError|Pydantic\w*Error): ")
 """What a newer pydantic says of models that an older one took; or one that misses an argument."""
 _TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
@@ -129,11 +131,15 @@ class Attempt:
 
     @property
     def may_be_too_old(self) -> bool:
-        """It fails inside Python code, in every way that was tried, or when it is asked."""
+        """It fails inside Python code, in every way that was tried, or when it is asked.
+
+        Or its schemas are no schemas: a newer library writes them otherwise.
+        """
         # Of a long one only the end is kept, without its first line.
         is_python = re.search(r"File \".+\", line \d+", self.said)
         is_unstarted = not self.started and is_python and _FAILS_INSIDE.search(self.problem)
-        return self.is_broken or self.breaks_when_asked or bool(is_unstarted)
+        is_broken = self.is_broken or self.breaks_when_asked or self.is_garbled
+        return is_broken or bool(is_unstarted)
 
     @property
     def breaks_when_asked(self) -> bool:
@@ -153,7 +159,14 @@ class Attempt:
             return True
         if self.started:
             return False
-        return self.is_broken or self.needs_network or self.listens or self.lacks_a_package
+        if self.is_broken or self.is_garbled or self.lacks_a_package:
+            return True
+        return self.needs_network or self.listens
+
+    @property
+    def is_garbled(self) -> bool:
+        """It runs, and what it says is not the protocol's."""
+        return self.problem.startswith(_BREAKS_PROTOCOL)
 
     @property
     def lacks_native(self) -> bool:
@@ -270,6 +283,9 @@ async def _once(
     except ServerError as error:
         stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
         problem = own_words(stderr) or own_words(stdout) or error.what
+        if _BREAKS_PROTOCOL in error.what:
+            # It runs, and what it logs is not why.
+            problem = " | ".join(line.strip() for line in error.what.splitlines()[:_SAID_LINES])
         attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}")
     stderr = log.stderr.tail.decode(errors="replace")
     return replace(attempt, stderr=stderr, stray_lines=log.stray_lines)

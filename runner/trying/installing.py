@@ -70,6 +70,8 @@ class Candidate:
     """Under {install}: its own, or what starts its package's tools."""
     image: str | None = None
     """NAME@sha256:… if it is one: then there is no volume."""
+    extra: str = ""
+    """Its own that makes it a server, taken though none was asked for."""
     unpinned: str = ""
     """What no lock holds, in words."""
 
@@ -125,7 +127,8 @@ def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before
         return candidate
     bench.log(f"  guessed: its extra {extra}; pypi:{asked.name}[EXTRAS] overrides it")
     python = bench.locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
-    return _from_registry("pypi", asked.name, name, folder, bench, python=python)
+    candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
+    return replace(candidate, extra=extra)
 
 
 def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str]) -> Candidate:

@@ -35,8 +35,12 @@ _LAST_LINES = 6
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
 mkdir {folder} && cd {folder} && cp /given.json package.json
-npm install --package-lock-only --ignore-scripts --omit=dev --omit-lockfile-registry-resolved \
-    --no-audit --no-fund --no-update-notifier --loglevel=error "$@" || exit
+lock() {{
+  npm install --package-lock-only --ignore-scripts --omit=dev --omit-lockfile-registry-resolved \
+      --no-audit --no-fund --no-update-notifier --loglevel=error "$@"
+}}
+# Of peers that disagree npm's first lock is one that its own `npm ci` refuses.
+lock "$@" && lock "$@" || exit
 """
 
 

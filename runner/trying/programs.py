@@ -96,7 +96,9 @@ _RUN = re.compile(
     r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){0,4})\1"
     rf"|(?P<bare>[a-z][\w.-]+(?: [a-z][\w-]+| {WORKSPACE}\b)?))"
 )
-_USELESS = NO_START | frozenset("mcp serve server start restart watch".split())
+_USELESS = NO_START | frozenset(
+    "mcp serve server start restart watch search query find grep show list explore explain".split()
+)
 """What never ends, or makes nothing."""
 _UNBUILT = re.compile(
     r"\b(?:no|not|missing|cannot|does ?n[o']t)\b.*\b(?:index|indexed|database|db|graph)\b"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from runner.records import Canary, ServerSpec, WarmUp
 from runner.trying import tables
+from runner.trying.asked import Pypi
 from runner.trying.attempting import Attempt
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
@@ -35,6 +36,9 @@ class Start:
 def installed(steps: Steps, *, before: str) -> Candidate:
     steps.say("1/6 locking and installing")
     candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
+    if candidate.extra and isinstance(steps.asked, Pypi):
+        # Where it says that it lacks that, something else is amiss.
+        steps.asked = replace(steps.asked, extras=candidate.extra)
     installed = candidate.installed
     licence = installed.licence or "licence unknown"
     steps.say(f"  {installed.name} {installed.version} ({licence}) {installed.homepage}".rstrip())
