@@ -83,7 +83,10 @@ def _guard(command: str) -> str:
 
 def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
-    if program != _PYTHON and spec.env.get("PYTHONPATH") == "{install}/python":
+    # A server that is built as a program of another language has its tools built too.
+    is_built = spec.command[0].startswith("{install}/")
+    is_python = spec.env.get("PYTHONPATH") == "{install}/python" and program != _PYTHON
+    if is_python and not is_built:
         # Whatever Python the script's own first line names.
         return f"{_PYTHON} {{install}}/python/bin/{program} {rest}".rstrip()
     return command

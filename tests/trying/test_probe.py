@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 SOURCE = resources.files("runner.trying").joinpath("probe.py.txt").read_text(encoding="utf-8")
 
 
-def entries(root: Path, *files: str, readme: str = "", scripts: str = "") -> dict[str, Any]:
-    """Of the package `acme`, installed with these files."""
+def entries(
+    root: Path, *files: str, readme: str = "", scripts: str = "", record: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Of the package `acme`, installed with these files. `record`: of those that are there."""
     folder = root / "python"
     about = folder / "acme-1.0.dist-info"
     about.mkdir(parents=True)
@@ -20,7 +23,7 @@ def entries(root: Path, *files: str, readme: str = "", scripts: str = "") -> dic
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
-    (about / "RECORD").write_text("".join(f"{file},sha256=0,0\n" for file in files))
+    (about / "RECORD").write_text("".join(f"{file},sha256=0,0\n" for file in (*files, *record)))
     names: dict[str, Any] = {}
     # Its last lines run it on /opt/server.
     exec(SOURCE.partition("\nkind, name =")[0], names)
@@ -61,3 +64,12 @@ def test_a_part_that_can_be_run_is_found_though_nothing_names_it(tmp_path: Path)
     found = entries(tmp_path, "acme/__init__.py", "acme/mcp/__main__.py", "acme/x.py")
     assert found == {"acme.mcp": ["python3", "-m", "acme.mcp"]}
     assert entries(tmp_path / "b", "acme/__init__.py", "acme/x.py") == {}
+
+
+def test_a_program_of_another_language_is_started_as_it_is(tmp_path: Path) -> None:
+    built = tmp_path / "python/bin/acme-native"
+    built.parent.mkdir(parents=True)
+    built.write_bytes(b"\x7fELF\x02")
+    (built.parent / "acme-script").write_text("#!/bin/sh\n")
+    record = ("../../bin/acme-native", "../../bin/acme-script")
+    assert entries(tmp_path, record=record) == {"acme-native": ["{install}/python/bin/acme-native"]}
