@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from runner.errors import FairtrialError
 from runner.grounding.pointing import TOLERANCE
@@ -25,6 +26,9 @@ FEWEST, MOST = 3, 12
 """Places of an answer: fewer are luck, more are a list that nobody reads."""
 _MOST_FILES = 30
 """That may hold a name: one in all files of a tree is a word, not a symbol."""
+
+_SMALL_FILES = 40
+"""Of code: in a larger tree every name's calls would be looked for, for minutes."""
 
 
 def candidates(tree: Tree) -> list[Symbol]:
@@ -69,6 +73,7 @@ def propose(tree: Tree, families: Sequence[Family], count: int) -> list[Proposal
     for make in (_callers_of_best, _tests_of_best, _overrides_of_best, _parameter_of_best):
         if len(proposals) < count and (made := make(tree, known, families, asked_about)):
             proposals.append(made)
+    proposals = proposals or _of_few_places(tree, count)
     if not proposals:
         raise FairtrialError(
             "no question here has an answer that the tree alone proves",
@@ -76,6 +81,19 @@ def propose(tree: Tree, families: Sequence[Family], count: int) -> list[Proposal
             " of scenarios/core and write the places by hand",
         )
     return proposals
+
+
+def _of_few_places(tree: Tree, count: int) -> list[Proposal]:
+    """Of a tree too small for better ones. Each says that luck finds so few places."""
+    if len(tree.code) > _SMALL_FILES:
+        return []
+    found = map(tree.symbol, filter(is_telling, tree.definitions))
+    symbols = [it for it in found if isinstance(it, Symbol) and it.own_calls]
+    symbols = [it for it in symbols if not TEST_PATH.search(it.path)]
+    symbols.sort(key=lambda it: (-len(grouped(it.own_calls)), _lot(tree, it)))
+    fitting = [it for it in symbols if len(grouped(it.own_calls)) <= MOST]
+    made = (callers(it, "a small tree: so few places are found by luck, too") for it in fitting)
+    return list(islice((it for it in made if not list(unproven(tree, it))), count))
 
 
 def propose_about(tree: Tree, name: str, count: int) -> list[Proposal]:

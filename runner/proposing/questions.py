@@ -181,8 +181,8 @@ def _place(path: str, start: int, end: int) -> MustCite:
 
 
 def _counted(spots: Sequence[Spot]) -> str:
-    count = len(grouped(spots))
-    return f"{count} functions in {file_count(spots)} files"
+    counts = {"function": len(grouped(spots)), "file": file_count(spots)}
+    return " in ".join(f"{count} {noun}{'s'[: count != 1]}" for noun, count in counts.items())
 
 
 def file_count(spots: Iterable[Spot]) -> int:

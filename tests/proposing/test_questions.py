@@ -92,6 +92,21 @@ def test_a_symbol_of_ones_own_is_asked_about_or_the_reason_said(tmp_path: Path) 
         propose_about(tree, "spent", 3)
 
 
+def test_a_small_tree_gets_what_few_places_prove_and_each_says_so(tmp_path: Path) -> None:
+    files = {
+        "a.py": "def weigh_parcel(parcel):\n    return parcel\n",
+        "b.py": "from a import weigh_parcel\n\n\ndef send(it):\n    return weigh_parcel(it)\n",
+    }
+    (asked,) = propose(tree_of(tmp_path, files), [], 3)
+    assert asked.step.name == "callers-of-weigh-parcel"
+    assert asked.about.endswith(
+        "1 function in 1 file, a small tree: so few places are found by luck, too"
+    )
+    many = {f"c{number}.py": f"number = {number}\n" for number in range(40)}
+    with pytest.raises(FairtrialError, match="no question here has an answer"):
+        propose(tree_of(tmp_path / "many", {**files, **many}), [], 3)
+
+
 def test_a_tree_that_proves_nothing_is_said_to(tmp_path: Path) -> None:
     tree = tree_of(tmp_path, {"a.py": "def only_here():\n    pass\n"})
     with pytest.raises(FairtrialError, match="no question here has an answer"):
