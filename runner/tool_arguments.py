@@ -133,7 +133,7 @@ _REFS = {"branch", "ref", "revision", "commit", "rev"}
 _ASKS = {"question", "task", "prompt", "intent", "goal", "instruction"}
 _COMMANDS = {"command", "cmd"}
 _SHELL = re.compile(
-    r"\b(?:shell|terminal|bash|console|powershell)\b|\bcommand[- ]line\b"
+    r"\b(?:shell|terminal|bash|console|powershell|argv)\b|\bcommand[- ]line\b"
     r"|\b(?:run|execute|runs|executes|running|executing)\b[^.\n]{0,40}\bcommands?\b"
 )
 _SORTS = {"type", "mode", "kind", "format", "style", "level"}
@@ -256,6 +256,8 @@ class _Filler:
         items = self._resolved(_mapping(schema.get("items")))
         if items.get("type") == "object" and self.depth >= _DEEPEST:
             return []
+        if _COMMANDS & set(key_words(key)) and _is_shell(self.described):
+            return [shlex.split(command) for command in self._commands()]
         singular = key.removesuffix("s") if len(key) > 1 else key
         values = [[value] for value in self._values(singular, items)]
         if not values and not schema.get("minItems"):

@@ -41,6 +41,10 @@ def test_a_shell_is_only_ever_told_to_look() -> None:
     assert quoted == ["grep -rnw -e 'x; rm -rf /' /workspace", "cat /workspace/'a b.py'"]
     assert takes_command(run, described)
     assert takes_name(run, described)
+    words = schema("command", command={"type": "array", "items": TEXT})
+    assert first(words, described=described) == {
+        "command": ["grep", "-rnw", "-e", "dispatch_all", "/workspace"]
+    }
     mode = schema("command", command={"type": "string", "enum": ["status", "diff"]})
     assert not takes_command(mode, described)
     assert not takes_command(run, "Sends a command to the robot")

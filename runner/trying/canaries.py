@@ -26,7 +26,7 @@ PASSES_NEEDED = 3
 MOST_CALLS = 90
 """Of one search."""
 SEARCH_SEC = 90
-_SHORT_CHARS = 500
+_SHORT_CHARS = 1000
 ERRORS = 3
 """Of one tool, before the others have their turn: of forty, most may be asked in vain."""
 

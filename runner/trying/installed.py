@@ -95,7 +95,8 @@ def choose_entry(installed: Installed, asked: str) -> str:
         raise FairtrialError(
             "the package brings nothing that can be started",
             where=installed.name,
-            hint="is it a library? `fairtrial try -- COMMAND` starts anything",
+            hint=f"it says of itself: {installed.title or 'nothing'}. Is it a library, or was it"
+            " renamed? `fairtrial try -- COMMAND` starts anything",
         )
     fit = _fit(installed)
     if len(fit) != 1:

@@ -13,6 +13,7 @@ from runner.trying.shell_lines import named_in, shown_in_shell
 from runner.trying.words import NO_START, plain
 
 SHOWN = "as its README shows"
+USUAL = "usual"
 MOST = 9
 """Ways to start that are tried."""
 _BLOCK = re.compile(
@@ -72,9 +73,9 @@ def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -
 def _usual() -> Iterator[Launch]:
     yield Launch(args=("{workspace}",), why="the workspace as argument")
     for flag in ("--mcp", "--stdio"):
-        yield Launch(args=(flag,), why="usual")
+        yield Launch(args=(flag,), why=USUAL)
     for flag in ("--project", "--repository", "--root"):
-        yield Launch(args=(flag, "{workspace}"), why="usual")
+        yield Launch(args=(flag, "{workspace}"), why=USUAL)
 
 
 def secrets_in(readme: str) -> list[str]:

@@ -18,6 +18,7 @@ from runner.trying.ground import Ground
 from runner.trying.launches import (
     MOST,
     SHOWN,
+    USUAL,
     Launch,
     launches_elsewhere,
     launches_if_denied,
@@ -29,6 +30,8 @@ from runner.trying.over_http import is_bridged, over_stdio
 from runner.trying.places import variables_in
 
 HELP_SEC = 20
+_ALIKE = 3
+"""Ways that went equally far, after which no flag is guessed any more."""
 WHOLE_SEC = 300
 """After which no further way to start it is begun."""
 
@@ -79,8 +82,8 @@ class _Queue:
     fixed: bool
     tried: list[Launch] = field(default_factory=list)
     help_text: str = ""
-    takes_others: bool = False
-    """It has started once: where it does not, its arguments are why."""
+    shown: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of each that started: tools, calls, errors. Where one does not, its arguments are why."""
 
     def next_way(self) -> Launch | None:
         """None if none is left, or as many were tried as are."""
@@ -103,13 +106,17 @@ class _Queue:
         """What the attempt asks for, or its help shows, comes next."""
         if self.fixed:
             return
-        self.takes_others |= attempt.started
+        if attempt.started:
+            self.shown.append(_shown_by(attempt))
         self.left = _in_order(attempt, _ways_it_asks_for(ground, attempt), self.left)
         if len(self.tried) == 1:
             self.help_text = await _help_of(ground, spec)
             self.left = [*launches_in_help(self.help_text), *self.left]
-        if not attempt.started and self.takes_others and USAGE.search(attempt.problem):
+        if not attempt.started and self.shown and USAGE.search(attempt.problem):
             self.left = still_possible(self.left, attempt.launch, self.help_text)
+        if max(map(self.shown.count, self.shown), default=0) >= _ALIKE:
+            # It takes whatever it is given for nothing.
+            self.left = [way for way in self.left if way.why != USUAL]
         if attempt.is_refused:
             self.left = [*launches_elsewhere(self.help_text, attempt.launch), *self.left]
 
@@ -117,6 +124,10 @@ class _Queue:
 def _waited_for(ground: Ground, attempt: Attempt) -> Ground:
     """Once is enough; started in another way, it would index the same again."""
     return replace(ground, polls=()) if attempt.warm_up else ground
+
+
+def _shown_by(attempt: Attempt) -> tuple[int, int, int]:
+    return (len(attempt.tools), attempt.search.calls, attempt.search.errors)
 
 
 def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch]) -> list[Launch]:

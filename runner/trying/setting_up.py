@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import mcp_types
 
@@ -25,7 +26,7 @@ from runner.trying.programs import (
     runnable,
     wants_embeddings,
 )
-from runner.trying.tools import builds_index, finds, for_setup, named_by
+from runner.trying.tools import builds_index, calls_spelled, finds, for_setup, named_by
 
 CALLS_ABOUT_NOTES = 24
 
@@ -93,23 +94,27 @@ class SettingUp:
         return None
 
     async def _after_its_tools(self) -> FoundCanary | None:
+        for name, arguments in calls_spelled(self.search.short, self.session.tools):
+            if await self._answers_well(name, arguments):
+                call = McpCall(tool=name, arguments=with_places(arguments, {}))
+                if canary := await self._look_after(call):
+                    return canary
         for tool in self._to_tell():
-            call = await self._tell(tool)
-            if call is None:
-                continue
-            self.ground.log(f"  told first: {tool.name} {call.arguments or ''}")
-            self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
-            if canary := await self._look():
+            told = await self._tell(tool)
+            if told is not None and (canary := await self._look_after(told)):
                 return canary
         return None
+
+    async def _look_after(self, call: McpCall) -> FoundCanary | None:
+        self.ground.log(f"  told first: {call.tool} {call.arguments or ''}")
+        self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
+        return await self._look()
 
     async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
         """One that reads a file as it is may find nothing without its index."""
         for tool in filter(builds_index, self._to_tell()):
             if call := await self._tell(tool):
-                self.ground.log(f"  told first: {tool.name} {call.arguments or ''}")
-                self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
-                if better := await self._look():
+                if better := await self._look_after(call):
                     return better
                 self.warm_up.pop()
         return canary
@@ -136,16 +141,20 @@ class SettingUp:
         target = Target(name="workspace", root=WORKSPACE, handles=self.search.handles)
         described = tool.description or ""
         for arguments in arguments_for(tool.input_schema, target, described=described):
-            self.search.asking = tool.name
-            result = await self.session.call(tool.name, arguments, timeout_sec=SETUP_SEC)
-            self.search.note(tool.name, result, arguments)
-            if not (result.is_error or is_refusal(result.text) or says_no(result.text)):
-                call = McpCall(
-                    tool=tool.name, arguments=with_places(arguments, self.search.handles)
-                )
-                self.search.learn(answers_in(result.text, result.structured))
-                return call
+            given = with_places(arguments, self.search.handles)
+            if await self._answers_well(tool.name, arguments):
+                return McpCall(tool=tool.name, arguments=given)
         return None
+
+    async def _answers_well(self, tool: str, arguments: dict[str, Any]) -> bool:
+        """Called, it is not answered with an error; what it answers is learned."""
+        self.search.asking = tool
+        result = await self.session.call(tool, arguments, timeout_sec=SETUP_SEC)
+        self.search.note(tool, result, arguments)
+        is_good = not (result.is_error or is_refusal(result.text) or says_no(result.text))
+        if is_good:
+            self.search.learn(answers_in(result.text, result.structured))
+        return is_good
 
     async def _run(self, command: str, why: str) -> str:
         """The command as it ran to a good end; empty if it did not.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import mcp_types
 
@@ -32,6 +34,7 @@ _INDEXING = 2
 """The round that builds an index."""
 _CLONES = frozenset("clone repo repository".split())
 """To git, a folder is a URL."""
+_CALL = re.compile(r"(?<![\w.])(?P<tool>[A-Za-z]\w*)\(\w+=[^()\n]{1,300}\)")
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _INDEXES = re.compile(
@@ -177,6 +180,39 @@ def named_by(
 
     fit = (one for one in tools if _wants_only_a_place(one) and not words_of(one) & _SETS_NOTHING)
     return list(filter(is_named, fit))
+
+
+def calls_spelled(
+    answers: Sequence[tuple[str, str]], tools: Sequence[mcp_types.Tool]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Whole calls that answers say to make: `approve(directory="/workspace", remember=True)`.
+
+    Of tools of the same server that undo nothing, each once: the tool, and its arguments.
+    """
+    known = {tool.name: tool for tool in tools if not words_of(tool) & _SETS_NOTHING}
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for _, text in answers:
+        # An answer that is JSON has its quotes escaped.
+        for spelled in _CALL.finditer(text.replace('\\"', '"')):
+            tool = known.get(spelled["tool"])
+            arguments = _literals(spelled[0])
+            if tool is not None and arguments and set(arguments) <= _keys(tool):
+                found.setdefault(spelled[0], (tool.name, arguments))
+    return list(found.values())
+
+
+def _keys(tool: mcp_types.Tool) -> set[str]:
+    return set(tool.input_schema.get("properties") or {})
+
+
+def _literals(call: str) -> dict[str, Any]:
+    """Of its arguments by name; none if one of them is no literal."""
+    try:
+        parsed = ast.parse(call, mode="eval").body
+        keywords = parsed.keywords if isinstance(parsed, ast.Call) else []
+        return {str(one.arg): ast.literal_eval(one.value) for one in keywords}
+    except (SyntaxError, ValueError):
+        return {}
 
 
 def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:

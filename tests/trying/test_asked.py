@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mcp_types
 import pytest
@@ -27,7 +28,15 @@ from runner.trying.launches import (
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.places import folders_called_after, variables_in
 from runner.trying.tables import reads_tables
-from runner.trying.tools import for_looking, for_setup, named_by, said_of_all, writers, writes
+from runner.trying.tools import (
+    calls_spelled,
+    for_looking,
+    for_setup,
+    named_by,
+    said_of_all,
+    writers,
+    writes,
+)
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
 
@@ -406,6 +415,26 @@ def test_a_tool_that_an_answer_names_is_told_if_it_asks_for_no_more_than_a_place
     assert [item.name for item in named_by(said, tools)] == ["analyze_project"]
     assert named_by([("analyze_project", "call of analyze_project: no such run")], tools) == []
     assert named_by([("find_symbol", "neither is analyze_project")], tools) == []
+
+
+def test_a_call_that_an_answer_spells_is_made_as_it_is_spelled() -> None:
+    keys = {"properties": {"directory": {"type": "string"}, "remember": {"type": "boolean"}}}
+    tools = [
+        mcp_types.Tool(name=name, input_schema={"type": "object", **keys})
+        for name in ("approve_directory", "delete_directory")
+    ]
+
+    def spelled(text: str) -> list[tuple[str, dict[str, Any]]]:
+        return calls_spelled([("run_command", text)], tools)
+
+    escaped = r'{"error": "use approve_directory(directory=\"/workspace\", remember=True)"}'
+    assert spelled(escaped) == [
+        ("approve_directory", {"directory": "/workspace", "remember": True})
+    ]
+    assert spelled('delete_directory(directory="/workspace")') == []
+    assert spelled("approve_directory(directory=path)") == []
+    assert spelled('approve_directory(place="/workspace")') == []
+    assert spelled('other.approve_directory(directory="/workspace")') == []
 
 
 # --- from this machine --------------------------------------------------------------------------
