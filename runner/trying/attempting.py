@@ -177,7 +177,8 @@ class Attempt:
     def complaints(self) -> list[str]:
         """What it said when it did not start, and when it answered with an error."""
         search = self.search
-        return [self.problem, self.said, *search.failed, *search.seen, *search.errors_of.values()]
+        failed = search.failed.values()
+        return [self.problem, self.said, *failed, *search.seen, *search.errors_of.values()]
 
     @property
     def complaints_now(self) -> list[str]:

@@ -18,6 +18,7 @@ from runner.sandbox.places import STATE, WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession
 from runner.tool_arguments import Target, arguments_for, handle_for, handles_in
 from runner.trying.evidence import Evidence, evidence_in
+from runner.trying.programs import Ran
 from runner.trying.targets import Symbol
 from runner.trying.tools import for_looking
 
@@ -61,10 +62,8 @@ class Search:
     last_error: str = ""
     errors_of: dict[str, str] = field(default_factory=dict)
     """Tool -> its last error."""
-    failed: list[str] = field(default_factory=list)
-    """Programs of its own that ended badly, each with its last words."""
-    shut_out: list[str] = field(default_factory=list)
-    """Those of them that could not open what the running server holds."""
+    ran: dict[str, Ran] = field(default_factory=dict)
+    """Programs of its own, as each ended last."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
     short: list[tuple[str, str]] = field(default_factory=list)
@@ -81,6 +80,16 @@ class Search:
     """The tool whose answer is waited for: of a server that ended, the one that ended it."""
     deadly: set[str] = field(default_factory=set)
     """Tools that ended it before, which are asked no more."""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Those that ended badly, and may have left what it needs all the same: how, in words."""
+        return {command: ran.failed for command, ran in self.ran.items() if ran.failed}
+
+    @property
+    def shut_out(self) -> list[str]:
+        """Those of them that could not open what the running server holds."""
+        return [command for command, ran in self.ran.items() if ran.is_shut_out]
 
     def learn(self, answers: Answers) -> None:
         self.handles.update(handles_in(answers))

@@ -67,7 +67,7 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
 
 
 def _why_not(attempt: Attempt) -> str:
-    lines = [f"\n  {failed[:300]}" for failed in attempt.search.failed[-1:]]
+    lines = [f"\n  {failed[:300]}" for failed in list(attempt.search.failed.values())[-1:]]
     for tool, error in list(attempt.search.errors_of.items())[:3]:
         lines.append(f"\n  {tool}: {' '.join(error.split())[:160]}")
     if attempt.network_attempts:

@@ -26,7 +26,8 @@ from runner.trying.programs import (
     runnable,
     wants_embeddings,
 )
-from runner.trying.tools import builds_index, calls_spelled, finds, for_setup, named_by
+from runner.trying.telling import builds_index, calls_spelled, for_setup, named_by
+from runner.trying.tools import finds
 
 CALLS_ABOUT_NOTES = 24
 
@@ -41,8 +42,6 @@ class SettingUp:
     session: ServerSession
     search: Search
     warm_up: list[WarmUp] = field(default_factory=list)
-    ran_badly: list[str] = field(default_factory=list)
-    """Programs of its own that failed, and may have left what it needs all the same."""
 
     async def find(self) -> FoundCanary | None:
         """Look as it is, and again after each thing that it can be told first."""
@@ -62,7 +61,7 @@ class SettingUp:
             canary = await self._after_a_while()
         if canary is not None:
             # A fresh cell would lack what they left.
-            steps = [f"{command} || true" for command in dict.fromkeys(self.ran_badly)]
+            steps = [f"{command} || true" for command in self.search.failed]
             self.warm_up.extend(WarmUp(shell=step, timeout_sec=SETUP_SEC) for step in steps)
         return canary
 
@@ -73,7 +72,7 @@ class SettingUp:
         if canary is None and len(self.warm_up) == len(self.spec.warm_up):
             shown = [command for command in self.ground.programs if command not in named]
             canary = await self._after_its_programs(shown, SHOWN)
-        if canary is None and self.ran_badly:
+        if canary is None and self.search.failed:
             canary = await self._look()
         # `scan_todos` may be all there is, and answers itself.
         return canary or await self._look(for_setup(self.session.tools))
@@ -168,10 +167,7 @@ class SettingUp:
                 command = f"{command} {flag}"
                 ran = await run_program(self.container, self.spec, command)
         self.search.seen.append(ran.output)
+        self.search.ran[command] = ran
         if ran.failed:
             self.ground.log(f"  run first, {why}: {ran.failed}")
-            self.search.failed.append(ran.failed)
-            self.ran_badly.append(command)
-        if ran.is_shut_out:
-            self.search.shut_out.append(command)
         return command if ran.good else ""

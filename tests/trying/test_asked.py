@@ -28,15 +28,8 @@ from runner.trying.launches import (
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.places import folders_called_after, variables_in
 from runner.trying.tables import reads_tables
-from runner.trying.tools import (
-    calls_spelled,
-    for_looking,
-    for_setup,
-    named_by,
-    said_of_all,
-    writers,
-    writes,
-)
+from runner.trying.telling import calls_spelled, for_setup, named_by
+from runner.trying.tools import for_looking, said_of_all, writers, writes
 from runner.trying.words import own_words
 from runner.trying.writing import definition_text
 
@@ -433,6 +426,8 @@ def test_a_call_that_an_answer_spells_is_made_as_it_is_spelled() -> None:
     ]
     assert spelled('delete_directory(directory="/workspace")') == []
     assert spelled("approve_directory(directory=path)") == []
+    assert spelled("approve_directory(directory=b'x')") == []
+    assert spelled("approve_directory(directory=" + "[" * 299 + ")") == []
     assert spelled('approve_directory(place="/workspace")') == []
     assert spelled('other.approve_directory(directory="/workspace")') == []
 

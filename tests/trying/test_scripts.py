@@ -14,6 +14,7 @@ from runner.trying.attempting import Attempt
 from runner.trying.canaries import Search
 from runner.trying.launches import Launch
 from runner.trying.locking import _pin_exactly
+from runner.trying.programs import Ran
 from runner.trying.scripts import notes_on, require_scripts, unrun_scripts, with_scripts
 
 ASKED = Npm(name="acme", version="")
@@ -74,7 +75,7 @@ def test_no_script_is_run_for_another_complaint_twice_or_against_the_persons_wor
 
 def test_a_server_that_starts_and_then_misses_a_native_part_is_tried_no_other_way() -> None:
     search = Search()
-    search.failed.append(BINDINGS)
+    search.ran["tool init"] = Ran(good=False, output="", failed=BINDINGS)
     attempt = Attempt(launch=Launch(why="bare"), search=search)
     assert attempt.is_hopeless
     assert not Attempt(launch=Launch(why="bare")).is_hopeless
