@@ -159,9 +159,14 @@ class Attempt:
             return True
         if self.started:
             return False
-        if self.is_broken or self.is_garbled or self.lacks_a_package:
+        if self.is_broken or self.is_garbled or self.is_miswired or self.lacks_a_package:
             return True
         return self.needs_network or self.listens
+
+    @property
+    def is_miswired(self) -> bool:
+        """Its package starts an async function that nothing awaits: nobody can start it so."""
+        return not self.started and "was never awaited" in self.problem
 
     @property
     def is_garbled(self) -> bool:

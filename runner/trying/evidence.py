@@ -68,7 +68,8 @@ def evidence_in(  # noqa: PLR0913 - an answer, and all that it may repeat
     for shown in _codes(symbol):
         if shown in text and len(shown) >= _SHORTEST and shown not in asked:
             return Evidence(contains=shown, kind="code")
-    if symbol.path in text and symbol.path not in asked:
+    is_known = "/" not in symbol.path and _ANYWHERE.search(symbol.path)
+    if symbol.path in text and symbol.path not in asked and not is_known:
         return Evidence(contains=symbol.path, kind="path")
     return _of_its_own(text, asked + requests, symbol, paths)
 

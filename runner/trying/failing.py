@@ -53,6 +53,11 @@ def _lacking(steps: Steps, candidate: Candidate, attempt: Attempt) -> str:
 def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
     if attempt.needs_network:
         return "a cell has no network: does an option or a variable keep it offline? --args, --env"
+    if attempt.is_miswired:
+        return (
+            "its package starts an async function that nothing awaits, and so starts for nobody; "
+            "`fairtrial try -- COMMAND` starts a file of your own that does"
+        )
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if attempt.lacks_native:
         hint = "a native part of it is missing, which no argument brings; --scripts NAMES may"

@@ -38,8 +38,8 @@ _INDEXES = re.compile(
 )
 _SETS_NOTHING = frozenset(
     (
-        "delete remove clear status list stop reset package watch unwatch help remote clone docker "
-        "npm pip uv"
+        "delete remove clear status list stop reset cancel abort pause disable package watch "
+        "unwatch help remote clone docker npm pip uv"
     ).split()
 )
 _COMES_FIRST = re.compile(

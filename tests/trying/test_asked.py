@@ -162,6 +162,12 @@ def test_commands_that_end_a_server_or_tell_of_it_are_no_way_to_start_it() -> No
     assert [way.args for way in launches_in_help(text)] == [("serve",)]
 
 
+def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
+    said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
+    found = Attempt(launch=Launch(why="bare"), problem=said)
+    assert (found.is_hopeless, found.may_be_too_old) == (True, False)
+
+
 def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
     text = """  tool build [dir]   full build
   tool install [agent...]   wire the MCP server into agents
@@ -373,6 +379,7 @@ def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look()
         tool("import_package", "Indexes a package.", required="package"),
         tool("radon", "Computes the maintainability index.", required="path"),
         tool("uv_build", required="path"),
+        tool("cancel_indexing"),
     ]
     named = [item.name for item in for_setup(tools)]
     assert named == ["set_project_path", "add_code", "index_repository"]

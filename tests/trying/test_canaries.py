@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,14 @@ def test_the_symbols_line_shows_the_repository_and_from_where_lines_are_counted(
     assert found is not None
     assert (found.kind, found.line_base) == ("line", base)
     assert found.contains in text
+
+
+def test_a_file_that_every_project_has_shows_nothing() -> None:
+    note = replace(SYMBOL, name="quickstart", path="README.md", text="A quickstart is there.")
+    settings = '{"patterns": ["quickstart", "README.md", "*.lock"]}'
+    assert evidence_in(settings, {"query": "quickstart"}, note) is None
+    deeper = replace(note, path="docs/index.md")
+    assert evidence_in("see docs/index.md", {"query": "quickstart"}, deeper) is not None
 
 
 @pytest.mark.parametrize(
