@@ -136,7 +136,7 @@ class Attempt:
         Or its schemas are no schemas: a newer library writes them otherwise.
         """
         # Of a long one only the end is kept, without its first line.
-        is_python = re.search(r"File \".+\", line \d+", self.said)
+        is_python = re.search(r"File \".+\", line \d+|❱ +\d+ ", self.said)
         is_unstarted = not self.started and is_python and _FAILS_INSIDE.search(self.problem)
         is_broken = self.is_broken or self.breaks_when_asked or self.is_garbled
         return is_broken or bool(is_unstarted)

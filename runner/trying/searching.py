@@ -82,8 +82,8 @@ class _Queue:
     fixed: bool
     tried: list[Launch] = field(default_factory=list)
     help_text: str = ""
-    shown: list[tuple[int, int, int]] = field(default_factory=list)
-    """Of each that started: tools, calls, errors. Where one does not, its arguments are why."""
+    seen: list[tuple[int, int, int, str]] = field(default_factory=list)
+    """How far each went: tools, calls, errors, and why it did not start."""
 
     def next_way(self) -> Launch | None:
         """None if none is left, or as many were tried as are."""
@@ -106,16 +106,16 @@ class _Queue:
         """What the attempt asks for, or its help shows, comes next."""
         if self.fixed:
             return
-        if attempt.started:
-            self.shown.append(_shown_by(attempt))
+        self.seen.append(_how_far(attempt))
         self.left = _in_order(attempt, _ways_it_asks_for(ground, attempt), self.left)
         if len(self.tried) == 1:
             self.help_text = await _help_of(ground, spec)
             self.left = [*launches_in_help(self.help_text), *self.left]
-        if not attempt.started and self.shown and USAGE.search(attempt.problem):
+        has_started = any(tools for tools, *_ in self.seen)
+        if not attempt.started and has_started and USAGE.search(attempt.problem):
             self.left = still_possible(self.left, attempt.launch, self.help_text)
-        if max(map(self.shown.count, self.shown), default=0) >= _ALIKE:
-            # It takes whatever it is given for nothing.
+        if self.seen.count(self.seen[-1]) >= _ALIKE:
+            # Whatever it is given makes no difference.
             self.left = [way for way in self.left if way.why != USUAL]
         if attempt.is_refused:
             self.left = [*launches_elsewhere(self.help_text, attempt.launch), *self.left]
@@ -126,8 +126,8 @@ def _waited_for(ground: Ground, attempt: Attempt) -> Ground:
     return replace(ground, polls=()) if attempt.warm_up else ground
 
 
-def _shown_by(attempt: Attempt) -> tuple[int, int, int]:
-    return (len(attempt.tools), attempt.search.calls, attempt.search.errors)
+def _how_far(attempt: Attempt) -> tuple[int, int, int, str]:
+    return (len(attempt.tools), attempt.search.calls, attempt.search.errors, attempt.problem)
 
 
 def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch]) -> list[Launch]:

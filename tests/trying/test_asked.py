@@ -162,6 +162,14 @@ def test_commands_that_end_a_server_or_tell_of_it_are_no_way_to_start_it() -> No
     assert [way.args for way in launches_in_help(text)] == [("serve",)]
 
 
+def test_python_code_that_fails_in_a_box_may_be_too_old_as_well() -> None:
+    boxed = "│ ❱  85     method: str = typer.Option( │"
+    failed = "TypeError: Option() got an unexpected keyword argument 'click_type'"
+    found = Attempt(launch=Launch(why="bare"), problem=failed, said=f"{boxed}\n{failed}")
+    assert found.may_be_too_old
+    assert not replace(found, said=failed).may_be_too_old
+
+
 def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
     said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
     found = Attempt(launch=Launch(why="bare"), problem=said)

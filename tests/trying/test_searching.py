@@ -445,6 +445,14 @@ def test_one_that_fetches_something_first_is_known_by_it_and_given_up_at_once(
     assert len(bench.said) == 1
 
 
+def test_no_flag_is_guessed_any_more_where_none_makes_a_difference(bench: Bench) -> None:
+    bench.said.clear()
+    ways = launches("", [])
+    bench.way("echo", *ways, fixed=False)
+    tried = [line for line in bench.said if "calls showed the repository" in line]
+    assert len(ways) > len(tried) == 3
+
+
 @pytest.mark.parametrize("mode", ["writes", "facade", "echo"])
 def test_a_server_that_shows_nothing_has_no_canary_and_nothing_was_written(
     bench: Bench, mode: str
