@@ -420,6 +420,11 @@ def test_one_that_refuses_without_a_key_is_shown_with_its_own_words(bench: Bench
     assert found.problem == "set ACME_KEY to a key of yours"
 
 
+def test_why_one_ended_is_read_in_the_log_that_it_names(bench: Bench) -> None:
+    found = bench.way("logs-why", BARE)
+    assert (found.started, found.problem) == (False, "OSError: no key of yours is there")
+
+
 def test_one_that_complains_on_stdout_is_shown_with_its_own_words_too(bench: Bench) -> None:
     found = bench.way("ends-on-stdout", BARE)
     assert (found.started, found.problem) == (False, "name a database first")
