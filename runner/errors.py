@@ -5,6 +5,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── LockError               1   a repository, archive, image or package is not what its lock says
 ├── SourceError             1   a download failed, or an archive is unsafe to unpack
 ├── EngineError             1   no Docker Engine answers, or it cannot do what a cell needs
+│   └── DiskFullError       1   nothing more can be installed: nobody's fault but the disk's
 ├── BusyError               1   another runner is at work on this run
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
@@ -143,6 +144,11 @@ class SourceError(FairtrialError):
 
 class EngineError(FairtrialError):
     pass
+
+
+class DiskFullError(EngineError):
+    """The engine's disk has no room left. Taken for a server's failure, it would be held against
+    the server."""
 
 
 class BusyError(FairtrialError):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from runner.code_identity import code_digest, module_files
-from runner.errors import LockError, SandboxError, ServerError
+from runner.errors import DiskFullError, FairtrialError, LockError, SandboxError, ServerError
 from runner.protocols import Log
 from runner.records import ServerSpec, Sha256, digest_of
 from runner.sandbox.base import BaseImage
@@ -30,6 +30,7 @@ BUILD_LIMIT_SEC = 1800
 LOG_LINES_KEPT = 20
 UNBUILT = re.compile(r"metadata-generation-failed|[Ff]ailed (?:to build|building wheel)")
 """How pip says that it could not make an installable package out of source."""
+_FULL = re.compile(r"No space left on device|ENOSPC")
 _BAR = "━"
 """Of a progress bar."""
 
@@ -149,7 +150,7 @@ def _install(
     builder.put(tar_of(files))
     exit_code = builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
     if exit_code != 0:
-        raise _install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
+        raise install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
     volume = _read_marker(builder, name)
     if volume is None:
         raise ServerError(
@@ -160,7 +161,13 @@ def _install(
     return volume
 
 
-def _install_failed(server: Server, exit_code: int, output: str) -> ServerError:
+def install_failed(server: Server, exit_code: int, output: str) -> FairtrialError:
+    if _FULL.search(output):
+        return DiskFullError(
+            f"the disk is full: {server.spec.name} could not be installed",
+            hint="`fairtrial clean --all` removes every server that was installed, and what else"
+            " is ours",
+        )
     lines = "".join(f"\n  {line}" for line in output.splitlines() if _BAR not in line)
     hint = "does this host reach the package registries?"
     hint += " Behind a proxy, SSL_CERT_FILE must name its certificates"

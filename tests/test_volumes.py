@@ -12,11 +12,11 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import LockError, ServerError
+from runner.errors import DiskFullError, LockError, ServerError
 from runner.sandbox import volume_host
 from runner.sandbox.base import BaseImage
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
-from runner.volumes import ServerVolume, verify_volume, volume_name
+from runner.volumes import ServerVolume, install_failed, verify_volume, volume_name
 from tests.npm_registry import serving
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
 
@@ -208,6 +208,15 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
     assert checkout.engine.api.containers(all=True, filters=named) == []
     with pytest.raises(ServerError):  # and the wreck is not taken for a volume the next time
         checkout.volume(tiny)
+
+
+def test_a_full_disk_is_not_held_against_the_server(tiny: Folder) -> None:
+    said = "ERROR: Could not install packages: [Errno 28] No space left on device\npip ended with 2"
+    full = install_failed(tiny, 1, said)
+    assert isinstance(full, DiskFullError)
+    assert not isinstance(full, ServerError)
+    assert "fairtrial clean --all" in full.hint
+    assert isinstance(install_failed(tiny, 1, "pip ended with 1"), ServerError)
 
 
 TO_COMPILE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from runner.errors import FairtrialError
+from runner.errors import DiskFullError, FairtrialError
 from runner.trying import bringing, c_library, fetched, scripts
 from runner.trying.asked import Asked, Npm, Pypi
 from runner.trying.missing import MOST, with_missing, with_whole_library
@@ -186,6 +186,8 @@ def _instead(steps: Steps, asked: Asked) -> Start | None:
     before, steps.asked = steps.asked, asked
     try:
         candidate = installed(steps, before=steps.given.before)
+    except DiskFullError:
+        raise
     except FairtrialError as error:
         steps.say(f"  it cannot be installed so: {_in_one_line(error)}")
         steps.asked = before
@@ -205,6 +207,8 @@ def _as_of_its_release(steps: Steps, start: Start) -> Start:
     steps.say(f"  today's packages break it; trying those of its release, {date}")
     try:
         candidate = installed(steps, before=date)
+    except DiskFullError:
+        raise
     except FairtrialError as error:
         steps.say(f"  they cannot be installed: {_in_one_line(error)}")
         # The folder must hold the locks that were installed.
