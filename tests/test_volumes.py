@@ -210,7 +210,8 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(
         checkout.volume(tiny)
 
 
-def test_a_full_disk_is_not_held_against_the_server(tiny: Folder) -> None:
+def test_a_full_disk_is_not_held_against_the_server(tmp_path: Path) -> None:
+    tiny = tiny_folder(tmp_path)
     said = "ERROR: Could not install packages: [Errno 28] No space left on device\npip ended with 2"
     full = install_failed(tiny, 1, said)
     assert isinstance(full, DiskFullError)
