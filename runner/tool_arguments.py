@@ -80,13 +80,9 @@ def unknown_keys(schema: Schema, target: Target) -> list[str]:
 
 def takes_command(schema: Schema, described: str) -> bool:
     """Is it a shell, which may be told to look? `described`: the tool's description."""
-    properties = _mapping(schema.get("properties"))
-    keys = [key for key, about in properties.items() if "enum" not in _mapping(about)]
-    return any(_COMMANDS & set(key_words(key)) for key in keys) and _is_shell(described.lower())
-
-
-def _is_shell(described: str) -> bool:
-    return _SHELL.search(described) is not None
+    filler = _Filler(schema, Target(name=""), described.lower())
+    keys = [key for key, about in filler.properties.items() if "enum" not in _mapping(about)]
+    return any(filler.is_command(set(key_words(key))) for key in keys)
 
 
 def takes_name(schema: Schema, described: str = "") -> bool:
@@ -256,7 +252,7 @@ class _Filler:
         items = self._resolved(_mapping(schema.get("items")))
         if items.get("type") == "object" and self.depth >= _DEEPEST:
             return []
-        if _COMMANDS & set(key_words(key)) and _is_shell(self.described):
+        if self.is_command(set(key_words(key))):
             return [shlex.split(command) for command in self._commands()]
         singular = key.removesuffix("s") if len(key) > 1 else key
         values = [[value] for value in self._values(singular, items)]
@@ -292,7 +288,7 @@ class _Filler:
 
     def _in_a_language(self, known: set[str], about: str) -> list[Any]:
         """A shell's, or SQL's where the repository is a table `lines`: see Target.database."""
-        if known & _COMMANDS and _is_shell(self.described):
+        if self.is_command(known):
             return self._commands()
         if known & _DATABASES and known & (_FILES | {"path"}) and self.target.database:
             return [self.target.database]
@@ -367,6 +363,10 @@ class _Filler:
         if re.search(r"\bglobs?\b|\bfile ?names?\b|files? (?:by|matching|whose)\b", self.described):
             return [self.target.name, *([last] if last else []), *globs]
         return [self.target.name]
+
+    def is_command(self, words: set[str]) -> bool:
+        """Of a key: does a shell run what stands there?"""
+        return bool(words & _COMMANDS) and _SHELL.search(self.described) is not None
 
     def _commands(self) -> list[Any]:
         """What looks, in a shell: nothing else is ever run in one."""

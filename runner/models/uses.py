@@ -55,7 +55,8 @@ _CHECKS = frozenset(
 )
 _AWAY = frozenset("remote url web github gitlab fetch clone download online http".split())
 """A cell has no network."""
-_DESCRIPTION_CHARS = 300
+DESCRIPTION_CHARS = 300
+"""Of what a tool says of itself: the rest tells of its arguments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ class Use:
         """Words of what it says of itself; a mode's are those of its tool, which say too much."""
         if self.mode:
             return set()
-        return set(re.findall(r"[a-z]+", self.description.lower()[:_DESCRIPTION_CHARS]))
+        return set(re.findall(r"[a-z]+", self.description.lower()[:DESCRIPTION_CHARS]))
 
     @property
     def may_be_asked(self) -> bool:

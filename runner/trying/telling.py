@@ -13,6 +13,7 @@ from typing import Any
 
 import mcp_types
 
+from runner.models.uses import DESCRIPTION_CHARS
 from runner.tool_arguments import key_words
 
 READS = frozenset(
@@ -47,7 +48,6 @@ _COMES_FIRST = re.compile(
     r"|\bbefore (?:using|calling|running) (?:any )?(?:of the )?others?\b"
 )
 """Of itself: what looks with `analyze` may be what the others need."""
-_DESCRIPTION_CHARS = 300
 _CHOSEN = frozenset(
     "project workspace repo repository root directory dir cwd folder path codebase".split()
 )
@@ -92,7 +92,7 @@ def _says_it_indexes(tool: mcp_types.Tool) -> bool:
     said = tool.annotations
     if words_of(tool) & READS or (said is not None and said.read_only_hint):
         return False
-    return bool(_INDEXES.search((tool.description or "").lower()[:_DESCRIPTION_CHARS]))
+    return bool(_INDEXES.search((tool.description or "").lower()[:DESCRIPTION_CHARS]))
 
 
 def _wants_only_a_place(tool: mcp_types.Tool) -> bool:

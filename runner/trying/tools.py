@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import mcp_types
 
-from runner.models.uses import makes_a_view
+from runner.models.uses import DESCRIPTION_CHARS, makes_a_view
 from runner.tool_arguments import takes_command
 from runner.trying.telling import READS, setup_round, words_of
 
@@ -20,7 +20,6 @@ _WRITES = frozenset(
     ).split()
 )
 _READS_SURELY = READS | frozenset("explore summarize inspect outline tree".split())
-_DESCRIPTION_CHARS = 300
 _LOOKS = (
     frozenset("definition definitions symbol symbols declaration node references callers".split()),
     frozenset("search grep find query locate explore lookup ripgrep".split()),
@@ -98,7 +97,7 @@ def _exactness(tool: mcp_types.Tool) -> int:
     for place, known in enumerate(_LOOKS):
         if words & known:
             return place
-    described = set(re.findall(r"[a-z]+", (tool.description or "").lower()[:_DESCRIPTION_CHARS]))
+    described = set(re.findall(r"[a-z]+", (tool.description or "").lower()[:DESCRIPTION_CHARS]))
     for place, known in enumerate(_LOOKS):
         if described & known:
             return place + len(_LOOKS)
