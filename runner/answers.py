@@ -33,6 +33,15 @@ _ID_SAID = re.compile(
     re.IGNORECASE,
 )
 
+_BUSY_CHARS = 1500
+_BUSY = re.compile(
+    r"\bindex(?:ing)?[ -](?:is )?(?:still )?(?:in[ -]progress|being built|building|running)\b"
+    r"|\b(?:re)?index(?:ing)? (?:was |is )?(?:queued|scheduled)\b"
+    r"|\bstill (?:index|build|load|warm|scann)ing\b|\bstill being (?:built|indexed)\b"
+    r"|\b(?:is|are) (?:currently |being )(?:indexing|indexed|built)\b"
+    r"|\b(?:retry|try again) shortly\b",
+    re.IGNORECASE,
+)
 _SAYS_NO = re.compile(
     r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
 )
@@ -93,6 +102,11 @@ def _said(text: str) -> Iterator[tuple[str, Value]]:
 def says_no(text: str) -> bool:
     """Does it begin as an error does? Code that is found may begin so too."""
     return _SAYS_NO.match(text.lower()) is not None
+
+
+def says_busy(text: str) -> bool:
+    """Does a short answer say that an index is being built? Long ones may be code and prose."""
+    return len(text) <= _BUSY_CHARS and _BUSY.search(text) is not None
 
 
 def is_refusal(text: str) -> bool:

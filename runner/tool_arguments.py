@@ -454,6 +454,11 @@ def language_of_path(path: str) -> str:
     return _LANGUAGES.get(PurePosixPath(path).suffix.removeprefix("."), "")
 
 
+def said_of_itself(name: str, description: str | None) -> str:
+    """A tool's description; the words of its name, where it has none."""
+    return description or " ".join(key_words(name))
+
+
 def key_words(key: str) -> list[str]:
     """`filePath` is file and path."""
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()

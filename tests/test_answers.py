@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.answers import answers_in, is_refusal
+from runner.answers import answers_in, is_refusal, says_busy
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,16 @@ def test_an_answer_of_a_million_keys_and_of_long_texts_is_bounded() -> None:
     assert len(answers_in(json.dumps(keys))) == 200
     assert answers_in(json.dumps({"body": "x" * 10_000})) == {}
     assert answers_in("[" * 100_000) == {}
+
+
+def test_a_server_that_is_at_its_index_says_so_in_a_short_answer() -> None:
+    assert says_busy('{"result": null, "reason": "indexing-in-progress"}')
+    assert says_busy("The index is still being built: retry shortly")
+    assert says_busy("Reindex queued for '/x'. Use reindex_status() to check progress.")
+    assert says_busy("Project is currently indexing (40 %)")
+    assert not says_busy("The index holds 7 files.")
+    assert not says_busy("It is indexed.")
+    assert not says_busy("indexing-in-progress" + " def f(): pass" * 200)
 
 
 def test_an_error_that_is_not_marked_as_one_is_known_by_what_it_says() -> None:

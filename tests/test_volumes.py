@@ -266,6 +266,10 @@ def test_packages_of_a_server_that_asks_for_a_newer_python_are_installed_by_it(
         volume = checkout.volume(server)
         listed = checkout.as_root(volume.name, "ls /opt/server/python/__pycache__")
         assert listed.split() == ["gitignore_parser.cpython-313.pyc"]
+        # As a server starts another one, with an environment of its own.
+        alone = "env -i /opt/server/python/bin/python3 -I -c 'import gitignore_parser as g, sys;"
+        told = checkout.as_root(volume.name, f"{alone} print(g.__file__, sys.version[:4])'")
+        assert told.split() == ["/opt/server/python/gitignore_parser.py", "3.13"]
 
 
 # --- install scripts ----------------------------------------------------------------------------

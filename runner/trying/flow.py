@@ -9,8 +9,10 @@ from runner.errors import NotReadyError
 from runner.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
 from runner.trying.attempting import Attempt, is_of_ours, started_by
+from runner.trying.copying import NOTE
 from runner.trying.failing import no_canary, require_start
 from runner.trying.kinds import choose_at_once, choose_by_failing
+from runner.trying.launches import Launch
 from runner.trying.mending import mended, with_programs
 from runner.trying.starts import Start, given_canary, installed, started
 from runner.trying.steps import Steps, Tried
@@ -91,13 +93,15 @@ def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
 
 def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
     """As the attempt started it."""
-    update = {"private": attempt.private, "warm_up": attempt.warm_up}
+    update: dict[str, object] = {"private": attempt.private, "warm_up": attempt.warm_up}
+    if attempt.launch.copied:
+        update["notes"] = (*spec.notes, NOTE)
     return started_by(spec, attempt.launch).model_copy(update=update)
 
 
 def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
     launch = attempt.launch
-    if launch.why != "given" and (launch.args or launch.env or launch.apart):
+    if launch.why != "given" and launch != Launch(why=launch.why):
         steps.guess(f"started with {launch}", "--args '…'")
     for step in () if steps.given.warm_up else attempt.warm_up:
         if step.call is not None:

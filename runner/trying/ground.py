@@ -40,7 +40,7 @@ class Ground:
     polls: tuple[float, ...] = POLLS
     """Seconds to wait for an index that is being built, before each further look."""
     failed: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
-    """Programs of its own that did not run to a good end, with the private folders of then."""
+    """Programs of its own that did not run to a good end, with where they might write."""
     deadly: set[str] = field(default_factory=set)
     """Tools that ended the server when they were asked."""
     lent: set[tuple[str, ...]] = field(default_factory=set)

@@ -14,6 +14,7 @@ from runner.records import Python
 from runner.sandbox.builder import BuilderSpec, open_builder
 from runner.sandbox.engine import Engine, engine_faults
 from runner.sandbox.places import PATH, SERVER
+from runner.trying.shell_lines import named_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,17 +106,27 @@ def choose_entry(installed: Installed, asked: str) -> str:
 
 
 def _fit(installed: Installed) -> list[str]:
-    """The only one, the one about MCP, a client's by the README, a server, or the package's own."""
-    entries = tuple(installed.entries)
+    """The only one, the one about MCP, a client's by the README, a server, or the package's own.
+
+    Then what its README lets serve, and what is called as the package without `mcp`.
+    """
+    # Two names of one file are one program.
+    first: dict[tuple[str, ...], str] = {}
+    for name, words in installed.entries.items():
+        first.setdefault(words, name)
+    entries = tuple(first.values())
     about = [one for one in entries if "mcp" in _words(one)]
     served = [one for one in entries if "server" in _words(one)]
     both = [one for one in about if one in served]
     configured = _configured(installed.readme, entries)
     short = _plain(installed.name.rpartition("/")[2])
     same = [one for one in entries if _plain(one) == short]
+    serving = [one for one in entries if named_in(installed.readme, [one])]
+    core = "-".join(word for word in short.split("-") if word not in ("mcp", "server"))
+    called = [one for one in entries if _plain(one) == core]
     # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`,
     # `packer` and `packer-server`.
-    for found in (list(entries), about, both, configured, served, same):
+    for found in (list(entries), about, both, configured, served, same, serving, called):
         if len(found) == 1:
             return found
     return []

@@ -19,7 +19,7 @@ from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.trying.asked import Asked, Command, Local, Npm, Pypi
 from runner.trying.bringing import environment, of_registry
-from runner.trying.fetched import Supply, supplies
+from runner.trying.fetched import Supply, programs_of, supplies
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
@@ -150,7 +150,8 @@ def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -
         scripts = allowed(asked.scripts)
         bench.locker.lock_node(dependencies, folder, before=before, scripts=scripts)
     require_scripts(folder, asked.scripts)
-    return copied_candidate(folder, replace(copied.installed, python=python), copied.files)
+    files = {**programs_of(folder), **copied.files}
+    return copied_candidate(folder, replace(copied.installed, python=python), files)
 
 
 def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
@@ -163,10 +164,11 @@ def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
     python: Python = "3.11",
 ) -> Candidate:
     version = locked_version(folder, package)
-    spec = draft(name, Installed(name=package, version=version, entries={}, python=python), {})
+    files = programs_of(folder)
+    spec = draft(name, Installed(name=package, version=version, entries={}, python=python), files)
     volume = bench.volume(spec, folder)
     installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
-    return Candidate(folder=folder, installed=replace(installed, python=python), files={})
+    return Candidate(folder=folder, installed=replace(installed, python=python), files=files)
 
 
 def offline_variables(folder: Path) -> dict[str, str]:

@@ -36,6 +36,10 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)
     apart: bool = False
     """In a folder of its own, not in the repository, where it may not write."""
+    copied: bool = False
+    """On a copy of the repository, which it may write."""
+    own_package: str = ""
+    """A package of Python's that it gets a copy of, which it may write."""
     why: str
     """Where it comes from, for the person."""
 
@@ -45,7 +49,7 @@ class Launch:
     def __str__(self) -> str:
         words = " ".join(self.args) or "no arguments"
         sets = "".join(f" {name}={value}" for name, value in self.env.items())
-        where = " in its own folder" if self.apart else ""
+        where = " in its own folder" if self.apart else " on a copy" if self.copied else ""
         return f"{words}{sets}{where} ({self.why})"
 
 

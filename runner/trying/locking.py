@@ -23,7 +23,7 @@ from runner.sandbox.places import AGENT
 from runner.server_locks import plain_name
 from runner.trying.asked import Npm, Pypi
 from runner.trying.bringing import of_registry
-from runner.trying.fetched import GRAMMARS, OLDER, OVERRIDES, packages_for
+from runner.trying.fetched import GRAMMARS, OVERRIDES, also_of_pypi, packages_for
 from runner.trying.scripts import allowed
 
 PYTHONS: tuple[Python, ...] = get_args(Python)
@@ -127,21 +127,20 @@ class Locker:
     def lock_supplies(
         self, programs: Sequence[str], folder: Path, python: Python, before: str
     ) -> tuple[str, ...]:
-        """What a library would fetch and npm has: see fetched.py. Returns npm's packages.
+        """What a library would fetch and a registry has: see fetched.py. Returns npm's packages.
 
-        Grammars of PyPI are locked beside the requirements, if they go together.
+        Those of PyPI are locked beside the requirements, if they go together.
         """
         asked, lock = folder / "requirements.in", folder / "requirements.txt"
-        needed = packages_for(lock, programs)
-        if GRAMMARS.packages[0] in needed and python == PYTHONS[0]:
+        for one in also_of_pypi(lock, programs, is_oldest=python == PYTHONS[0]):
             needs, locked = asked.read_text(encoding="utf-8"), lock.read_text(encoding="utf-8")
-            asked.write_text(f"{needs}{OLDER}\n", encoding="utf-8")
+            asked.write_text(f"{needs}{one}\n", encoding="utf-8")
             try:
                 self._compile(folder, python, before)
             except EngineError:
                 asked.write_text(needs, encoding="utf-8")
                 lock.write_text(locked, encoding="utf-8")
-        return needed
+        return packages_for(lock, programs)
 
     def _lock_requirements(self, asked: Pypi, folder: Path, before: str) -> Python:
         """For the newer Python where its newest version asks for it: no user gets an older one."""

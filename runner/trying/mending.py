@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from runner.errors import DiskFullError, FairtrialError
 from runner.trying import bringing, c_library, fetched, scripts
 from runner.trying.asked import Asked, Npm, Pypi
-from runner.trying.missing import MOST, with_missing, with_whole_library
+from runner.trying.missing import MOST, tells_to_install, with_missing, with_whole_library
 from runner.trying.starts import Start, installed, started
 from runner.trying.steps import Steps
 
@@ -105,10 +105,15 @@ def _scripts(steps: Steps, start: Start) -> _Mend | None:
 
 
 def _missing(steps: Steps, start: Start) -> _Mend | None:
-    """A package that it says it lacks."""
-    if start.attempt.started or not isinstance(steps.asked, (Npm, Pypi)):
+    """A package that it says it lacks, when it starts or when it is asked."""
+    attempt = start.attempt
+    if attempt.canary is not None or not isinstance(steps.asked, (Npm, Pypi)):
         return None
-    found = with_missing(steps.asked, start.attempt.problem)
+    said = attempt.problem
+    if attempt.started:
+        # Of what tools answer, only what says how to install it: the rest may be code.
+        said = "\n".join(filter(tells_to_install, attempt.search.errors_of.values()))
+    found = with_missing(steps.asked, said)
     if found is None:
         return None
     asked, name = found
@@ -168,16 +173,20 @@ def _with_other_entry(steps: Steps, start: Start) -> Start:
     attempt = start.attempt
     if attempt.started or attempt.is_hopeless or steps.given.entry:
         return start
-    given, entries = steps.given, start.candidate.installed.entries
+    given, asked, entries = steps.given, steps.asked, start.candidate.installed.entries
     others = [name for name, words in entries.items() if words != start.spec.command]
     for name in others[:_OTHER_ENTRIES]:
         steps.say(f"  no way starts it; trying another of its programs, {name}")
         steps.given = replace(given, entry=name)
-        other = started(steps, start.candidate)
+        other = _repeated(steps, started(steps, start.candidate), _missing, MOST)
         if other.attempt.started:
             steps.guess(f"entry point {name}, which starts", "--entry NAME")
             return other
     steps.given = given
+    if steps.asked != asked:
+        # The folder must hold the locks of what is returned.
+        steps.asked = asked
+        start = replace(start, candidate=installed(steps, before=given.before))
     return start
 
 

@@ -23,6 +23,9 @@ _OLDER_SDK = re.compile(
     rf"|{SDK_LACKS}|\b(?:Server|FastMCP)\.\w+\(\) got an unexpected keyword"
 )
 """What is asked of the protocol's own library and is gone from its second version."""
+IS_REQUIRED = r"(?:package|library|module|SDK) is (?:required|not installed|missing|needed)"
+"""Its own words for an import that failed."""
+_PYTHON_REQUIRED = re.compile(rf"\b[Tt]he ['`\"]?(?P<name>[a-z][\w-]*)['`\"]? {IS_REQUIRED}")
 _NODE_MODULE = re.compile(r"Cannot find (?:module|package) '(@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
 _NODE_TOLD = re.compile(r"\bnpm (?:i|install|add)(?: -g| --save)? (@[\w.-]+/[\w.-]+|[a-z][\w.-]*)")
 _OTHER_NAMES = {
@@ -52,7 +55,16 @@ def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | No
     if _OLDER_SDK.search(problem):
         return _added(asked, "mcp<2")
     told = _PYTHON_TOLD.search(problem)
+    if told is None and (required := _PYTHON_REQUIRED.search(problem)):
+        name = required["name"]
+        # Its own words for what its import says: of `mcp` nearly always that it is too new.
+        return _added(asked, "mcp<2" if name == "mcp" else _OTHER_NAMES.get(name, name))
     return _told(asked, told) if told else _lacked(asked, problem)
+
+
+def tells_to_install(text: str) -> bool:
+    """Does it name a package of PyPI's or npm's, with the command that installs it?"""
+    return bool(_PYTHON_TOLD.search(text) or _NODE_TOLD.search(text))
 
 
 def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
@@ -89,9 +101,12 @@ def _npm(asked: Npm, problem: str) -> tuple[Npm | Pypi, str] | None:
 
 
 def _added(asked: Npm | Pypi, name: str) -> tuple[Npm | Pypi, str] | None:
-    if _plain(name) in map(_plain, (asked.name, *asked.also)):
+    known = [one for one in asked.also if _plain(one) == _plain(name)]
+    is_new = not known or (name not in known and name != _plain(name))
+    if not is_new or _plain(name) == _plain(asked.name):
         return None
-    return replace(asked, also=(*asked.also, name)), name
+    others = tuple(one for one in asked.also if one not in known)
+    return replace(asked, also=(*others, name)), name
 
 
 def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | None:

@@ -44,8 +44,11 @@ def is_bridged(spec: ServerSpec) -> bool:
 
 
 def over_stdio(ways: Iterable[Launch]) -> list[Launch]:
-    """For one that waits at a port: the ways that say stdio, and the usual words for it."""
-    shown = [way for way in ways if "stdio" in str((way.args, way.env))]
+    """For one that waits at a port: the ways that say stdio, and the usual words for it.
+
+    `NAME serve` may open a page for people where `NAME mcp` speaks to a client.
+    """
+    shown = [way for way in ways if "stdio" in str((way.args, way.env)) or "mcp" in way.args]
     usual = (("--transport", "stdio"), ("--stdio",), ("stdio",))
     return [*shown, *(Launch(args=args, why="usual for stdio") for args in usual)]
 

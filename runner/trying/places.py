@@ -40,11 +40,19 @@ def _module(word: str) -> str:
     return word if "/" in word else word.replace("-", "_").partition(".")[0]
 
 
+def own_file(word: str) -> str:
+    """A database that it makes for itself, in its own folder; empty for another word."""
+    found = re.fullmatch(r"(?:[^\s=]*/)?([\w.-]+\.(?:db|sqlite3?|duckdb))", word)
+    return f"{{state}}/{found[1]}" if found else ""
+
+
 def placed(word: str) -> str:
     """With `{workspace}` where the README has a path of its author's."""
     flag, equals, value = word.partition("=")
-    if equals and flag.startswith("-") and is_path(value):
-        return f"{flag}={{workspace}}"
+    if equals and flag.startswith("-") and (own_file(value) or is_path(value)):
+        return f"{flag}={placed(value)}"
+    if file := own_file(word):
+        return file
     if not word.startswith("-") and is_path(word):
         return "{workspace}"
     return word

@@ -12,6 +12,8 @@ from runner.sandbox.container import Container
 from runner.sandbox.places import SERVER, WORKSPACE
 from runner.server_spec import fill
 from runner.servers import exports
+from runner.trying.copying import on_copy, without_copy
+from runner.trying.places import own_file
 from runner.trying.words import NO_START, own_words, plain
 
 SETUP_SEC = 300
@@ -45,7 +47,8 @@ class Ran:
 
 async def run_program(container: Container, spec: ServerSpec, command: str) -> Ran:
     """As the server's user, if it is a program that the server brought."""
-    script = f"{exports(spec)}{_guard(command)}{fill(command)} </dev/null"
+    there: str = fill(on_copy(command, spec))
+    script = f"{exports(spec)}{_guard(command)}{there} </dev/null"
     result = await container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
     output = result.output[-_SEEN_CHARS:]
     if result.exit_code == 0 and not result.timed_out:
@@ -84,12 +87,20 @@ def _guard(command: str) -> str:
 def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
     # A server that is built as a program of another language has its tools built too.
-    is_built = spec.command[0].startswith("{install}/")
-    is_python = spec.env.get("PYTHONPATH") == "{install}/python" and program != _PYTHON
+    is_built = _own_words(spec.command)[0].startswith("{install}/")
+    path = spec.env.get("PYTHONPATH", "")
+    is_python = path.endswith("{install}/python") and program != _PYTHON
     if is_python and not is_built:
         # Whatever Python the script's own first line names.
         return f"{_PYTHON} {{install}}/python/bin/{program} {rest}".rstrip()
     return command
+
+
+def _own_words(command: Sequence[str]) -> Sequence[str]:
+    """Without what stands before them: a shell that goes to a folder, the program of a copy."""
+    if tuple(command[:2]) == ("sh", "-c"):
+        return command[4:]
+    return without_copy(command)
 
 
 # --- named in its words -------------------------------------------------------------------------
@@ -142,8 +153,12 @@ def says_unbuilt(text: str) -> bool:
 # --- shown in its README ------------------------------------------------------------------------
 
 _BUILDS = frozenset(
-    "init index build scan analyze analyse ingest sync reindex indexer extract update".split()
+    (
+        "init index build scan analyze analyse ingest sync reindex indexer extract update bootstrap"
+    ).split()
 )
+_NEVER_DONE = frozenset({"--watch", "--dry-run", "--help", "--interactive", "--daemon"})
+"""With these a program does not end, or builds nothing."""
 _OF_ITSELF = frozenset({"update"})
 """Without a place it may fetch a newer version of the program."""
 _PLACE = re.compile(r"^(?:[/~<$%{]|path|your)", re.IGNORECASE)
@@ -176,11 +191,14 @@ def _building(words: Sequence[str], names: Sequence[str]) -> str:
     has_place = any(word == "." or _PLACE.match(word) for word in rest)
     if not all(map(_may_stand, rest)) or (_OF_ITSELF & set(verb) and not has_place):
         return ""
-    placed = ["{workspace}" if _PLACE.match(word) else word for word in rest]
+    places = ["{workspace}" if _PLACE.match(word) else word for word in rest]
+    files = map(own_file, rest)
+    placed = [file or place for file, place in zip(files, places, strict=True)]
     return " ".join([program, *verb, *placed])
 
 
 def _may_stand(word: str) -> bool:
-    """A flag, the folder, or a place."""
-    flag = word == "." or word.startswith("-")
-    return bool(_WORD.fullmatch(word)) and (flag or bool(_PLACE.match(word)))
+    """A flag, the folder, a place, or a file of its own."""
+    known = word == "." or word.startswith("-") or own_file(word)
+    is_fit = known or _PLACE.match(word)
+    return bool(_WORD.fullmatch(word) and is_fit) and word not in _NEVER_DONE

@@ -14,6 +14,7 @@ from runner.sandbox.places import SERVER
 from runner.server_spec import launch
 from runner.servers import exports
 from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, USAGE, Attempt, attempt_at
+from runner.trying.copying import WHY, packages_written
 from runner.trying.ground import Ground
 from runner.trying.launches import (
     MOST,
@@ -118,7 +119,11 @@ class _Queue:
             # Whatever it is given makes no difference.
             self.left = [way for way in self.left if way.why != USUAL]
         if attempt.is_refused:
-            self.left = [*launches_elsewhere(self.help_text, attempt.launch), *self.left]
+            elsewhere = launches_elsewhere(self.help_text, attempt.launch)
+            # The folder of its own comes before it, where that may do.
+            is_other = attempt.writes_where_it_is or packages_written(_ends(attempt))
+            copied = [] if is_other else _copied(ground, attempt)
+            self.left = [*elsewhere, *copied, *self.left]
 
 
 def _waited_for(ground: Ground, attempt: Attempt) -> Ground:
@@ -143,10 +148,15 @@ def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch])
 
 
 def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
-    """By its own complaint: that it was not started so, or that our folder is closed to it."""
-    if attempt.writes_where_it_is and not attempt.launch.apart:
+    """By its own complaint: that it was not started so, or that a folder is closed to it."""
+    for package in packages_written(_ends(attempt)):
+        if not attempt.launch.own_package and ground.volume is not None:
+            why = "it writes into its own package"
+            return [replace(attempt.launch, own_package=package, why=why)]
+    if attempt.writes_where_it_is and not (attempt.launch.apart or attempt.launch.copied):
         why = "it writes files where it is started"
-        return [replace(attempt.launch, apart=True, why=why)]
+        apart = replace(attempt.launch, apart=True, why=why)
+        return [apart, *_copied(ground, attempt)]
     if attempt.started:
         why = "its README names the variable"
         denied = launches_if_denied(attempt.search.errors_of.values())
@@ -155,11 +165,26 @@ def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
     return [*named, *launches_in_help(attempt.said, attempt.launch.args)]
 
 
-def _distance(attempt: Attempt) -> tuple[bool, bool, int, int]:
-    """How far it went: past its own arguments, to its tools, to answers."""
+def _copied(ground: Ground, attempt: Attempt) -> list[Launch]:
+    """None for an image, in which there may be no Python to put between."""
+    copied = replace(attempt.launch, apart=False, copied=True, why=WHY)
+    return [copied] if ground.volume is not None else []
+
+
+def _ends(attempt: Attempt) -> list[str]:
+    return [attempt.problem, attempt.stderr]
+
+
+def _distance(attempt: Attempt) -> tuple[bool, bool, int, int, bool]:
+    """How far it went: past its own arguments, to its tools, to answers.
+
+    Of two alike the copy: a repository in another language may show what this one does not.
+    """
     works = attempt.search.calls - attempt.search.errors
     takes_arguments = not USAGE.search(attempt.problem)
-    return (attempt.started, takes_arguments, works, len(attempt.tools))
+    return (
+        attempt.started, takes_arguments, works, len(attempt.tools), attempt.launch.copied
+    )  # fmt: skip
 
 
 def _say(log: Log, attempt: Attempt) -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mcp_types
 
-from runner.answers import answers_in, is_refusal, says_no
+from runner.answers import answers_in, is_refusal, says_busy, says_no
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.container import Container
 from runner.sandbox.places import WORKSPACE
 from runner.sandbox.session import ServerSession
-from runner.tool_arguments import Target, arguments_for
-from runner.trying.canaries import FoundCanary, Search, find_canary, with_places
+from runner.tool_arguments import Target, arguments_for, said_of_itself
+from runner.trying.canaries import (
+    MOST_CALLS,
+    SEARCH_SEC,
+    FoundCanary,
+    Search,
+    find_canary,
+    with_places,
+)
+from runner.trying.copying import on_copy
 from runner.trying.ground import Ground
 from runner.trying.launches import SHOWN
 from runner.trying.programs import (
@@ -30,6 +38,9 @@ from runner.trying.telling import builds_index, calls_spelled, for_setup, named_
 from runner.trying.tools import finds
 
 CALLS_ABOUT_NOTES = 24
+_LONGER = (60.0, 60.0, 60.0)
+"""Seconds to wait after those of the ground."""
+_LAST_ANSWERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +68,14 @@ class SettingUp:
             canary = await find_canary(
                 self.session, notes, self.ground.paths, search, most=CALLS_ABOUT_NOTES
             )
-        if canary is None and len(self.warm_up) > len(self.spec.warm_up):
+        # A program of its own has ended when it is done; what a tool begins may go on.
+        was_told = any(step.call for step in self.warm_up[len(self.spec.warm_up) :])
+        if canary is None and (was_told or any(map(says_busy, self.search.seen))):
             canary = await self._after_a_while()
         if canary is not None:
             # A fresh cell would lack what they left.
-            steps = [f"{command} || true" for command in self.search.failed]
+            failed = [on_copy(command, self.spec) for command in self.search.failed]
+            steps = [f"{command} || true" for command in failed]
             self.warm_up.extend(WarmUp(shell=step, timeout_sec=SETUP_SEC) for step in steps)
         return canary
 
@@ -78,8 +92,18 @@ class SettingUp:
         return canary or await self._look(for_setup(self.session.tools))
 
     async def _look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
+        """Once whole; after that, what it was told shows in fewer calls or not at all."""
         ground, search = self.ground, self.search
-        return await find_canary(self.session, ground.symbols, ground.paths, search, tools=tools)
+        share = 1 + bool(search.calls)
+        return await find_canary(
+            self.session,
+            ground.symbols,
+            ground.paths,
+            search,
+            most=MOST_CALLS // share,
+            most_sec=SEARCH_SEC / share,
+            tools=tools,
+        )
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
         for command in commands:
@@ -87,7 +111,8 @@ class SettingUp:
             if not step:
                 continue
             self.ground.log(f"  run first, {why}: {step}")
-            self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
+            shell = on_copy(step, self.spec)
+            self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
             if canary := await self._look():
                 return canary
         return None
@@ -128,17 +153,22 @@ class SettingUp:
         return next(tool for tool in self.session.tools if tool.name == name)
 
     async def _after_a_while(self) -> FoundCanary | None:
-        for wait_sec in self.ground.polls:
+        """Longer while it says itself that it is at it."""
+        polls, waited_sec = self.ground.polls, 0.0
+        for place, wait_sec in enumerate((*polls, *(_LONGER if polls else ()))):
+            if place >= len(polls) and not any(map(says_busy, self.search.seen[-_LAST_ANSWERS:])):
+                break
             self.ground.log(f"  is its index being built? looking again in {wait_sec} s")
             await asyncio.sleep(wait_sec)
+            waited_sec += wait_sec
             if canary := await self._look():
-                return canary
+                return replace(canary, waited_sec=waited_sec)
         return None
 
     async def _tell(self, tool: mcp_types.Tool) -> McpCall | None:
         """The first call of a tool that sets something up and is not answered with an error."""
         target = Target(name="workspace", root=WORKSPACE, handles=self.search.handles)
-        described = tool.description or ""
+        described = said_of_itself(tool.name, tool.description)
         for arguments in arguments_for(tool.input_schema, target, described=described):
             given = with_places(arguments, self.search.handles)
             if await self._answers_well(tool.name, arguments):

@@ -9,6 +9,7 @@ from runner.records import Canary, ServerSpec, WarmUp
 from runner.trying import tables
 from runner.trying.asked import Pypi
 from runner.trying.attempting import Attempt
+from runner.trying.fetched import MODELS
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.installing import Candidate, draft, install, offline_variables
@@ -97,6 +98,8 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
 
 
 def _offline(steps: Steps, candidate: Candidate) -> dict[str, str]:
+    if MODELS in candidate.supplies:
+        return {}
     variables = offline_variables(candidate.folder)
     for name in variables.keys() - steps.given.env.keys():
         steps.guess(f"{name}={variables[name]}, as a cell has no network", f"--env {name}=…")

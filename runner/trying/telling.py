@@ -14,6 +14,7 @@ from typing import Any
 import mcp_types
 
 from runner.models.uses import DESCRIPTION_CHARS
+from runner.sandbox.places import WORKSPACE
 from runner.tool_arguments import key_words
 
 READS = frozenset(
@@ -30,6 +31,7 @@ _INDEXING = 2
 _CLONES = frozenset("clone repo repository".split())
 """To git, a folder is a URL."""
 _CALL = re.compile(r"(?<![\w.])(?P<tool>[A-Za-z]\w*)\(\w+=[^()\n]{1,300}\)")
+_SOME_PLACE = re.compile(r"[~/<$%]|[A-Za-z]:[\\/]|(?:path|your)\b")
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _INDEXES = re.compile(
@@ -154,12 +156,18 @@ def _keys(tool: mcp_types.Tool) -> set[str]:
     return set(tool.input_schema.get("properties") or {})
 
 
+def _here(value: Any) -> Any:
+    """The workspace, where an answer has a place that stands for the reader's own."""
+    is_place = isinstance(value, str) and _SOME_PLACE.match(value)
+    return WORKSPACE if is_place and not value.startswith(WORKSPACE) else value
+
+
 def _literals(call: str) -> dict[str, Any]:
     """Of its arguments by name; none if one of them is no literal, or nothing that JSON has."""
     try:
         parsed = ast.parse(call, mode="eval").body
         keywords = parsed.keywords if isinstance(parsed, ast.Call) else []
-        found = {str(one.arg): ast.literal_eval(one.value) for one in keywords}
+        found = {str(one.arg): _here(ast.literal_eval(one.value)) for one in keywords}
         json.dumps(found)
     except (SyntaxError, ValueError, TypeError):
         return {}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import mcp_types
 
 from runner.models.uses import DESCRIPTION_CHARS, makes_a_view
-from runner.tool_arguments import takes_command
+from runner.tool_arguments import said_of_itself, takes_command
 from runner.trying.telling import READS, setup_round, words_of
 
 _WRITES = frozenset(
@@ -87,7 +87,7 @@ def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 def _is_harmless(tool: mcp_types.Tool) -> bool:
     """As it says itself: it packs or copies, for instance, into a folder of its own."""
-    if takes_command(tool.input_schema, tool.description or ""):
+    if takes_command(tool.input_schema, said_of_itself(tool.name, tool.description)):
         return True
     return tool.annotations is not None and tool.annotations.destructive_hint is False
 

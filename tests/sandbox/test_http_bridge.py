@@ -137,6 +137,22 @@ def test_a_server_of_the_sdk_answers_as_over_its_own_transport(answers: str) -> 
         assert result["content"][0]["text"] == "app.py:5: def x"
 
 
+def test_a_path_that_has_moved_is_followed() -> None:
+    moved = """
+        if self.path == "/mcp":
+            self.send_response(307)
+            self.send_header("Location", "http://127.0.0.1:PORT/mcp/")
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        if self.path != "/mcp/":
+"""
+    script = PLAIN.replace('\n        if self.path != "/":\n', moved)
+    assert script != PLAIN
+    with bridged(script) as spoken:
+        assert spoken.ask(INITIALIZE)["result"]["session"] is None
+        assert spoken.ask({"jsonrpc": "2.0", "id": 2, "method": "x"})["result"]["session"] == "s1"
+
+
 def test_the_path_is_found_and_the_session_kept() -> None:
     with bridged(PLAIN) as spoken:
         assert spoken.ask(INITIALIZE)["result"]["session"] is None

@@ -75,6 +75,8 @@ def installed(name: str, *entries: str) -> Installed:
         ("packer", ("packer", "packer-server"), "packer-server"),
         ("@acme/server_x", ("server-x", "y"), "server-x"),
         ("z", ("z-mcp", "z-mcp-server"), "z-mcp-server"),
+        ("tool-mcp", ("tool", "tool-hook", "tool-ui"), "tool"),
+        ("mcp-server-tool", ("tool", "tool-ui"), "tool"),
     ],
 )
 def test_the_entry_point_about_mcp_or_named_like_the_package_is_the_server(
@@ -96,6 +98,10 @@ def test_of_several_entry_points_the_one_that_the_readme_configures_is_the_serve
         name="tool", version="1", entries={"run": ("run",), "serve": ("serve",)}, readme=readme
     )
     assert choose_entry(both, "") == "serve"
+    alias = {"r": ("node", "x.js"), "run-it": ("node", "x.js")}
+    assert choose_entry(replace(both, readme="", entries=alias), "") == "r"
+    words = replace(both, readme="Let your client start it with `run mcp`; `serve` is its page.")
+    assert choose_entry(words, "") == "run"
 
 
 # --- how it is started --------------------------------------------------------------------------
@@ -310,6 +316,11 @@ def test_where_an_author_has_a_database_of_his_own_the_repositorys_stands() -> N
     assert shown.args == ("--ro", "{state}/tables/repository.db")
 
 
+def test_a_database_that_it_makes_is_its_own_and_no_folder() -> None:
+    shown = launches("tool --db /path/to/tool.db --root=/path/to/repo", ["tool"])[1]
+    assert shown.args == ("--db", "{state}/tool.db", "--root={workspace}")
+
+
 IN_SHELL = """
 uvx acme-tool --root /path/to/project [options]   # Python
 $ ACME_CORPUS=data/sample ACME_DB=data/sample/index.db ACME_KEY=abc \\
@@ -439,6 +450,11 @@ def test_a_call_that_an_answer_spells_is_made_as_it_is_spelled() -> None:
     assert spelled(escaped) == [
         ("approve_directory", {"directory": "/workspace", "remember": True})
     ]
+    # Where it is said to somebody who has a place of his own.
+    for place in ("/your/path", "~/code", "path/to/repo", "<project root>"):
+        assert spelled(f"approve_directory(directory='{place}')") == [
+            ("approve_directory", {"directory": "/workspace"})
+        ]
     assert spelled('delete_directory(directory="/workspace")') == []
     assert spelled("approve_directory(directory=path)") == []
     assert spelled("approve_directory(directory=b'x')") == []

@@ -27,6 +27,13 @@ TOOL = Pypi(name="acme", version="")
         ("pylsp is not installed. Please run `pip install python-lsp-server`", ["pylsp"]),
         ("Failed to start typescript-language-server", ["typescript-language-server"]),
         (
+            '{"engines_run": [],\n "engines_skipped": [\n  "semgrep",\n  "bandit"\n ]}',
+            ["bandit", "semgrep"],
+        ),
+        ('{"name": "bandit",\n "category": "sast",\n "installed": false}', ["bandit"]),
+        ('{"tools": {"ruff": {"available": false}, "mypy": {"available": true}}}', ["ruff"]),
+        ('{"ruff": false, "mypy": true, "black": {"version": "1"}}', ["ruff"]),
+        (
             "couldn't find mypy on PATH\nmypy isn't available\nno radon: not found",
             ["mypy", "radon"],
         ),

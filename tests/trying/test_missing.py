@@ -49,6 +49,8 @@ def test_a_duckdb_extension_that_cannot_be_fetched_is_taken_from_the_registry() 
         ("ModuleNotFoundError: No module named 'tree_sitter'", "tree-sitter"),
         ("Error: the MCP SDK is missing: run 'uv add mcp[cli]'", "mcp[cli]<2"),
         ('pip install "mcp>=1"', "mcp<2"),
+        ("RuntimeError: The 'mcp' package is required to run the MCP server.", "mcp<2"),
+        ("ImportError: the yaml library is not installed", "pyyaml"),
         ("ImportError: cannot import name 'gone' from 'mcp.client.x' (/opt/x.py)", "mcp<2"),
         ("Error: 'Server' object has no attribute 'list_tools'", "mcp<2"),
         ("FastMCP.run() got an unexpected keyword argument 'port'", "mcp<2"),
@@ -60,6 +62,15 @@ def test_a_python_package_that_is_missing_is_added(problem: str, name: str) -> N
     assert found is not None
     assert isinstance(found[0], Pypi)
     assert (found[0].also, found[1]) == ((name,), name)
+
+
+def test_a_package_that_was_too_new_is_added_once_more_and_older() -> None:
+    newest = with_missing(TOOL, "No module named 'mcp'")
+    assert newest is not None and newest[0].also == ("mcp",)
+    assert with_missing(newest[0], "No module named 'mcp'") is None
+    older = with_missing(newest[0], "No module named 'mcp.server.fastmcp'. Pin 'mcp<2'")
+    assert older is not None and older[0].also == ("mcp<2",)
+    assert with_missing(older[0], "No module named 'mcp.server.fastmcp'. Pin 'mcp<2'") is None
 
 
 def test_a_node_package_that_is_missing_is_added() -> None:

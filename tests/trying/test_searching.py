@@ -16,7 +16,7 @@ from runner.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.base import BaseImage
 from runner.servers import check_server
-from runner.trying import tables
+from runner.trying import setting_up, tables
 from runner.trying.attempting import Attempt, started_by
 from runner.trying.ground import Ground
 from runner.trying.installed import Installed
@@ -45,6 +45,7 @@ FILES = {
     "alone": BROUGHT_ALONE,
     "half": BROUGHT_HALF,
     "python/bin/tool": BROUGHT_PYTHON,
+    "python/inner_package/__init__.py": "# nothing\n",
 }
 
 
@@ -111,10 +112,10 @@ class Bench:
         )
         return asyncio.run(search)
 
-    def proven(self, mode: str, found: Attempt) -> ServerCard:
+    def proven(self, mode: str, found: Attempt, **changes: Any) -> ServerCard:
         """What the doctor finds in a fresh cell, of the server as it was found."""
         assert found.canary is not None
-        changes = {"warm_up": found.warm_up, "canaries": (found.canary.as_canary("*"),)}
+        changes |= {"warm_up": found.warm_up, "canaries": (found.canary.as_canary("*"),)}
         volume = ServerVolume(name=self.volume, digest="0" * 64, size_mb=0)
         ground = self.ground()
         return asyncio.run(
@@ -277,6 +278,30 @@ def test_a_server_that_does_not_start_before_its_own_program_was_run_is_started_
     assert not bench.way("unstarted", needs, env=path, about={"names": names}, warm_up=told).started
 
 
+def test_an_index_that_it_says_it_is_building_is_waited_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setting_up, "_LONGER", ())
+    assert bench.way("busy", BARE).canary is None
+    monkeypatch.setattr(setting_up, "_LONGER", (5.0,))
+    found = bench.way("busy", BARE)
+    assert found.canary is not None
+    assert found.canary.waited_sec == 5
+    # In a cell it is waited for as long as it took, and as long again.
+    slow = replace(found.canary, waited_sec=90)
+    assert slow.as_canary("*").timeout_sec == 180
+
+
+def test_what_it_misses_once_its_index_is_there_is_what_is_told(bench: Bench) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    needs = Launch(args=("make_index.py", "/workspace"), why="given")
+    found = bench.way("misses-two", needs, env=path, about={"names": {"make_index.py": "brought"}})
+    assert "pip install 'acme[mcp]'" in found.problem
+    # While the index is missed still, that is why it does not start.
+    unmade = bench.way("misses-two", needs, env=path)
+    assert "No index found" in unmade.problem
+
+
 def test_a_program_that_the_running_server_shuts_out_is_run_before_it_starts(
     bench: Bench,
 ) -> None:
@@ -406,6 +431,30 @@ def test_one_that_writes_where_it_is_started_is_started_in_a_folder_of_its_own(
     found = bench.way(mode)
     assert (found.launch.apart, found.canary is not None) == (True, True)
     assert found.private == ()
+
+
+def test_one_that_insists_on_writing_beside_the_code_works_on_a_copy_that_nobody_can_tell(
+    bench: Bench,
+) -> None:
+    found = bench.way("beside")
+    assert found.canary is not None and found.launch.copied
+    assert found.canary.evidence.contains.startswith("app.py:")
+    # The copy's place is in no answer: an answer that cites it would cite no file.
+    assert any("/workspace/app.py:" in text for text in found.search.seen)
+    assert not any("/copy/" in text for text in found.search.seen)
+    (made,) = found.warm_up
+    assert made.shell is not None and "own_copy.py" in made.shell
+    assert bench.proven("beside", found).canary_passed
+    assert bench.way("beside", BARE).canary is None
+
+
+def test_one_that_writes_into_its_own_package_gets_a_copy_of_that(bench: Bench) -> None:
+    path = {"PYTHONPATH": "{install}/python"}
+    found = bench.way("own-package", env=path)
+    assert found.canary is not None
+    assert (found.launch.own_package, found.launch.copied) == ("inner_package", False)
+    assert bench.proven("own-package", found, env=path).canary_passed
+    assert bench.way("own-package", BARE, env=path).canary is None
 
 
 def test_stray_lines_and_refused_network_are_counted_and_do_no_harm(bench: Bench) -> None:

@@ -96,6 +96,10 @@ Then `tool init` is done, and tool index grows.
 
 def test_a_readmes_own_path_is_the_workspace_and_a_program_may_be_named_for_what_it_does() -> None:
     readme = "tool-index /path/to/repo\ntool init --force ~/code\ntool-index x.db; rm y\n"
+    assert commands_shown("tool index --watch\ntool index . --dry-run", ["tool"]) == []
+    made = "tool reindex . --db /path/to/tool.db  # builds it\ntool bootstrap --brief\n"
+    own = ["tool reindex . --db {state}/tool.db", "tool bootstrap --brief"]
+    assert commands_shown(made, ["tool"]) == own
     shown = commands_shown(readme, ["tool-index", "tool"])
     assert shown == ["tool-index {workspace}", "tool init --force {workspace}"]
 

@@ -179,6 +179,24 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     assert "Failed to fetch" in without.stderr
 
 
+def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_weights(
+    made: Checkout, tmp_path: Path
+) -> None:
+    needs = 'dependencies = ["fastembed"]\n'
+    folder = python_folder(tmp_path / "wanting", "embeds", f'version = "0.6.0"\n{needs}')
+    saved = tmp_path / "mine"
+    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
+    done = made.fairtrial("try", *options, folder)
+    assert done.returncode == 0, done.stderr
+    assert "all-MiniLM-L6-v2 of PyPI in the place of any embedding model" in done.stderr
+    (saved_as,) = (saved / "images/servers").iterdir()
+    saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
+    assert any("ranks otherwise than for its users" in note for note in saved_spec.notes)
+    without = made.fairtrial("try", "--bring", "none", *options, folder)
+    assert without.returncode == 1
+    assert "Could not load model BAAI/bge-small-en-v1.5" in without.stderr
+
+
 def test_a_program_built_for_a_newer_c_library_is_run_on_the_next_one(
     made: Checkout, tmp_path: Path
 ) -> None:
