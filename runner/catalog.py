@@ -50,7 +50,7 @@ TESTBED = "testbed"
 TURNED = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
-_ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes"})
+_ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes", "substitutes"})
 """Keys of a server that a report shows and no cell can see."""
 _SERVER_FILES = frozenset({"server.yaml", "requirements.in", *LOCK_FILES})
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.benchmarks.toolbench.tasks import Task
     from runner.catalog import LazyMapping, LoadedServer
     from runner.checkout import Checkout
-    from runner.errors import GateError, Problem
+    from runner.errors import EngineError, GateError, Problem
     from runner.models.settings import ModelSettings
     from runner.prepared import PreparedRun
     from runner.project import Places
@@ -124,10 +124,20 @@ def _run_verb(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     except Exception as error:
         refusal = of_system(error) if isinstance(error, OSError) else None
+        refusal = refusal or _lost_engine(error)
         if refusal is None:
             return _report_our_bug(arguments.root)
         tell(f"error: {refusal}")
         return refusal.exit_code
+
+
+def _lost_engine(error: Exception) -> EngineError | None:
+    # Loading the SDK takes a third of a second; before it is loaded nothing talks to an engine.
+    if "docker" not in sys.modules:
+        return None
+    from runner.sandbox.engine import lost
+
+    return lost(error)
 
 
 def _located(request: Request) -> Request:

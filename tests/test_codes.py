@@ -15,12 +15,15 @@ from pathlib import Path
 
 import docker
 import pytest
+import requests
+import urllib3
 
-from runner.sandbox.engine import owner_is_gone
+from runner.sandbox.engine import lost, owner_is_gone
 from runner.store import RunStore
 from tests.checkout import ROOT, Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
 from tests.report.loaded import small_run
+from tests.sandbox.cut_engine import cut_engine
 
 REPORT = ("report", "r", "--ungated")
 
@@ -324,6 +327,33 @@ def test_a_signal_while_a_run_is_prepared_ends_in_130_with_nothing_left(
     done = installing.fairtrial(*run)
     assert done.returncode in (0, 1), done.stderr
     assert "our bug" not in done.stderr
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("calls", [0, 2, 3, 5, 21])
+def test_an_engine_that_is_lost_between_any_two_calls_is_no_bug_of_ours(
+    installing: Checkout,
+    engine: docker.DockerClient,
+    base_image: str,
+    tmp_path: Path,
+    calls: int,
+) -> None:
+    assert base_image
+    run = ("run", "--run", "n", "--scenario", "small", "--server", "shell", "--ungated")
+    with cut_engine(engine, tmp_path) as (proxy, _):
+        proxy.requests_left = calls
+        said = refusal(shell(installing, *run, DOCKER_HOST=proxy.url))
+        assert "bug" not in said and proxy.requests_left < 0
+        proxy.requests_left = None
+        assert shell(installing, *run, DOCKER_HOST=proxy.url).returncode == 0
+
+
+def test_only_a_broken_connection_is_taken_for_a_lost_engine() -> None:
+    cut = requests.ConnectionError("cut")
+    assert "stopped answering" in str(lost(cut))
+    assert lost(ConnectionResetError()) and lost(urllib3.exceptions.ProtocolError())
+    assert lost(ValueError("a bug")) is None and lost(FileNotFoundError()) is None
+    assert lost(requests.HTTPError("400: a bug")) is None
 
 
 @pytest.mark.docker

@@ -71,6 +71,8 @@ class ServerSpec(Record):
     homepage: str
     notes: tuple[str, ...] = ()
     """Traps that a reader of the report should know."""
+    substitutes: tuple[str, ...] = ()
+    """What it is given here that its users' is not, a sentence each: every report says so."""
     image: str | None = None
     """NAME@sha256:… of an image that the server is, instead of packages and files."""
     http: Annotated[str, Field(pattern=r"^(\d{1,5}(/\S*)?)?$")] | None = None

@@ -257,6 +257,12 @@ def _definitions(report: Report, arm: Arm) -> list[str]:
     return facts.get("server_spec", "").split(", ")
 
 
+def _substitutes(report: Report) -> Iterator[str]:
+    for arm in report.arms:
+        for sentence in arm.substitutes:
+            yield f"That {arm.label} does for its users what it did here. {sentence}"
+
+
 def _estimates(report: Report) -> Iterator[str]:
     if any(arm.costs.tokens_estimated for arm in report.arms):
         yield (
@@ -309,6 +315,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _chance,
     _slants,
     _versions,
+    _substitutes,
     _estimates,
     _always,
 )

@@ -239,6 +239,7 @@ def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
         imported=is_import(arm.model),
         title=_title(arm, spec),
         version=_version(arm, spec),
+        substitutes=spec.substitutes if spec else (),
         tally=_tally(arm),
         fairness=fairness_figures(arm),
         delta=compared.delta(arm),

@@ -273,6 +273,8 @@ class Arm(Record):
     """Another harness ran its cells, where nothing of ours held the arms apart."""
     title: str
     version: str
+    substitutes: tuple[str, ...] = ()
+    """What the server is given here that its users' is not, a sentence each."""
     tally: Tally
     fairness: FairnessFigures
     delta: Delta

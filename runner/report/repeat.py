@@ -57,7 +57,14 @@ def _servers(view: RunView, specs: Mapping[str, ServerSpec]) -> Iterator[Named]:
         facts = {}
         if server in specs:
             facts["licence"] = specs[server].licence
+            facts |= dict(_numbered("substitute", specs[server].substitutes))
+            facts |= dict(_numbered("note", specs[server].notes))
         yield server, facts | _joined(ran, _PER_SERVER) | _tool_facts(ran)
+
+
+def _numbered(name: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for number, text in enumerate(texts, start=1):
+        yield f"{name}_{number}", text
 
 
 def _tool_facts(ran: Iterable[Fingerprint]) -> dict[str, str]:

@@ -211,6 +211,9 @@ def _by_judgement(arms: Iterable[Arm]) -> Iterator[str]:
 def _troubles(report: Report) -> Iterator[str]:
     for arm in report.arms:
         yield from _of_calls(arm)
+    for arm in report.arms:
+        for sentence in arm.substitutes:
+            yield f"{clean(arm.label)} is not as its users have it: {clean(sentence)}"
     for fault in report.faults:
         place = f"{clean(fault.scenario)}, {clean(fault.arm)}, trial {fault.trial}"
         yield f"{fault.outcome}: {place}: {clean(fault.reason)}"

@@ -75,6 +75,24 @@ def engine_faults(
         raise kind(f"{action}: {detail}", where=where, hint=hint) from error
 
 
+def lost(error: BaseException) -> EngineError | None:
+    """Our words for a connection that broke where no action of ours was named; else None.
+
+    An engine can be stopped between any two calls, so this is the user's to mend, not our bug.
+    """
+    import requests  # noqa: PLC0415 - see Engine
+    import urllib3.exceptions  # noqa: PLC0415 - see Engine
+
+    # A stream that is cut in its middle is urllib3's error or the system's, not `requests`'.
+    broken = (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError)
+    if not isinstance(error, (*broken, ConnectionError)):
+        return None
+    return EngineError(
+        f"the Docker Engine stopped answering: {error}",
+        hint="`docker info` and the engine's log say more; then run the same command again",
+    )
+
+
 @contextmanager
 def absent_ok() -> Iterator[None]:
     """Leave the block quietly if the engine says that there is no such thing."""
@@ -130,17 +148,20 @@ class EngineFacts:
 
 
 def engine_facts(engine: Engine) -> EngineFacts:
-    version = engine.version()
+    """Raises EngineError."""
+    with engine_faults("the engine does not say what it is", kind=EngineError):
+        version, info = engine.version(), engine.info()
     return EngineFacts(
         version=str(version["Version"]),
         kernel=str(version["KernelVersion"]),
-        machine=digest_of(str(engine.info().get("ID", "")))[:16],
+        machine=digest_of(str(info.get("ID", "")))[:16],
     )
 
 
 def processors(engine: Engine) -> float:
-    """How many processors the engine's machine has."""
-    return float(engine.info()["NCPU"])
+    """How many processors the engine's machine has. Raises EngineError."""
+    with engine_faults("the engine does not say what it has", kind=EngineError):
+        return float(engine.info()["NCPU"])
 
 
 # --- what is there of ours ----------------------------------------------------------------------

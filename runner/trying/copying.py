@@ -15,7 +15,7 @@ from runner.sandbox.places import INSTALL
 from runner.trying.launches import Launch
 
 WHY = "on a copy of the repository, which it may write"
-NOTE = (
+SUBSTITUTE = (
     "It works on a copy of the repository, as it insists on writing there. The copy's paths are "
     "given as the repository's."
 )

@@ -50,8 +50,8 @@ class Supply:
     env: Mapping[str, str] = field(default_factory=dict)
     what: str
     """For a person."""
-    note: str = ""
-    """What a reader of the report should know."""
+    substitute: str = ""
+    """In what it differs from what the library would fetch, for the report's reader."""
 
     def version_in(self, lock: str) -> str:
         """The version that fetches, in requirements.txt; empty if none is locked."""
@@ -93,7 +93,7 @@ ln -sf libtree_sitter_typescript.so "$libs/libtree_sitter_tsx.so"
 ln -sf libtree_sitter_markdown.so "$libs/libtree_sitter_markdown_inline.so"
 """,
     what=f"npm's grammars of {len(_LANGUAGES) + len(_OTHERS)} languages",
-    note=(
+    substitute=(
         "tree-sitter-language-pack would fetch its grammars when it runs; here they are npm's "
         "builds, whose versions may differ, and a language that has none is not parsed."
     ),
@@ -158,7 +158,7 @@ END
 """,
     env={"HF_ENDPOINT": f"http://127.0.0.1:{_PORT}", "HF_HUB_DISABLE_TELEMETRY": "1"},
     what="all-MiniLM-L6-v2 of PyPI in the place of any embedding model",
-    note=(
+    substitute=(
         "Whatever embedding model it asks for, it gets all-MiniLM-L6-v2: a cell has no network. "
         "If its own is another, it ranks otherwise than for its users."
     ),

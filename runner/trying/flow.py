@@ -9,7 +9,7 @@ from runner.errors import NotReadyError
 from runner.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
 from runner.trying.attempting import Attempt, is_of_ours, started_by
-from runner.trying.copying import NOTE
+from runner.trying.copying import SUBSTITUTE
 from runner.trying.failing import no_canary, require_start
 from runner.trying.kinds import choose_at_once, choose_by_failing
 from runner.trying.launches import Launch
@@ -95,7 +95,7 @@ def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
     """As the attempt started it."""
     update: dict[str, object] = {"private": attempt.private, "warm_up": attempt.warm_up}
     if attempt.launch.copied:
-        update["notes"] = (*spec.notes, NOTE)
+        update["substitutes"] = (*spec.substitutes, SUBSTITUTE)
     return started_by(spec, attempt.launch).model_copy(update=update)
 
 

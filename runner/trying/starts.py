@@ -70,9 +70,9 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
             *(_as_given(given, spec) or _tables(steps, candidate)),
         ),
         "initialize_timeout_sec": 90,
-        "notes": (
-            *notes_on(getattr(steps.asked, "scripts", ())),
-            *(supply.note for supply in candidate.supplies if supply.note),
+        "notes": notes_on(getattr(steps.asked, "scripts", ())),
+        "substitutes": tuple(
+            supply.substitute for supply in candidate.supplies if supply.substitute
         ),
     }
     spec = spec.model_copy(update=update)

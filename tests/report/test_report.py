@@ -19,6 +19,7 @@ from runner.report.data import build_report
 from runner.report.files import FORMATS, render_json, write_report
 from runner.report.grid import clean
 from runner.report.records import Arm, Report
+from runner.report.terminal_first import render as first_screen_of
 from runner.store import LoadedCell, LoadedRun, RunStore
 from tests.report.loaded import (
     MODEL,
@@ -214,6 +215,25 @@ def test_a_crashed_server_is_a_measurement_that_counts_and_is_shown() -> None:
 
 
 # --- what is compared -----------------------------------------------------------------------
+
+
+def test_what_a_server_is_given_in_the_place_of_its_own_stands_beside_its_figures() -> None:
+    run = small_run()
+    scenarios, servers = catalog(run)
+    name = next(iter(servers))
+    told = {"substitutes": ("Its model is another.",), "notes": ("Lines count from 0.",)}
+    noted = {**servers, name: servers[name].model_copy(update=told)}
+    report = build_report(run, scenarios, noted, gate=GATE)
+    caveat = f"That {name} does for its users what it did here. Its model is another."
+    assert caveat in report.not_concluded
+    screen = first_screen_of(report, "report.html")
+    assert f"{name} is not as its users have it: Its model is another." in screen
+    assert "Its model is another." in terminal.render(report)
+    for page in (markdown.render(report), html.render(report)):
+        assert "Its model is another." in page and "Lines count from 0." in page
+    plain = report_of(run)
+    assert not any("for its users" in sentence for sentence in plain.not_concluded)
+    assert "as its users have it" not in first_screen_of(plain, "report.html")
 
 
 def test_arms_with_different_fingerprints_are_not_compared_and_what_differs_is_said() -> None:

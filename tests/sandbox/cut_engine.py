@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +21,8 @@ class CutEngine:
         self._engine_socket = engine_socket
         self._path = path
         self._open: set[asyncio.StreamWriter] = set()
+        self.requests_left: int | None = None
+        """After so many more it answers nobody; None for no end."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -57,7 +59,9 @@ class CutEngine:
         engine_reader, engine_writer = await asyncio.open_unix_connection(self._engine_socket)
         self._open |= {writer, engine_writer}
         try:
-            await asyncio.gather(_pass(reader, engine_writer), _pass(engine_reader, writer))
+            await asyncio.gather(
+                _pass(reader, engine_writer, self._is_let_through), _pass(engine_reader, writer)
+            )
         finally:
             for end in (writer, engine_writer):
                 end.close()
@@ -65,10 +69,19 @@ class CutEngine:
                     await end.wait_closed()
                 self._open.discard(end)
 
+    def _is_let_through(self, data: bytes) -> bool:
+        if self.requests_left is not None:
+            self.requests_left -= data.count(b" HTTP/1.1\r\n")
+        return self.requests_left is None or self.requests_left >= 0
 
-async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+
+async def _pass(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    is_let_through: Callable[[bytes], bool] = lambda _: True,
+) -> None:
     with suppress(ConnectionError):
-        while data := await reader.read(65536):
+        while (data := await reader.read(65536)) and is_let_through(data):
             writer.write(data)
             await writer.drain()
         if writer.can_write_eof():

@@ -172,7 +172,7 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     (saved_as,) = (saved / "images/servers").iterdir()
     assert '"tree-sitter-python"' in (saved_as / "package-lock.json").read_text()
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
-    assert any("npm's builds" in note for note in saved_spec.notes)
+    assert any("npm's builds" in text for text in saved_spec.substitutes)
     assert "tree-sitter-languages==" in (saved_as / "requirements.txt").read_text()
     without = made.fairtrial("try", "--bring", "none", *options, folder)
     assert without.returncode == 1
@@ -191,7 +191,7 @@ def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_we
     assert "all-MiniLM-L6-v2 of PyPI in the place of any embedding model" in done.stderr
     (saved_as,) = (saved / "images/servers").iterdir()
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
-    assert any("ranks otherwise than for its users" in note for note in saved_spec.notes)
+    assert any("ranks otherwise than for its users" in text for text in saved_spec.substitutes)
     without = made.fairtrial("try", "--bring", "none", *options, folder)
     assert without.returncode == 1
     assert "Could not load model BAAI/bge-small-en-v1.5" in without.stderr
