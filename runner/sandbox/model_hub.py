@@ -26,9 +26,9 @@ COMMIT = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 WEIGHTS = "model.safetensors"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 HIDDEN, HEADS, LAYERS = 384, 12, 6
-MOST_TOKENS = 256
-"""Of a text, as sentence_bert_config.json has it: what it was trained for. Of 512, a batch of a
-library that does not read that file takes more memory than a cell has."""
+MOST_TOKENS = 128
+"""Of a text: as long as those it was trained on (its model card). With the 256 that its hub's file
+allows, a batch of 256 texts takes the 3 GB that a cell has: one server's indexing was killed."""
 _EMBEDS = re.compile(
     r"minilm|\bbge|\be5|\bgte|embed|mpnet|nomic|jina|arctic|stella|sentence|simcse|bert\b|distiluse"
     r"|paraphrase|mxbai|instructor|labse|specter|\ball-",
@@ -48,6 +48,12 @@ _SMALL_BYTES = 1 << 20
 _ONNX_PLACES = ("model.onnx", "model_optimized.onnx", "onnx/model.onnx")
 _DENSE = ("2_Dense/config.json", f"2_Dense/{WEIGHTS}")
 _PROMPTS = ("query", "document", "passage", "search_query", "search_document")
+_CHANGED: Mapping[str, Mapping[str, object]] = {
+    "config_sentence_transformers.json": {"prompts": dict.fromkeys(_PROMPTS, "")},
+    "tokenizer_config.json": {"model_max_length": MOST_TOKENS},
+    "sentence_bert_config.json": {"max_seq_length": MOST_TOKENS},
+}
+"""File -> what stands in it otherwise than in its hub's."""
 
 
 def is_embedder(repository: str) -> bool:
@@ -287,12 +293,9 @@ class Hub:
 
     def _made(self, repository: str, name: str) -> bytes | None:
         """What differs from its hub's: prompts, the most tokens, and a last layer of zeros."""
-        if name == "config_sentence_transformers.json":
+        if name in _CHANGED:
             given = json.loads((self.files / name).read_text(encoding="utf-8"))
-            return _json({**given, "prompts": dict.fromkeys(_PROMPTS, "")})
-        if name == "tokenizer_config.json":
-            given = json.loads((self.files / name).read_text(encoding="utf-8"))
-            return _json({**given, "model_max_length": MOST_TOKENS})
+            return _json({**given, **_CHANGED[name]})
         size = dimensions(repository)
         if size == HIDDEN:
             return None

@@ -272,7 +272,8 @@ async def attempt_at(
 
 
 def _begun(ground: Ground, way: Launch, private: tuple[str, ...]) -> Attempt:
-    return Attempt(launch=way, private=private, search=Search(deadly=ground.deadly))
+    search = Search(deadly=ground.deadly, unasked=ground.unasked)
+    return Attempt(launch=way, private=private, search=search)
 
 
 async def _once(

@@ -82,6 +82,8 @@ class Search:
     """The tool whose answer is waited for: of a server that ended, the one that ended it."""
     deadly: set[str] = field(default_factory=set)
     """Tools that ended it before, which are asked no more."""
+    unasked: frozenset[str] = frozenset()
+    """Tools whose canary failed, which may be told something all the same."""
 
     @property
     def failed(self) -> dict[str, str]:
@@ -144,7 +146,7 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     turns = deque(
         (tool, _calls_of(tool, symbols, search), ERRORS)
         for tool in asked
-        if tool.name not in search.deadly
+        if tool.name not in search.deadly | search.unasked
     )
     while turns:
         tool, calls_of_it, patience = turns.popleft()

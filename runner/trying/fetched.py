@@ -159,8 +159,8 @@ END
     env={"HF_ENDPOINT": f"http://127.0.0.1:{_PORT}", "HF_HUB_DISABLE_TELEMETRY": "1"},
     what="all-MiniLM-L6-v2 of PyPI in the place of any embedding model",
     substitute=(
-        "Whatever embedding model it asks for, it gets all-MiniLM-L6-v2: a cell has no network. "
-        "If its own is another, it ranks otherwise than for its users."
+        "Whatever embedding model it asks for, it gets all-MiniLM-L6-v2, which reads the first 128 "
+        "tokens of a text: a cell has no network. It ranks otherwise than for its users."
     ),
 )
 _USES_MODELS = re.compile(r"^(?:sentence-transformers|fastembed|chromadb)==", re.MULTILINE)

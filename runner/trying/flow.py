@@ -19,6 +19,9 @@ from runner.trying.steps import Steps, Tried
 from runner.trying.tools import said_of_all, writers
 from runner.trying.writing import write_definition
 
+_MOST_FAILED = 2
+"""Tools whose canary may fail in a fresh cell, before the server is given up."""
+
 
 def find_out(steps: Steps) -> Tried:
     """Install it, find how it is started and a canary, write its definition, and prove it.
@@ -30,23 +33,49 @@ def find_out(steps: Steps) -> Tried:
     start = mended(steps, started(steps, candidate))
     if _shows_nothing(steps, start.attempt):
         start = _elsewhere(steps, start)
-    candidate, spec, attempt = start.candidate, start.spec, start.attempt
-    require_start(steps, candidate, attempt)
-    if _shows_nothing(steps, attempt):
-        _keep_without_canary(steps, spec, attempt)
-        raise no_canary(steps, candidate, attempt)
-    spec = _spec_of(steps, spec, attempt)
-    write_definition(steps.folder, spec, steps.guesses)
-    card = _proven(steps)
+    start, card = _proven_by_some_tool(steps, start)
     return Tried(
         folder=steps.project,
         server=steps.name,
         scenario=steps.loaded.scenario.id,
         card=card,
         guesses=tuple(steps.guesses),
-        writing_tools=tuple(writers(attempt.tools)),
+        writing_tools=tuple(writers(start.attempt.tools)),
         wall_sec=time.monotonic() - steps.started,
     )
+
+
+def _proven_by_some_tool(steps: Steps, start: Start) -> tuple[Start, ServerCard]:
+    """With a canary of another tool if the first fails in a cell where nothing else was asked.
+
+    Raises FairtrialError if none is found, NotReadyError if the last fails too.
+    """
+    failed: set[str] = set()
+    known = list(steps.guesses)
+    while True:
+        _require_canary(steps, start)
+        write_definition(steps.folder, _spec_of(steps, start.spec, start.attempt), steps.guesses)
+        try:
+            return start, _proven(steps)
+        except NotReadyError as error:
+            found = start.attempt.canary
+            if found is None or len(failed) == _MOST_FAILED:
+                raise
+            failed.add(found.call.tool)
+            steps.say(f"  {error.what}: looking for a canary of another tool")
+            steps.guesses[:] = known
+            other = started(steps, start.candidate, start.attempt.launch, unasked=failed)
+            if _shows_nothing(steps, other.attempt):
+                # Why the first failed says more than that there is no second.
+                raise
+            start = other
+
+
+def _require_canary(steps: Steps, start: Start) -> None:
+    require_start(steps, start.candidate, start.attempt)
+    if _shows_nothing(steps, start.attempt):
+        _keep_without_canary(steps, start.spec, start.attempt)
+        raise no_canary(steps, start.candidate, start.attempt)
 
 
 def _shows_nothing(steps: Steps, attempt: Attempt) -> bool:

@@ -41,6 +41,8 @@ class Ground:
     """Seconds to wait for an index that is being built, before each further look."""
     failed: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
     """Programs of its own that did not run to a good end, with where they might write."""
+    unasked: frozenset[str] = frozenset()
+    """Tools that are asked for no canary."""
     deadly: set[str] = field(default_factory=set)
     """Tools that ended the server when they were asked."""
     lent: set[tuple[str, ...]] = field(default_factory=set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from runner.records import Canary, ServerSpec, WarmUp
@@ -51,8 +52,17 @@ def installed(steps: Steps, *, before: str) -> Candidate:
     return candidate
 
 
-def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> Start:
-    """The best of its ways to start. `only`: how it started before, on another repository."""
+def started(
+    steps: Steps,
+    candidate: Candidate,
+    only: Launch | None = None,
+    *,
+    unasked: Collection[str] = (),
+) -> Start:
+    """The best of its ways to start. `only`: how it started before.
+
+    `unasked`: tools that are no canary, as one of theirs failed.
+    """
     installed = candidate.installed
     entry = _entry(steps, installed)
     given = steps.given
@@ -88,6 +98,7 @@ def started(steps: Steps, candidate: Candidate, only: Launch | None = None) -> S
         names=installed.called,
         variables=tuple(variables_in(installed.readme)),
         own_folders=folders_called_after(installed.readme, [installed.name, *installed.entries]),
+        unasked=frozenset(unasked),
     )
     ways = [only] if only else _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a canary")

@@ -52,6 +52,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     (files / "1_Pooling/config.json").write_text('{"pooling_mode_mean_tokens": true}')
     (files / "modules.json").write_text(json.dumps(MODULES))
     (files / "tokenizer_config.json").write_text('{"model_max_length": 512}')
+    (files / "sentence_bert_config.json").write_text('{"max_seq_length": 256}')
     (files / "config_sentence_transformers.json").write_text('{"prompts": {}}')
     (files / "model.safetensors").write_bytes(safetensors(**{"embeddings.a": [1.0, 2.0]}))
     Answer.hub = Hub(files, folder)
@@ -130,7 +131,8 @@ def test_a_longer_vector_is_padded_before_it_is_made_one_long(address: str) -> N
     assert sum(rows) == 384
     assert all(rows[place * 384 + place] == 1.0 for place in range(384))
     # A library that is not sentence-transformers reads it here alone.
-    assert read(f"{url}/tokenizer_config.json")["model_max_length"] == 256
+    assert read(f"{url}/tokenizer_config.json")["model_max_length"] == 128
+    assert read(f"{url}/sentence_bert_config.json")["max_seq_length"] == 128
     plain = read(f"{address}/all-MiniLM-L6-v2/resolve/main/modules.json")
     assert plain == MODULES
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,6 +97,22 @@ def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> No
     refused = made.fairtrial("try", *options, *command(made, "random"))
     assert refused.returncode == 1
     assert "{answer.repo}: no warm-up call is made before it" in refused.stderr
+
+
+def test_where_a_canary_fails_in_a_fresh_cell_one_of_another_tool_is_looked_for(
+    made: Checkout,
+) -> None:
+    options = ["--scenario", "small", "--dry-run"]
+    done = made.fairtrial("try", *options, *command(made, "leans"))
+    assert done.returncode == 0, done.stderr
+    first, second = re.findall(r"guessed: canary (\w+) ", done.stderr)
+    assert (first, second) == ("find_symbol", "read_text")
+    assert "then fails: looking for a canary of another tool" in done.stderr
+    by_hand = ["--canary", "find_symbol", '{"name": "finish_up"}', "app.py:5"]
+    kept = made.fairtrial("try", *options, *by_hand, *command(made, "leans"))
+    assert kept.returncode == 1
+    assert "passes 1 times of 2, then fails" in kept.stderr
+    assert "another tool" not in kept.stderr
 
 
 def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
