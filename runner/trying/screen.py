@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from runner.report import tables
+from runner.report.grid import clean
 from runner.report.records import Arm, Report
 from runner.trying.steps import Tried
 
@@ -23,6 +24,9 @@ def screen(report: Report, tried: Tried, page: str) -> str:
     lines += _wrapped(tables.answer(report))
     lines += ["", *_rows(report), ""]
     lines += _wrapped(_card_line(tried))
+    for arm in report.arms:
+        for substitute in map(clean, arm.substitutes):
+            lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
     lines += ["", *_wrapped(sentence(report, tried.server)), "", "The whole report:", page]
     return "\n".join(lines)
 
