@@ -124,9 +124,11 @@ def _fit(installed: Installed) -> list[str]:
     serving = [one for one in entries if named_in(installed.readme, [one])]
     core = "-".join(word for word in short.split("-") if word not in ("mcp", "server"))
     called = [one for one in entries if _plain(one) == core]
+    # Of two that differ in how they are spoken to.
+    spoken = [one for one in entries if "stdio" in _words(one)]
     # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`,
     # `packer` and `packer-server`.
-    for found in (list(entries), about, both, configured, served, same, serving, called):
+    for found in (list(entries), spoken, about, both, configured, served, same, serving, called):
         if len(found) == 1:
             return found
     return []

@@ -155,6 +155,8 @@ _COMMANDS = re.compile(
     rf"|[\w-]+[ \t](?P<word>{_SERVING})(?:[ \t]{{2,}}|$))",
     re.MULTILINE,
 )
+_CHOICES = re.compile(r"^usage:[^{]{0,300}\{(?P<words>[\w,-]+)\}", re.MULTILINE | re.IGNORECASE)
+"""`usage: tool mcp [-h] {serve,stop}`"""
 _SERVES = re.compile(
     r"^[ \t]+(?:[\w-]+[ \t])?(?P<word>[a-z][\w-]*)(?: [\[<A-Z][^\n]*?)?[ \t]{2,}"
     r"(?P<about>[^\n]*\bMCP\b[^\n]*)",
@@ -248,7 +250,9 @@ def _commands_in(text: str) -> list[str]:
         if _STARTS.search(found["about"]) and not _CONFIGURES.search(found["about"].lower())
     ]
     called = [found["alone"] or found["word"] for found in _COMMANDS.finditer(text)]
-    return [it for it in dict.fromkeys([*told, *called]) if it not in NO_START]
+    choices = [word for found in _CHOICES.finditer(text) for word in found["words"].split(",")]
+    offered = [word for word in choices if re.fullmatch(_SERVING, word)]
+    return [it for it in dict.fromkeys([*told, *called, *offered]) if it not in NO_START]
 
 
 def _usage_names(text: str, words: Sequence[str]) -> bool:

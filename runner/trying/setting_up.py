@@ -136,12 +136,26 @@ class SettingUp:
 
     async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
         """One that reads a file as it is may find nothing without its index."""
+        if await self._run_what_errors_name():
+            canary = await self._look() or canary
         for tool in filter(builds_index, self._to_tell()):
             if call := await self._tell(tool):
                 if better := await self._look_after(call):
                     return better
                 self.warm_up.pop()
         return canary
+
+    async def _run_what_errors_name(self) -> bool:
+        """Whether some program of its own ran that a tool which finds things still misses."""
+        before = len(self.warm_up)
+        for command in commands_named(list(self.search.errors_of.values()), self.ground.names):
+            own = runnable(command, self.spec)
+            if own in self.search.ran or not (step := await self._run(own, "as it says itself")):
+                continue
+            self.ground.log(f"  run first, as it says itself: {step}")
+            shell = on_copy(step, self.spec)
+            self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
+        return len(self.warm_up) > before
 
     def _to_tell(self) -> list[mcp_types.Tool]:
         """Also what short answers of the others name: `call load_project first`."""

@@ -77,6 +77,7 @@ def installed(name: str, *entries: str) -> Installed:
         ("z", ("z-mcp", "z-mcp-server"), "z-mcp-server"),
         ("tool-mcp", ("tool", "tool-hook", "tool-ui"), "tool"),
         ("mcp-server-tool", ("tool", "tool-ui"), "tool"),
+        ("tool", ("tool", "tool-stdio"), "tool-stdio"),
     ],
 )
 def test_the_entry_point_about_mcp_or_named_like_the_package_is_the_server(
@@ -192,6 +193,13 @@ def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
     told = Attempt(launch=Launch(why="bare"), problem=text.splitlines()[2], said=text)
     assert not told.is_hopeless
     assert replace(told, said="").is_hopeless
+
+
+def test_a_command_that_wants_a_command_of_its_own_is_given_the_one_that_serves() -> None:
+    said = "usage: tool mcp [-h] {install,serve} ...\ntool mcp: error: action is required\n"
+    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "serve")]
+    assert launches_in_help("usage: tool [-h] {index,show}\n") == []
+    assert launches_in_help("It takes {serve} as usage: of a word.\n") == []
 
 
 def test_what_a_program_refused_once_it_is_not_asked_again() -> None:

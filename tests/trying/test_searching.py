@@ -526,6 +526,14 @@ def test_one_that_reads_without_its_index_is_told_to_build_it_and_finds_more(
     assert [step.call and step.call.tool for step in found.warm_up] == ["index_project"]
 
 
+def test_one_that_reads_without_its_index_has_its_own_program_build_it(bench: Bench) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    found = bench.way("reads-unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
+    assert [step.shell for step in found.warm_up] == ["brought build"]
+
+
 def test_a_tool_that_may_set_something_up_and_answers_by_itself_is_looked_at(
     bench: Bench,
 ) -> None:
