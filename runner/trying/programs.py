@@ -106,7 +106,8 @@ def _own_words(command: Sequence[str]) -> Sequence[str]:
 # --- named in its words -------------------------------------------------------------------------
 
 _RUN = re.compile(
-    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry)\b:?\s+"
+    # "Run `tool init` then `tool build`"
+    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry|then(?=\s+[`'\"]))\b:?\s+"
     r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){0,4})\1"
     rf"|(?P<bare>[a-z][\w.-]+(?: [a-z][\w-]+| {WORKSPACE}\b)?))"
 )

@@ -28,6 +28,8 @@ def test_a_program_that_is_named_by_its_file_or_alone_is_known_by_its_name() -> 
     ]
     assert commands_named(texts, names) == ["tool-index {workspace}", "tool-index"]
     assert commands_named(["use `find_symbol`", "Run `make_index.py`"], {}) == []
+    both = "Ask the user to run `tool init` then `tool build`, then retry the call."
+    assert commands_named([both], {}) == ["tool init", "tool build"]
     assert commands_named(["Use 'tool stop' to stop it", "Run `tool status`"], {}) == []
 
 
