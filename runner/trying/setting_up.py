@@ -61,6 +61,8 @@ class SettingUp:
         if not any(step.call for step in self.spec.warm_up):
             if canary is None:
                 canary = await self._after_being_told()
+                if canary is not None and not finds(self._named(canary.call.tool)):
+                    canary = await self._with_its_programs(canary)
             elif not finds(self._named(canary.call.tool)):
                 canary = await self._with_its_index(canary)
         if canary is None and self.ground.notes:
@@ -136,8 +138,7 @@ class SettingUp:
 
     async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
         """One that reads a file as it is may find nothing without its index."""
-        if await self._run_what_errors_name():
-            canary = await self._look() or canary
+        canary = await self._with_its_programs(canary)
         for tool in filter(builds_index, self._to_tell()):
             if call := await self._tell(tool):
                 if better := await self._look_after(call):
@@ -145,8 +146,8 @@ class SettingUp:
                 self.warm_up.pop()
         return canary
 
-    async def _run_what_errors_name(self) -> bool:
-        """Whether some program of its own ran that a tool which finds things still misses."""
+    async def _with_its_programs(self, canary: FoundCanary) -> FoundCanary:
+        """After those that a tool's error names: one that finds things may miss what they make."""
         before = len(self.warm_up)
         for command in commands_named(list(self.search.errors_of.values()), self.ground.names):
             own = runnable(command, self.spec)
@@ -155,7 +156,9 @@ class SettingUp:
             self.ground.log(f"  run first, as it says itself: {step}")
             shell = on_copy(step, self.spec)
             self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
-        return len(self.warm_up) > before
+        if len(self.warm_up) == before:
+            return canary
+        return await self._look() or canary
 
     def _to_tell(self) -> list[mcp_types.Tool]:
         """Also what short answers of the others name: `call load_project first`."""

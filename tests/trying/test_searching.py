@@ -30,7 +30,7 @@ from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker
 
-BROUGHT = '#!/bin/sh\ntouch "$HOME/built"\n'
+BROUGHT = '#!/bin/sh\necho "$@" >> "$HOME/built"\n'
 BROUGHT_ALONE = """#!/bin/sh
 flock -n "$HOME/lock" touch "$HOME/built" && exit
 echo Another process already has this database open >&2
@@ -532,6 +532,17 @@ def test_one_that_reads_without_its_index_has_its_own_program_build_it(bench: Be
     assert found.canary is not None
     assert found.canary.call.tool == "find_symbol"
     assert [step.shell for step in found.warm_up] == ["brought build"]
+
+
+def test_a_second_program_is_run_for_a_tool_that_finds_where_the_first_lets_another_read(
+    bench: Bench,
+) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    found = bench.way("two-steps", BARE, env=path)
+    assert found.canary is not None
+    assert found.canary.call.tool == "find_symbol"
+    assert [step.shell for step in found.warm_up] == ["brought init", "brought build"]
+    assert bench.proven("two-steps", found, env=path).canary_passed
 
 
 def test_a_tool_that_may_set_something_up_and_answers_by_itself_is_looked_at(
