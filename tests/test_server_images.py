@@ -88,7 +88,7 @@ def test_a_server_without_an_image_has_the_digest_that_it_had_before_there_were_
     folder.mkdir(parents=True)
     (folder / "server.yaml").write_text(yaml.safe_dump(written))
     found = load_catalog(tmp_path).servers["own"]
-    unseen = {"title", "homepage", "licence", "notes", "image", "http"}
+    unseen = {"title", "homepage", "licence", "notes", "substitutes", "image", "http"}
     definition = found.spec.model_dump(mode="json", exclude=unseen)
     assert found.digest == digest_of({"spec": definition, "locks": {}})
 
