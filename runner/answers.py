@@ -38,8 +38,8 @@ _BUSY = re.compile(
     r"\bindex(?:ing)?[ -](?:is )?(?:still )?(?:in[ -]progress|being built|building|running)\b"
     r"|\b(?:re)?index(?:ing)? (?:was |is )?(?:queued|scheduled)\b"
     r"|\bstill (?:index|build|load|warm|scann)ing\b|\bstill being (?:built|indexed)\b"
-    r"|\b(?:is|are) (?:currently |being )(?:indexing|indexed|built)\b"
-    r"|\b(?:retry|try again) shortly\b",
+    r"|\b(?:is|are) (?:currently |being )(?:indexing|indexed|built)\b|\bis (?:now )?indexing\b"
+    r"|\b(?:retry|try again) (?:shortly|in a (?:moment|minute|few))\b",
     re.IGNORECASE,
 )
 _SAYS_NO = re.compile(
@@ -110,8 +110,13 @@ def says_busy(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Is it an error that is not marked as one: an object that says it failed?"""
+    """Is it an error that is not marked as one: an object that says it failed?
+
+    Also where it stands alone in a list.
+    """
     answer = _json(text)
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
     if not isinstance(answer, Mapping):
         return False
     failed = any(answer.get(key) is False for key in ("success", "ok"))

@@ -226,6 +226,13 @@ class Attempt:
         return not self.started and bool(says) and not launches_in_help(self.said)
 
     @property
+    def wants_more(self) -> bool:
+        """A folder of its own: as it is, it shows nothing, or a tool was refused to write there."""
+        # What was refused once may pass when it is asked again: in a fresh cell, it is not.
+        refused = any(map(_REFUSED.search, self.search.errors_of.values()))
+        return bool(self.wants_private) and (self.canary is None or refused)
+
+    @property
     def started(self) -> bool:
         return bool(self.tools)
 

@@ -36,6 +36,7 @@ _OF_NPM = {
     "vscode-html-language-server": "vscode-langservers-extracted",
     "docker-langserver": "dockerfile-language-server-nodejs", "vtsls": "@vtsls/language-server",
     "svelteserver": "svelte-language-server", "vue-language-server": "@vue/language-server",
+    "scip-python": "@sourcegraph/scip-python", "scip-typescript": "@sourcegraph/scip-typescript",
     **{name: name for name in (
         "bash-language-server cloc cspell depcheck dpdm eslint jscpd jshint knip madge "
         "markdownlint markdownlint-cli2 oxlint prettier pyright repomix secretlint stylelint "

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import chain
 
 from runner.records import ServerSpec, WarmUp
-from runner.sandbox.places import INSTALL
+from runner.sandbox.places import INSTALL, WORKSPACE
 from runner.trying.launches import Launch
 
 WHY = "on a copy of the repository, which it may write"
@@ -57,6 +58,16 @@ def _of_repository(way: Launch) -> Iterator[WarmUp]:
         f"cat >{_PROGRAM} <<'END_OF_PROGRAM'\n{text}END_OF_PROGRAM\n"
     )
     yield WarmUp(shell=script)
+
+
+def started_on_copy(way: Launch) -> Launch:
+    """The same, on a copy."""
+    return replace(way, apart=False, copied=True, why=WHY)
+
+
+def is_refused(said: str) -> bool:
+    """Was a write beside the code refused?"""
+    return re.search(rf"{REFUSES}[^\n]{{0,20}}{WORKSPACE}/", said) is not None
 
 
 def packages_written(texts: Iterable[str]) -> list[str]:

@@ -18,6 +18,8 @@ _ANYWHERE = re.compile(
 """Names of files that are in any project: a server may have a list of them."""
 _SHORTEST = 12
 """Characters of a line of code that no server says by chance."""
+_USUAL_LINES = 10
+"""Below that, a number may be a line of what was asked: of a word alone it is the first."""
 
 
 Kind = Literal["line", "code", "path", "name", "listing"]
@@ -63,7 +65,7 @@ def evidence_in(  # noqa: PLR0913 - an answer, and all that it may repeat
     bases = {base for base, _ in numbered}
     for base, shown in numbered:
         # Two bases in one answer: which of them is the symbol's line is unknown.
-        if shown not in asked and len(bases) == 1 and _shows_code(text, symbol):
+        if shown not in asked and len(bases) == 1 and _shows_code(text, symbol, asked):
             return Evidence(contains=shown, kind="line", line_base=base)
     for shown in _codes(symbol):
         if shown in text and len(shown) >= _SHORTEST and shown not in asked:
@@ -115,9 +117,11 @@ def _codes(symbol: Symbol) -> Iterator[str]:
         yield json.dumps(line, ensure_ascii=False)[1:-1]
 
 
-def _shows_code(text: str, symbol: Symbol) -> bool:
+def _shows_code(text: str, symbol: Symbol, asked: str) -> bool:
     """A number alone may be luck: the name, the file or a line of code has to be there too."""
     known = (symbol.name, _last(symbol.path), *_codes(symbol))
+    if symbol.line < _USUAL_LINES:
+        known = tuple(word for word in known if word not in asked)
     return any(word in text for word in known)
 
 

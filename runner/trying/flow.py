@@ -9,7 +9,7 @@ from runner.errors import NotReadyError
 from runner.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
 from runner.trying.attempting import Attempt, is_of_ours, started_by
-from runner.trying.copying import SUBSTITUTE
+from runner.trying.copying import SUBSTITUTE, is_refused, started_on_copy
 from runner.trying.failing import no_canary, require_start
 from runner.trying.kinds import choose_at_once, choose_by_failing
 from runner.trying.launches import Launch
@@ -61,14 +61,26 @@ def _proven_by_some_tool(steps: Steps, start: Start) -> tuple[Start, ServerCard]
             found = start.attempt.canary
             if found is None or len(failed) == _MOST_FAILED:
                 raise
-            failed.add(found.call.tool)
-            steps.say(f"  {error.what}: looking for a canary of another tool")
+            way = _on_copy_if_refused(start, error.what)
+            instead = "trying it on a copy of the repository"
+            if way == start.attempt.launch:
+                failed.add(found.call.tool)
+                instead = "looking for a canary of another tool"
+            steps.say(f"  {error.what}: {instead}")
             steps.guesses[:] = known
-            other = started(steps, start.candidate, start.attempt.launch, unasked=failed)
+            other = started(steps, start.candidate, way, unasked=failed)
             if _shows_nothing(steps, other.attempt):
                 # Why the first failed says more than that there is no second.
                 raise
             start = other
+
+
+def _on_copy_if_refused(start: Start, said: str) -> Launch:
+    """What was refused may pass when it is asked once more: in each fresh cell it fails."""
+    way = start.attempt.launch
+    if way.copied or start.candidate.image is not None or not is_refused(said):
+        return way
+    return started_on_copy(way)
 
 
 def _require_canary(steps: Steps, start: Start) -> None:

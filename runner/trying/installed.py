@@ -28,6 +28,8 @@ class Installed:
     title: str = ""
     entries: Mapping[str, tuple[str, ...]]
     """Name -> the command that starts it."""
+    spare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Module -> the command that runs it, where none of the entries does: for want of one."""
     env: Mapping[str, str] = field(default_factory=dict)
     python: Python = "3.11"
     """What its packages are locked for."""
@@ -70,11 +72,12 @@ def look_into(
     try:
         about = json.loads(answer)
         entries = {key: tuple(words) for key, words in about.pop("entries").items()}
+        spare = {key: tuple(words) for key, words in about.pop("spare", {}).items()}
         extras = tuple(about.pop("extras", ()))
     except (ValueError, KeyError, AttributeError) as error:
         raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
     env = _environment(kind)
-    return Installed(name=name, entries=entries, extras=extras, env=env, **about)
+    return Installed(name=name, entries=entries, spare=spare, extras=extras, env=env, **about)
 
 
 def _environment(kind: str) -> dict[str, str]:
@@ -88,7 +91,7 @@ def choose_entry(installed: Installed, asked: str) -> str:
     """The entry point's name. Raises SeveralEntries if nobody can tell which."""
     entries = installed.entries
     if asked:
-        if asked in entries:
+        if asked in {**entries, **installed.spare}:
             return asked
         there = ", ".join(entries) or "none"
         raise FairtrialError(f"there is no entry point {asked!r}", hint=f"there are: {there}")

@@ -23,7 +23,7 @@ from runner.trying.fetched import Supply, programs_of, supplies
 from runner.trying.images import DockerImage, described, pinned
 from runner.trying.installed import Installed, look_into
 from runner.trying.local import copied_command, copied_folder
-from runner.trying.locking import Locker, locked_version, pythons_for
+from runner.trying.locking import Locker, locked_version, pythons_for, withdrawn_in
 from runner.trying.scripts import allowed, require_scripts
 from runner.volumes import UNBUILT, ServerVolume, ensure_volume
 
@@ -121,6 +121,8 @@ def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before:
 def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
     """With the extra that makes it a server, if it has one and none was asked for."""
     python = bench.locker.lock_pypi(asked, folder, before=before)
+    for need in withdrawn_in(folder):
+        bench.log(f"  guessed: {need}, which its author withdrew, as it asks for just that one")
     candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
     extra = candidate.installed.server_extra
     if asked.extras or not extra:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from runner.errors import DiskFullError, FairtrialError
 from runner.trying import bringing, c_library, fetched, scripts
 from runner.trying.asked import Asked, Npm, Pypi
-from runner.trying.missing import MOST, tells_to_install, with_missing, with_whole_library
+from runner.trying.locking import PYTHONS
+from runner.trying.missing import (
+    MOST,
+    for_newer_python,
+    tells_to_install,
+    with_missing,
+    with_whole_library,
+)
 from runner.trying.starts import Start, installed, started
 from runner.trying.steps import Steps
 
@@ -21,13 +28,14 @@ def mended(steps: Steps, start: Start) -> Start:
     start = _on_newer_c_library(steps, start)
     start = _repeated(steps, start, _scripts, scripts.MOST)
     start = _repeated(steps, start, _missing, MOST)
+    start = _repeated(steps, start, _newer_python, 1)
     # With what it lacked, it may come as far as to wait at a port.
     start = _over_http(steps, start)
     start = _repeated(steps, start, _whole_library, 1)
     start = _with_other_entry(steps, start)
     start = with_programs(steps, start)
     if start.attempt.may_be_too_old and not steps.given.before:
-        start = _as_of_its_release(steps, start)
+        start = with_programs(steps, _as_of_its_release(steps, start))
     return start
 
 
@@ -125,6 +133,22 @@ def _missing(steps: Steps, start: Start) -> _Mend | None:
     )
 
 
+def _newer_python(steps: Steps, start: Start) -> _Mend | None:
+    """The newest Python, for a package that does not say that it needs one so new."""
+    asked, newest = steps.asked, PYTHONS[-1]
+    is_newest = start.candidate.installed.python == newest
+    if is_newest or start.attempt.started or not isinstance(asked, Pypi):
+        return None
+    if not for_newer_python(start.attempt.problem):
+        return None
+    return _Mend(
+        asked=replace(asked, newest_python=True),
+        told=f"an older Python does not read it: trying with {newest}",
+        guess=f"Python {newest}, as an older one does not read it",
+        option="python in server.yaml",
+    )
+
+
 def _whole_library(steps: Steps, start: Start) -> _Mend | None:
     """A library that fetched in vain what an older version of it brings."""
     lock = start.candidate.folder / "requirements.txt"
@@ -171,9 +195,11 @@ def with_programs(steps: Steps, start: Start) -> Start:
 def _with_other_entry(steps: Steps, start: Start) -> Start:
     """Once more with another of its programs: the one that was chosen may be no server."""
     attempt = start.attempt
-    if attempt.started or attempt.is_hopeless or steps.given.entry:
+    is_hopeless = attempt.is_hopeless and not attempt.is_miswired
+    if attempt.started or is_hopeless or steps.given.entry:
         return start
-    given, asked, entries = steps.given, steps.asked, start.candidate.installed.entries
+    given, asked, package = steps.given, steps.asked, start.candidate.installed
+    entries = {**package.entries, **package.spare}
     others = [name for name, words in entries.items() if words != start.spec.command]
     for name in others[:_OTHER_ENTRIES]:
         steps.say(f"  no way starts it; trying another of its programs, {name}")
@@ -225,6 +251,8 @@ def _as_of_its_release(steps: Steps, start: Start) -> Start:
     older = started(steps, candidate)
     if start.attempt.started and older.attempt.canary is None:
         return replace(start, candidate=installed(steps, before=""))
+    # What is added to it from here on is of that day too.
+    steps.given = replace(steps.given, before=date)
     if older.attempt.started:
         steps.guess(f"packages as of its release, {date}: today's break it", "--before DATE")
     return older

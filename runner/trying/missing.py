@@ -21,8 +21,15 @@ SDK_LACKS = r"'(?:Server|FastMCP)' object has no attribute"
 _OLDER_SDK = re.compile(
     r"(?:cannot import name .*from|No module named) '(?:mcp|fastmcp)\.[\w.]+'"
     rf"|{SDK_LACKS}|\b(?:Server|FastMCP)\.\w+\(\) got an unexpected keyword"
+    r"|object has no attribute '(?:inputSchema|isError|structuredContent|mimeType|serverInfo)'"
 )
 """What is asked of the protocol's own library and is gone from its second version."""
+_NEWER_PYTHON = re.compile(
+    r"\bSyntaxError: |\bmutable default <class"
+    r"|cannot import name '\w+' from '(?:asyncio|collections|datetime|enum|inspect|itertools"
+    r"|pathlib|types|typing|warnings)(?:\.\w+)?'"
+)
+"""What an older Python says of a package that its author runs on a newer one."""
 IS_REQUIRED = r"(?:package|library|module|SDK) is (?:required|not installed|missing|needed)"
 """Its own words for an import that failed."""
 _PYTHON_REQUIRED = re.compile(rf"\b[Tt]he ['`\"]?(?P<name>[a-z][\w-]*)['`\"]? {IS_REQUIRED}")
@@ -41,6 +48,11 @@ _ANYBODYS = frozenset(
     "servers scripts settings src test tests tools types util utils version".split()
 )
 """What packages call their own parts: in a registry, a stranger has the name."""
+
+
+def for_newer_python(problem: str) -> bool:
+    """Does it fail in the language itself, which its package says nothing of?"""
+    return _NEWER_PYTHON.search(problem) is not None
 
 
 def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:

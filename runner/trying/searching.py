@@ -14,7 +14,7 @@ from runner.sandbox.places import SERVER
 from runner.server_spec import launch
 from runner.servers import exports
 from runner.trying.attempting import DEADLINE_SEC, MOST_PRIVATE, USAGE, Attempt, attempt_at
-from runner.trying.copying import WHY, packages_written
+from runner.trying.copying import packages_written, started_on_copy
 from runner.trying.ground import Ground
 from runner.trying.launches import (
     MOST,
@@ -167,7 +167,7 @@ def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
 
 def _copied(ground: Ground, attempt: Attempt) -> list[Launch]:
     """None for an image, in which there may be no Python to put between."""
-    copied = replace(attempt.launch, apart=False, copied=True, why=WHY)
+    copied = started_on_copy(attempt.launch)
     return [copied] if ground.volume is not None else []
 
 
@@ -206,10 +206,12 @@ async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attemp
     """A folder that it may not write becomes its own, and it is started again."""
     private = spec.private
     attempt = await attempt_at(ground, spec, way, private)
-    while attempt.wants_private and attempt.canary is None and len(private) < MOST_PRIVATE:
-        private = (*private, *attempt.wants_private)
+    while attempt.wants_more and len(private) < MOST_PRIVATE:
+        before, private = attempt, (*private, *attempt.wants_private)
         ground.log(f"  a write was refused: {', '.join(private)} becomes its own folder (private)")
         attempt = await attempt_at(ground, spec, way, private)
+        if attempt.canary is None and before.canary is not None:
+            return before
     return attempt
 
 

@@ -137,14 +137,22 @@ class SettingUp:
         return await self._look()
 
     async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
-        """One that reads a file as it is may find nothing without its index."""
+        """One that reads a file as it is may find nothing without its index, or its project."""
         canary = await self._with_its_programs(canary)
-        for tool in filter(builds_index, self._to_tell()):
+        before = len(self.warm_up)
+        for tool in self._to_tell():
+            if not (self._finds_in_vain() or builds_index(tool)):
+                continue
             if call := await self._tell(tool):
-                if better := await self._look_after(call):
+                better = await self._look_after(call)
+                if better and (builds_index(tool) or finds(self._named(better.call.tool))):
                     return better
-                self.warm_up.pop()
+        del self.warm_up[before:]
         return canary
+
+    def _finds_in_vain(self) -> bool:
+        """Were those that find things answered with errors, and none of them without?"""
+        return any(finds(self._named(tool)) for tool in self.search.errors_of)
 
     async def _with_its_programs(self, canary: FoundCanary) -> FoundCanary:
         """After those that a tool's error names: one that finds things may miss what they make."""

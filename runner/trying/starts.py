@@ -68,7 +68,7 @@ def started(
     given = steps.given
     spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
-        "command": installed.entries[entry],
+        "command": {**installed.spare, **installed.entries}[entry],
         "env": {
             **spec.env,
             **_brought(steps, candidate),

@@ -30,6 +30,8 @@ _INDEXING = 2
 """The round that builds an index."""
 _CLONES = frozenset("clone repo repository".split())
 """To git, a folder is a URL."""
+_CLONING = frozenset("clone git repo repository project".split())
+"""The words of a tool that brings a repository in, and no image or site."""
 _CALL = re.compile(r"(?<![\w.])(?P<tool>[A-Za-z]\w*)\(\w+=[^()\n]{1,300}\)")
 _SOME_PLACE = re.compile(r"[~/<$%]|[A-Za-z]:[\\/]|(?:path|your)\b")
 _BEGINS = frozenset("open start begin create new init initialize".split())
@@ -45,6 +47,7 @@ _SETS_NOTHING = frozenset(
         "unwatch help remote clone docker npm pip uv"
     ).split()
 )
+_ANALYZES = frozenset("analyze analyse parse process".split())
 _COMES_FIRST = re.compile(
     r"\bmust be (?:called|run|used|executed) (?:first|before)\b|\brequired before\b"
     r"|\bbefore (?:using|calling|running) (?:any )?(?:of the )?others?\b"
@@ -72,6 +75,11 @@ def setup_round(tool: mcp_types.Tool) -> int | None:
 
 def _round_by_name(tool: mcp_types.Tool) -> int | None:
     words = words_of(tool)
+    if "clone" in words and words <= _CLONING:
+        return 0
+    if words & _ANALYZES and _says_it_writes(tool):
+        # What writes as it looks writes an index.
+        return _INDEXING
     if words & (_SETS_NOTHING | READS):
         return None
     if (words & _SETS_UP[0] and words & _CHOSEN) or (words & _BEGINS and "session" in words):
@@ -81,6 +89,11 @@ def _round_by_name(tool: mcp_types.Tool) -> int | None:
     if words & _SETS_UP[2] or _says_it_indexes(tool):
         return _INDEXING
     return None
+
+
+def _says_it_writes(tool: mcp_types.Tool) -> bool:
+    said = tool.annotations
+    return said is not None and said.read_only_hint is False
 
 
 def builds_index(tool: mcp_types.Tool) -> bool:

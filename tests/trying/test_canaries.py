@@ -73,6 +73,16 @@ def test_a_line_that_was_asked_for_shows_nothing_nor_do_its_neighbours(said: int
     assert evidence_in('{"line": 40, "file": "src/app.py"}', arguments, SYMBOL) is None
 
 
+def test_a_linter_that_finds_the_word_it_was_given_on_line_1_shows_nothing() -> None:
+    note = replace(SYMBOL, name="githubusercontent", path="docs/icons.rst", line=1)
+    said = '{"line": 1, "message": "undefined name githubusercontent"}'
+    assert evidence_in(said, {"code": "githubusercontent"}, note) is None
+    placed = said.replace("undefined", "icons.rst")
+    found = evidence_in(placed, {"query": "githubusercontent"}, note)
+    assert found is not None
+    assert found.shows_line
+
+
 def test_two_bases_in_one_answer_measure_neither() -> None:
     text = 'src/app.py:40 dispatch_all {"line": 39}'
     assert evidence_in(text, {}, SYMBOL) is None or evidence_in(text, {}, SYMBOL).kind != "line"  # type: ignore[union-attr]

@@ -24,6 +24,8 @@ from tests.tiny_server import ROOT
 NEEDS = {
     ("held", "2.0"): "newlib>=1",
     ("split", "1.0"): "newlib>=9; python_version >= '3.12'",
+    ("strict", "1.0"): "gone==1.0",
+    ("loose", "1.0"): "gone<2",
 }
 """Package and version -> what it needs."""
 WHEELS = {
@@ -37,8 +39,13 @@ WHEELS = {
     ("split", "1.0"): ">=3.9",
     ("sourced", "1.0"): ">=3.9",
     ("tomorrow", "1.0"): ">=3.99",
+    ("strict", "1.0"): ">=3.9",
+    ("loose", "1.0"): ">=3.9",
+    ("gone", "0.9"): ">=3.9",
+    ("gone", "1.0"): ">=3.9",
 }
 """Package and version -> the Python that it asks for."""
+YANKED = {("gone", "0.9"), ("gone", "1.0")}
 
 
 def metadata(name: str, version: str) -> str:
@@ -98,7 +105,8 @@ class Index(http.server.BaseHTTPRequestHandler):
                 digest = hashlib.sha256(wheel(*package)).hexdigest()
                 wanted = WHEELS[package].replace("<", "&lt;").replace(">", "&gt;")
                 link = f'<a href="/{file}#sha256={digest}" data-requires-python="{wanted}"'
-                link += " data-dist-info-metadata=true>"
+                link += " data-dist-info-metadata=true"
+                link += ' data-yanked="broken">' if package in YANKED else ">"
                 links.append(f"{link}{file}</a>")
         self.answer(f"<html><body>{''.join(links)}</body></html>".encode())
 
@@ -172,6 +180,21 @@ def test_where_nothing_can_be_built_the_newest_version_that_comes_built_is_locke
     assert locked_version(tmp_path, "sourced") == "2.0"
     replace(locker, only_built=True).lock_pypi(Pypi(name="sourced", version=""), tmp_path)
     assert locked_version(tmp_path, "sourced") == "1.0"
+
+
+def test_a_withdrawn_version_is_locked_where_a_package_asks_for_just_that_and_is_marked_so(
+    locker: Locker, tmp_path: Path
+) -> None:
+    locker.lock_pypi(Pypi(name="strict", version=""), tmp_path)
+    assert locked_version(tmp_path, "gone") == "1.0"
+    assert "gone==1.0  # withdrawn" in (tmp_path / "requirements.in").read_text()
+
+
+def test_a_withdrawn_version_that_another_would_do_for_is_not_taken(
+    locker: Locker, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineError, match="gone"):
+        locker.lock_pypi(Pypi(name="loose", version=""), tmp_path)
 
 
 def test_a_folder_that_needs_a_package_for_a_newer_python_gets_that_python(

@@ -11,7 +11,12 @@ SOURCE = resources.files("runner.trying").joinpath("probe.py.txt").read_text(enc
 
 
 def entries(
-    root: Path, *files: str, readme: str = "", scripts: str = "", record: Sequence[str] = ()
+    root: Path,
+    *files: str,
+    readme: str = "",
+    scripts: str = "",
+    record: Sequence[str] = (),
+    key: str = "entries",
 ) -> dict[str, Any]:
     """Of the package `acme`, installed with these files. `record`: of those that are there."""
     folder = root / "python"
@@ -27,7 +32,7 @@ def entries(
     names: dict[str, Any] = {}
     # Its last lines run it on /opt/server.
     exec(SOURCE.partition("\nkind, name =")[0], names)
-    found: dict[str, Any] = names["python"](root, "acme")["entries"]
+    found: dict[str, Any] = names["python"](root, "acme")[key]
     return found
 
 
@@ -35,6 +40,14 @@ def test_scripts_come_first(tmp_path: Path) -> None:
     scripts = "[console_scripts]\nacme = acme:main\n"
     found = entries(tmp_path, "acme/__init__.py", "acme/__main__.py", scripts=scripts)
     assert found == {"acme": ["python3", "{install}/python/bin/acme"]}
+
+
+def test_a_module_that_can_be_run_is_kept_for_want_of_a_script_that_starts(tmp_path: Path) -> None:
+    scripts = "[console_scripts]\nacme = acme:main\n"
+    files = ("acme/__init__.py", "acme/__main__.py")
+    found = entries(tmp_path / "a", *files, scripts=scripts, key="spare")
+    assert found == {"acme": ["python3", "-m", "acme"]}
+    assert entries(tmp_path / "b", *files, key="spare") == {}
 
 
 def test_a_package_that_can_be_run_is_run(tmp_path: Path) -> None:

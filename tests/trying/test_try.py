@@ -176,6 +176,22 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     assert "iniconfig==" in written.with_name("requirements.txt").read_text()
 
 
+def test_where_the_entry_point_that_was_chosen_is_no_server_another_is_tried(
+    made: Checkout, tmp_path: Path
+) -> None:
+    project = 'version = "0.5.0"\nscripts.wanting-server = "platform:platform"\n'
+    folder = python_folder(tmp_path / "wanting", "any", project)
+    options = ["--scenario", "small", "--dry-run"]
+    done = made.fairtrial("try", *options, folder)
+    assert done.returncode == 0, done.stderr
+    assert "guessed: entry point wanting-server of" in done.stderr
+    assert "trying another of its programs, wanting\n" in done.stderr
+    assert "guessed: entry point wanting, which starts" in done.stderr
+    by_hand = made.fairtrial("try", *options, "--entry", "wanting-server", folder)
+    assert by_hand.returncode == 1
+    assert "trying another" not in by_hand.stderr
+
+
 def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell(
     made: Checkout, tmp_path: Path
 ) -> None:
