@@ -86,9 +86,7 @@ def _round_by_name(tool: mcp_types.Tool) -> int | None:
         return 0
     if words & _SETS_UP[1]:
         return 1
-    if words & _SETS_UP[2] or _says_it_indexes(tool):
-        return _INDEXING
-    return None
+    return _INDEXING if words & _SETS_UP[2] or _says_it_indexes(tool) else None
 
 
 def _says_it_writes(tool: mcp_types.Tool) -> bool:
