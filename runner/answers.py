@@ -50,6 +50,7 @@ _SAYS_NO = re.compile(
 def answers_in(text: str, structured: Any = None) -> dict[str, Value]:
     """Of a JSON object its keys, and those of objects in it as `outer.inner`.
 
+    A list of one object is that object: `{"repos": [{"id": "x"}]}` is `repos.id`.
     Of a text that is none, what stands behind a colon: `Repo ID: x` is `repo_id`. `structured`: the
     structured content that came with the text.
     """
@@ -69,7 +70,7 @@ def _flat(answer: Any) -> Iterator[tuple[str, Value]]:
     if not isinstance(answer, Mapping):
         return
     for key, value in answer.items():
-        inner = _json(value) if isinstance(value, str) and value[:1] == "{" else value
+        inner = _json(value) if isinstance(value, str) and value[:1] == "{" else _alone(value)
         if isinstance(inner, Mapping):
             prefix = "" if key == _WRAPPER else f"{key}."
             yield from (
@@ -77,6 +78,12 @@ def _flat(answer: Any) -> Iterator[tuple[str, Value]]:
             )
         elif _is_value(inner) and key != _WRAPPER:
             yield str(key), inner
+
+
+def _alone(value: Any) -> Any:
+    """The only object of a list: of several, nobody knows which is meant."""
+    is_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping)
+    return value[0] if is_one else value
 
 
 def _is_value(value: Any) -> bool:
@@ -114,9 +121,7 @@ def is_refusal(text: str) -> bool:
 
     Also where it stands alone in a list.
     """
-    answer = _json(text)
-    if isinstance(answer, list) and len(answer) == 1:
-        answer = answer[0]
+    answer = _alone(_json(text))
     if not isinstance(answer, Mapping):
         return False
     failed = any(answer.get(key) is False for key in ("success", "ok"))

@@ -475,6 +475,10 @@ def _without(schema: Schema, key: str) -> dict[str, Any]:
 
 
 _HANDLE_CHARS = 200
+_PROJECTS = frozenset({"repo", "project", "repository"})
+_LISTED = {"repos": "repo", "projects": "project", "repositories": "repository"}
+"""What a list of them is called -> one of them."""
+PROJECT_LISTS = frozenset(_LISTED)
 
 
 def handles_in(answers: Answers) -> dict[str, str | int]:
@@ -484,9 +488,16 @@ def handles_in(answers: Answers) -> dict[str, str | int]:
 
 def _is_handle(key: str, value: str | int) -> bool:
     words = key_words(key)
-    names_one = words[-1] in _HANDLES or bool(set(words) & {"repo", "project", "repository"})
+    names_one = words[-1] in _HANDLES or bool(set(words) & _PROJECTS) or bool(_project_of(key))
     is_short = len(str(value)) <= _HANDLE_CHARS
     return is_short and (names_one or key == WHOLE)
+
+
+def _project_of(key: str) -> str:
+    """`projects.name` is a project; empty for what is no name of one in a list."""
+    outer, _, inner = key.lower().rpartition(".")
+    one = _LISTED.get(outer, "")
+    return one if inner in ("name", one) else ""
 
 
 def handle_for(key: str, handles: Answers) -> str:
@@ -495,6 +506,8 @@ def handle_for(key: str, handles: Answers) -> str:
     named = {"_".join(key_words(known)): known for known in handles}
     if found := named.get("_".join(words)):
         return found
+    if words[0] in _PROJECTS and set(words[1:]) <= {"name"}:
+        return next((known for known in handles if _project_of(known) == words[0]), "")
     if words[-1] not in _HANDLES:
         return ""
     plain = [known for name, known in named.items() if name in (words[-1], WHOLE)]

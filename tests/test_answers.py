@@ -53,6 +53,7 @@ def test_a_server_that_is_at_its_index_says_so_in_a_short_answer() -> None:
     assert says_busy("Reindex queued for '/x'. Use reindex_status() to check progress.")
     assert says_busy("Project is currently indexing (40 %)")
     assert not says_busy("The index holds 7 files.")
+    assert says_busy('{"status": "acme is indexing this repo: try again in a moment"}')
     assert not says_busy("It is indexed.")
     assert not says_busy("indexing-in-progress" + " def f(): pass" * 200)
 
@@ -62,3 +63,10 @@ def test_an_error_that_is_not_marked_as_one_is_known_by_what_it_says() -> None:
     assert is_refusal('{"success": false, "id": "x"}')
     assert not is_refusal('{"success": true, "error": null}')
     assert not is_refusal("error: none")
+    assert is_refusal('[{"error": "No repo specified"}]')
+    assert not is_refusal('[{"error": "gone"}, {"path": "a.py"}]')
+
+
+def test_the_only_object_of_a_list_is_what_its_key_stands_for_and_of_two_neither_is() -> None:
+    assert answers_in('{"repos": [{"repo": "local/app"}]}') == {"repos.repo": "local/app"}
+    assert answers_in('{"repos": [{"repo": "a"}, {"repo": "b"}]}') == {}

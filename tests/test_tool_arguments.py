@@ -152,6 +152,15 @@ def test_the_only_handle_there_is_is_asked_with_by_whatever_name(known: str) -> 
     assert handle_for("repo_id", {known: "a1", "count": 3}) == known
 
 
+def test_the_only_one_of_a_list_of_projects_is_what_a_project_is_asked_for_by() -> None:
+    known = handles_in({"projects.name": "app", "projects.files": 7, "users.name": "ann"})
+    assert known == {"projects.name": "app"}
+    assert handle_for("project", known) == handle_for("project_name", known) == "projects.name"
+    # A symbol's name is not a project's.
+    assert handle_for("name", known) == handle_for("project_root", known) == ""
+    assert handle_for("repo", {"repos.repo": "local/app"}) == "repos.repo"
+
+
 def test_of_two_handles_none_is_guessed_and_no_handle_is_put_where_a_name_is_asked_for() -> None:
     assert handle_for("session_id", {"repo_id": "a", "job_id": "b"}) == ""
     assert handle_for("symbol_name", {"repo_id": "a"}) == ""

@@ -14,7 +14,14 @@ from dataclasses import replace
 from runner.models.lookups import Lookup
 from runner.models.tool_use import MOST_WAYS, READS_SURELY, Learned, lookup_of
 from runner.models.uses import LISTERS, Use, askable
-from runner.tool_arguments import ROOTS, Target, arguments_for, key_words, unknown_keys
+from runner.tool_arguments import (
+    PROJECT_LISTS,
+    ROOTS,
+    Target,
+    arguments_for,
+    key_words,
+    unknown_keys,
+)
 
 _NOBODY = "no-name-at-all"
 """Stands where a name would: what is explored takes none."""
@@ -35,6 +42,13 @@ def explorations(uses: Sequence[Use], learned: Learned, tried: Collection[str]) 
     # One opens it: what a second would open, nobody has asked for.
     second = [item for item in ranked if item[0] == _OPENING][1:]
     return [item[3] for item in ranked if item[0] < _LAST and item not in second]
+
+
+def project_lists(uses: Sequence[Use], learned: Learned) -> list[Lookup]:
+    """Calls of the tools that list the projects, which take nothing."""
+    listing = (use for use in askable(uses) if use.words & LISTERS and use.words & PROJECT_LISTS)
+    lookups = (exploration(use, learned) for use in listing)
+    return [lookup for lookup in lookups if lookup is not None]
 
 
 def exploration(use: Use, learned: Learned) -> Lookup | None:

@@ -172,6 +172,8 @@ class Search:
         if failed.kind == "find" and self.server.is_stale(failed):
             # Another call goes first, with other arguments: one error more is enough.
             self.failed.append(failed)
+        if failed.kind == "find":
+            self._push(*self.server.lists_of_projects())
         self._push(self.server.otherwise(failed, error, self.place_of(failed.name)))
 
     def _catch_up(self, use: str) -> None:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from runner.answers import Value, answers_in, is_refusal, says_no
-from runner.models.exploring import exploration, explorations
+from runner.answers import Answers, Value, answers_in, is_refusal, says_no
+from runner.models.exploring import exploration, explorations, project_lists
 from runner.models.findings import Finding, findings_in, lines_of_file
 from runner.models.lookups import Lookup
 from runner.models.tool_use import Learned, lacking_keys, server_lookup, server_read
@@ -73,6 +73,12 @@ class ServerSide:
 
     def explorations(self) -> list[Lookup]:
         return explorations(self.uses, self._learned(), self.tried)
+
+    def lists_of_projects(self) -> list[Lookup]:
+        """While nothing has worked: what tells how it calls the repository."""
+        if self.worked:
+            return []
+        return project_lists(self.uses, self._learned())
 
     def otherwise(self, failed: Lookup, error: str, place: Finding | None) -> Lookup | None:
         """The same with other arguments, of a use that has answered to none yet."""
@@ -147,13 +153,23 @@ class ServerSide:
         self.worked.setdefault(lookup.use, lookup.roots)
         self._remember_roots(lookup)
         if lookup.kind == "explore":
-            self.handles |= handles_in(answers_in(result.text))
+            self._learn(handles_in(answers_in(result.text)))
         places = findings_in(result.text)
         if lookup.kind == "read":
             places = lines_of_file(result.text, lookup.path, seen) or places
         if lookup.kind == "find":
             self._judge(lookup.use, places)
         return places
+
+    def _learn(self, handles: Answers) -> None:
+        if handles.items() <= self.handles.items():
+            return
+        self.handles |= handles
+        self._count_anew()
+
+    def _count_anew(self) -> None:
+        """The ways of tools that answered to none: they are others now."""
+        self.ways = {use: way for use, way in self.ways.items() if use in self.worked}
 
     def _remember_roots(self, lookup: Lookup) -> None:
         """What a call that worked calls the repository: so does the server in its other tools."""
@@ -162,8 +178,7 @@ class ServerSide:
         if found.items() <= self.roots.items():
             return
         self.roots |= found
-        # Ways of tools that answered to none are counted anew: they are others now.
-        self.ways = {use: way for use, way in self.ways.items() if use in self.worked}
+        self._count_anew()
 
     def _judge(self, use: str, places: Sequence[Finding]) -> None:
         if places:

@@ -314,6 +314,39 @@ def test_what_one_tool_answers_to_as_the_project_the_others_are_asked_with() -> 
     assert side.references("f", None) == lookup
 
 
+def registered(*names: str) -> Callable[[Call], Result]:
+    """A server that knows the repository by a name of its own, and lists that."""
+
+    def answers(call: Call) -> Result:
+        if call.tool == "list_repos":
+            return says(call, json.dumps({"repos": [{"repo": name} for name in names]}))
+        known = call.arguments.get("repo") in names
+        return says(call, "app.py:1:class App:" if known else "no such owner", is_error=not known)
+
+    return answers
+
+
+FIND_IN_REPO = tool("find_text", "", ("repo", "pattern"), repo=TEXT, pattern=TEXT)
+REPOS = tool("list_repos", "Lists the indexed repositories")
+
+
+def test_what_a_server_calls_the_repository_is_asked_of_its_list_once_names_are_refused() -> None:
+    looked = look(WHERE, (SHELL_SPEC, FIND_IN_REPO, REPOS), registered("local/app"))
+    asked = [call["repo"] for call in looked.of("find_text")]
+    assert looked.on_server.count("list_repos") == 1
+    assert asked[0] == "/workspace"
+    assert asked[-1] == "local/app"
+
+
+def test_a_list_of_several_repositories_is_not_guessed_from_nor_is_one_asked_for_that_works() -> (
+    None
+):
+    several = look(WHERE, (SHELL_SPEC, FIND_IN_REPO, REPOS), registered("local/a", "local/b"))
+    assert not {call["repo"] for call in several.of("find_text")} & {"local/a", "local/b"}
+    works = look(WHERE, (SHELL_SPEC, FIND_IN_REPO, REPOS), registered("/workspace"))
+    assert "list_repos" not in works.on_server
+
+
 def test_a_tool_that_reads_files_is_not_explored_with_a_folder() -> None:
     read = tool("read_text", "", ("path",), path=TEXT)
     looked = look("Where is `nowhere_at_all`?", (SHELL_SPEC, read, LOG), found)

@@ -14,6 +14,8 @@ from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.tool_arguments import Target, arguments_for
 from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.trying.attempting import Attempt
+from runner.trying.canaries import FoundCanary, Search
+from runner.trying.evidence import Evidence
 from runner.trying.installed import Installed, SeveralEntries, choose_entry
 from runner.trying.launches import (
     SHOWN,
@@ -28,6 +30,7 @@ from runner.trying.launches import (
 from runner.trying.local import copied_command, copied_folder
 from runner.trying.places import folders_called_after, variables_in
 from runner.trying.tables import reads_tables
+from runner.trying.targets import Symbol
 from runner.trying.telling import calls_spelled, for_setup, named_by
 from runner.trying.tools import for_looking, said_of_all, writers, writes
 from runner.trying.words import own_words
@@ -181,6 +184,23 @@ def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
     said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
     found = Attempt(launch=Launch(why="bare"), problem=said)
     assert (found.is_hopeless, found.may_be_too_old) == (True, False)
+
+
+def test_one_that_was_refused_to_write_wants_a_folder_also_where_it_shows_something() -> None:
+    refused = Search(errors_of={"init": "[Errno 30] Read-only file system: '/workspace/.acme'"})
+    canary = FoundCanary(
+        call=McpCall(tool="find"),
+        symbol=Symbol(name="dispatch", path="a.py", line=4, text="def dispatch():", below=()),
+        evidence=Evidence(contains="a.py:4", kind="line"),
+        wall_sec=0.1,
+    )
+    found = Attempt(
+        launch=Launch(why="bare"), canary=canary, wants_private=(".acme",), search=refused
+    )
+    assert found.wants_more
+    assert not replace(found, search=Search()).wants_more
+    assert replace(found, search=Search(), canary=None).wants_more
+    assert not replace(found, wants_private=()).wants_more
 
 
 def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
@@ -429,6 +449,16 @@ def test_what_says_that_it_comes_first_is_told_first_and_what_advises_so_is_not(
         cloned, target, described="Clone a repository. Must be called first"
     )
     assert first == {"url": "/workspace"}
+
+
+def test_a_repository_is_cloned_and_then_analyzed_by_what_writes_as_it_analyzes() -> None:
+    tools = [
+        tool("analyze_repo", required="repo_id", readOnlyHint=False),
+        tool("clone_repo", required="url", readOnlyHint=False),
+        tool("clone_image", required="url", readOnlyHint=False),
+        tool("analyze_file", required="path", readOnlyHint=True),
+    ]
+    assert [item.name for item in for_setup(tools)] == ["clone_repo", "analyze_repo"]
 
 
 def test_a_tool_that_an_answer_names_is_told_if_it_asks_for_no_more_than_a_place() -> None:

@@ -153,6 +153,14 @@ def test_a_version_that_was_asked_for_is_locked_for_the_first_python_that_runs_i
     assert locker.lock_pypi(Pypi(name="older", version=""), tmp_path) == "3.11"
 
 
+def test_one_that_an_older_python_does_not_read_is_locked_for_the_newest_alone(
+    locker: Locker, tmp_path: Path
+) -> None:
+    asked = Pypi(name="held", version="1.0", newest_python=True)
+    assert locker.lock_pypi(asked, tmp_path) == "3.13"
+    assert locked_version(tmp_path, "held") == "1.0"
+
+
 def test_a_server_that_cannot_have_what_is_added_is_refused_and_not_taken_at_an_older_version(
     locker: Locker, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from runner.trying.asked import Npm, Pypi
 from runner.trying.installing import offline_variables
 from runner.trying.kinds import files_lacked
 from runner.trying.mending import at_version
-from runner.trying.missing import with_missing, with_whole_library
+from runner.trying.missing import for_newer_python, with_missing, with_whole_library
 
 TOOL = Pypi(name="acme-tool", version="")
 NODE = Npm(name="@acme/tool", version="")
@@ -41,6 +41,15 @@ def test_a_duckdb_extension_that_cannot_be_fetched_is_taken_from_the_registry() 
     assert with_missing(found[0], said) is None
 
 
+def test_what_fails_in_the_language_itself_is_for_a_newer_python_and_no_other_failure_is() -> None:
+    default = "ValueError: mutable default <class 'mappingproxy'> for field x is not allowed"
+    assert for_newer_python(default)
+    assert for_newer_python("ImportError: cannot import name 'override' from 'typing' (/x.py)")
+    assert for_newer_python("    SyntaxError: invalid syntax")
+    assert not for_newer_python("ImportError: cannot import name 'FastMCP' from 'mcp.server'")
+    assert not for_newer_python("ValueError: no such project")
+
+
 @pytest.mark.parametrize(
     ("problem", "name"),
     [
@@ -53,6 +62,7 @@ def test_a_duckdb_extension_that_cannot_be_fetched_is_taken_from_the_registry() 
         ("ImportError: the yaml library is not installed", "pyyaml"),
         ("ImportError: cannot import name 'gone' from 'mcp.client.x' (/opt/x.py)", "mcp<2"),
         ("Error: 'Server' object has no attribute 'list_tools'", "mcp<2"),
+        ("AttributeError: 'Tool' object has no attribute 'inputSchema'", "mcp<2"),
         ("FastMCP.run() got an unexpected keyword argument 'port'", "mcp<2"),
         ("No module named 'mcp.server.fastmcp'. This is mcp 2.x: pin 'mcp<2' to keep it", "mcp<2"),
     ],
