@@ -35,6 +35,7 @@ from runner.trying.programs import (
     SETUP_SEC,
     Ran,
     commands_named,
+    end_of_log,
     run_program,
     runnable,
     says_unbuilt,
@@ -96,8 +97,6 @@ _HERE = re.compile(
     r"['\"](?P<place>[^/'\"\n][^'\"\n]*)"
 )
 """A place in the folder that it was started in, which is the workspace."""
-_LOG = re.compile(rf"(?:{STATE}|/tmp)/[\w./-]+\.log\b")
-_LOG_BYTES, _LOG_SEC = 4000, 10
 _NEAR_CHARS = 160
 _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
@@ -301,7 +300,7 @@ async def _once(
             attempt = await _look(ground, container, started, session, attempt)
     except ServerError as error:
         stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
-        logged = await _logged(container, f"{stdout}\n{stderr}")
+        logged = await end_of_log(container, f"{stdout}\n{stderr}")
         problem = own_words(logged) or own_words(stderr) or own_words(stdout) or error.what
         if _BREAKS_PROTOCOL in error.what:
             # It runs, and what it logs is not why.
@@ -309,16 +308,6 @@ async def _once(
         attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}\n{logged}")
     stderr = log.stderr.tail.decode(errors="replace")
     return replace(attempt, stderr=stderr, stray_lines=log.stray_lines)
-
-
-async def _logged(container: Container, said: str) -> str:
-    """The end of the log that it names where it ends: why it ended may stand in no other place."""
-    named = _LOG.search(said)
-    if named is None:
-        return ""
-    command = f"tail -c {_LOG_BYTES} {shlex.quote(named[0])}"
-    result = await container.shell(command, timeout_sec=_LOG_SEC, user=SERVER)
-    return result.output if result.exit_code == 0 else ""
 
 
 async def _after_programs(

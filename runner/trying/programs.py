@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from runner.records import ServerSpec
 from runner.sandbox.container import Container
-from runner.sandbox.places import SERVER, WORKSPACE
+from runner.sandbox.places import SERVER, STATE, WORKSPACE
 from runner.server_spec import fill
 from runner.servers import exports
 from runner.trying.copying import on_copy, without_copy
@@ -27,6 +27,20 @@ _HELD = re.compile(
     r"|\b(?:is|file|database) locked\b|\b(?:set|acquire|obtain|get)\b[^\n]{0,20}\block\b",
     re.IGNORECASE,
 )
+
+
+_LOG = re.compile(rf"(?:{STATE}|/tmp)/[\w./-]+\.log\b")
+_LOG_BYTES, _LOG_SEC = 4000, 10
+
+
+async def end_of_log(container: Container, said: str) -> str:
+    """Of the log that it names where it ends: why it ended may stand in no other place."""
+    named = _LOG.search(said)
+    if named is None:
+        return ""
+    command = f"tail -c {_LOG_BYTES} {shlex.quote(named[0])}"
+    result = await container.shell(command, timeout_sec=_LOG_SEC, user=SERVER)
+    return result.output if result.exit_code == 0 else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +70,10 @@ async def run_program(container: Container, spec: ServerSpec, command: str) -> R
     if result.exit_code == _NOT_ITS_OWN:
         return Ran(good=False, output=output)
     end = "does not end" if result.timed_out else f"ends with {result.exit_code}"
-    said = own_words(result.output) or plain(result.output).strip()[-_SHOWN_CHARS:]
+    logged = await end_of_log(container, output)
+    output = f"{output}\n{logged}"[-_SEEN_CHARS:]
+    said = own_words(logged) or own_words(result.output)
+    said = said or plain(result.output).strip()[-_SHOWN_CHARS:]
     return Ran(good=False, output=output, failed=f"{command} {end}: {said or 'it says nothing'}")
 
 
@@ -106,8 +123,9 @@ def _own_words(command: Sequence[str]) -> Sequence[str]:
 # --- named in its words -------------------------------------------------------------------------
 
 _RUN = re.compile(
-    # "Run `tool init` then `tool build`"
-    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry|then(?=\s+[`'\"]))\b:?\s+"
+    # "Run `tool init` then `tool build`", "Create one with: tool init"
+    r"\b(?:[Rr]un|[Ee]xecute|[Uu]se|[Tt]ry|then(?=\s+[`'\"])"
+    r"|(?:[Cc]reate|[Bb]uild|[Gg]enerate) (?:it|one|an? \w+|the \w+) with)\b:?\s+"
     r"(?:([`'\"])(?P<quoted>[\w.@/-]+(?: [\w./=-]+){0,4})\1"
     rf"|(?P<bare>[a-z][\w.-]+(?: [a-z][\w-]+| {WORKSPACE}\b)?))"
 )

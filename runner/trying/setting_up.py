@@ -85,7 +85,7 @@ class SettingUp:
         named = commands_named(self.search.seen, self.ground.names)
         canary = await self._after_its_programs(named, "as it says itself")
         canary = canary or await self._after_its_tools()
-        if canary is None and len(self.warm_up) == len(self.spec.warm_up):
+        if canary is None and not any(map(says_busy, self.search.seen[-_LAST_ANSWERS:])):
             shown = [command for command in self.ground.programs if command not in named]
             canary = await self._after_its_programs(shown, SHOWN)
         if canary is None and self.search.failed:
@@ -109,8 +109,13 @@ class SettingUp:
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
         for command in commands:
+            known = (command, self.spec.private)
+            if known in self.ground.failed:
+                continue
             step = await self._run(runnable(command, self.spec), why)
             if not step:
+                # It may take minutes to fail, in every way that the server is started.
+                self.ground.failed.add(known)
                 continue
             self.ground.log(f"  run first, {why}: {step}")
             shell = on_copy(step, self.spec)

@@ -21,13 +21,16 @@ READS = frozenset(
     "get list read search find query show view grep count describe check lint analyze".split()
 )
 _SETS_UP = (
-    frozenset("set activate switch register connect open initialize init use load".split()),
+    frozenset("set activate switch change register connect open initialize init use load".split()),
     frozenset("onboard onboarding".split()),
     frozenset("index reindex build scan ingest sync import".split()),
 )
 """Rounds: a project has to be chosen before it is indexed."""
 _INDEXING = 2
 """The round that builds an index."""
+_ADDS = frozenset("add attach create".split())
+_WHOLE = frozenset("project workspace repo repository codebase".split())
+"""What is added to a server as a whole: `create_directory` makes a folder."""
 _CLONES = frozenset("clone repo repository".split())
 """To git, a folder is a URL."""
 _CLONING = frozenset("clone git repo repository project".split())
@@ -82,11 +85,17 @@ def _round_by_name(tool: mcp_types.Tool) -> int | None:
         return _INDEXING
     if words & (_SETS_NOTHING | READS):
         return None
-    if (words & _SETS_UP[0] and words & _CHOSEN) or (words & _BEGINS and "session" in words):
+    if _chooses(words) or (words & _BEGINS and "session" in words):
         return 0
     if words & _SETS_UP[1]:
         return 1
     return _INDEXING if words & _SETS_UP[2] or _says_it_indexes(tool) else None
+
+
+def _chooses(words: set[str]) -> bool:
+    allows = {"update", "allowed"} <= words
+    is_chosen = (words & _SETS_UP[0] or allows) and words & _CHOSEN
+    return bool(is_chosen or (words & _ADDS and words & _WHOLE))
 
 
 def _says_it_writes(tool: mcp_types.Tool) -> bool:

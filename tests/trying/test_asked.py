@@ -451,6 +451,20 @@ def test_what_says_that_it_comes_first_is_told_first_and_what_advises_so_is_not(
     assert first == {"url": "/workspace"}
 
 
+def test_a_project_that_is_added_is_chosen_and_a_folder_or_a_file_that_is_made_is_not() -> None:
+    tools = [
+        tool("add_repo", required="path"),
+        tool("create_workspace", required="name"),
+        tool("update_allowed_directory", required="directory"),
+        tool("update_directory", required="path"),
+        tool("create_directory", required="path"),
+        tool("add_file", required="path"),
+        tool("create_project_issue", required="title"),
+    ]
+    named = [item.name for item in for_setup(tools)]
+    assert named == ["add_repo", "create_workspace", "update_allowed_directory"]
+
+
 def test_a_repository_is_cloned_and_then_analyzed_by_what_writes_as_it_analyzes() -> None:
     tools = [
         tool("analyze_repo", required="repo_id", readOnlyHint=False),

@@ -82,6 +82,12 @@ def test_a_python_packages_tool_is_run_by_the_python_of_the_cell() -> None:
     assert runnable("tool init", spec) == "tool init"
 
 
+def test_what_it_says_to_create_something_with_is_run_and_what_it_only_speaks_of_is_not() -> None:
+    said = "No config found in: /workspace/tool.json\nCreate one with: tool init\n"
+    assert commands_named([said], {"tool": "tool"}) == ["tool init"]
+    assert commands_named(["Created with tool init, see above"], {"tool": "tool"}) == []
+
+
 README = """
 Run it:
 
