@@ -68,6 +68,8 @@ class Search:
     """Programs of its own, as each ended last."""
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
+    answered: list[tuple[tuple[str, str], str]] = field(default_factory=list)
+    """Tool and arguments, and what came."""
     short: list[tuple[str, str]] = field(default_factory=list)
     """Tool and answer, of answers so short that they may say what is to be called first."""
     handles: dict[str, str | int] = field(default_factory=dict)
@@ -98,20 +100,24 @@ class Search:
     def learn(self, answers: Answers) -> None:
         self.handles.update(handles_in(answers))
 
-    def told_before(self, arguments: Mapping[str, Any], symbol: Symbol) -> str:
+    def told_before(self, tool: str, arguments: Mapping[str, Any], symbol: Symbol) -> str:
         """What the session has heard already, for a call that asks about nothing.
 
         A log or a history shows what was asked, and what was answered: in another session neither.
+        What the same call has answered, it answers there too.
         """
         asked = json.dumps(arguments, ensure_ascii=False)
         if symbol.name in asked or symbol.path in asked:
             return ""
-        return "\n".join((*self.requests, *self.seen))
+        others = (text for call, text in self.answered if call != (tool, asked))
+        return "\n".join((*self.requests, *others))
 
     def note(self, tool: str, result: McpResult, arguments: Mapping[str, Any]) -> None:
         self.calls += 1
         self.asking = ""
-        self.requests.append(json.dumps(arguments, ensure_ascii=False))
+        asked = json.dumps(arguments, ensure_ascii=False)
+        self.requests.append(asked)
+        self.answered.append(((tool, asked), result.text[:2000]))
         self.seen.append(result.text[:2000])
         if len(result.text) <= _SHORT_CHARS:
             self.short.append((tool, result.text))
@@ -207,7 +213,7 @@ async def _try_call(
     wanted: Evidence | None = None
     wall_sec = 0.0
     for _ in range(PASSES_NEEDED):
-        before = search.told_before(call.arguments, symbol)
+        before = search.told_before(call.tool, call.arguments, symbol)
         search.asking = call.tool
         result = await session.call(call.tool, call.arguments, timeout_sec=CALL_SEC)
         search.note(call.tool, result, call.arguments)

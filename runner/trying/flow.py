@@ -28,7 +28,7 @@ def find_out(steps: Steps) -> Tried:
 
     Raises FairtrialError with what is missing and the option that gives it.
     """
-    candidate = installed(steps, before=steps.given.before)
+    candidate = installed(steps)
     choose_at_once(steps, candidate.installed)
     start = mended(steps, started(steps, candidate))
     if _shows_nothing(steps, start.attempt):

@@ -134,7 +134,13 @@ def _fit(installed: Installed) -> list[str]:
     for found in (list(entries), spoken, about, both, configured, served, same, serving, called):
         if len(found) == 1:
             return found
-    return []
+    return _first_named(installed.readme, about)
+
+
+def _first_named(readme: str, servers: Sequence[str]) -> list[str]:
+    """Of several that are all about MCP, the one that its README names first; none if none is."""
+    named = {one: readme.find(one) for one in servers if one in readme}
+    return [min(named, key=lambda one: (named[one], -len(one)))] if named else []
 
 
 def _configured(readme: str, entries: Sequence[str]) -> list[str]:

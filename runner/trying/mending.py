@@ -17,9 +17,9 @@ from runner.trying.missing import (
     with_whole_library,
 )
 from runner.trying.starts import Start, installed, started
-from runner.trying.steps import Steps
+from runner.trying.steps import Given, Steps
 
-_OTHER_ENTRIES = 2
+_OTHER_ENTRIES = 3
 
 
 def mended(steps: Steps, start: Start) -> Start:
@@ -73,17 +73,18 @@ def _repeated(
 ) -> Start:
     """Once more with each mend that is found, until one cannot be installed."""
     for _ in range(most):
-        mend, before = found_by(steps, start), steps.asked
+        mend, asked = found_by(steps, start), steps.asked
         if mend is None:
             break
         steps.say(f"  {mend.told}")
         # With one package more, an older version of the server may fit, which no user would get.
-        again = _instead(steps, at_version(mend.asked, start.candidate.installed.version))
+        same = at_version(mend.asked, start.candidate.installed.version)
+        again = _instead(steps, start, same, steps.given)
         if again is None:
             break
         if start.attempt.canary is not None and again.attempt.canary is None:
             # It was asked for more than it can do with it.
-            return _instead(steps, before) or start
+            return _put_back(steps, start, asked, steps.given)
         steps.guess(mend.guess, mend.option)
         start = again
     return start
@@ -209,50 +210,45 @@ def _with_other_entry(steps: Steps, start: Start) -> Start:
             steps.guess(f"entry point {name}, which starts", "--entry NAME")
             return other
     steps.given = given
-    if steps.asked != asked:
-        # The folder must hold the locks of what is returned.
-        steps.asked = asked
-        start = replace(start, candidate=installed(steps, before=given.before))
-    return start
+    return start if steps.asked == asked else _put_back(steps, start, asked, given)
 
 
-def _instead(steps: Steps, asked: Asked) -> Start | None:
+def _instead(steps: Steps, start: Start, asked: Asked, given: Given) -> Start | None:
     """Installed and started as `asked`; None, and all as it was, if that cannot be installed."""
-    before, steps.asked = steps.asked, asked
+    before = steps.asked, steps.given
+    steps.asked, steps.given = asked, given
     try:
-        candidate = installed(steps, before=steps.given.before)
+        candidate = installed(steps)
     except DiskFullError:
         raise
     except FairtrialError as error:
         steps.say(f"  it cannot be installed so: {_in_one_line(error)}")
-        steps.asked = before
-        # The folder must hold the locks that were installed.
-        installed(steps, before=steps.given.before)
+        _put_back(steps, start, *before)
         return None
     return started(steps, candidate)
 
 
+def _put_back(steps: Steps, start: Start, asked: Asked, given: Given) -> Start:
+    """As it was asked for before: the folder must hold the locks of what is returned."""
+    steps.asked, steps.given = asked, given
+    return replace(start, candidate=installed(steps))
+
+
 def _as_of_its_release(steps: Steps, start: Start) -> Start:
     """Once more with the packages of the day it was released: newer ones may have broken it."""
-    if not isinstance(steps.asked, (Npm, Pypi)):
+    asked, given = steps.asked, steps.given
+    if not isinstance(asked, (Npm, Pypi)):
         return start
-    date = steps.bench.locker.released(steps.asked, start.candidate.installed.version)
+    date = steps.bench.locker.released(asked, start.candidate.installed.version)
     if not date:
         return start
     steps.say(f"  today's packages break it; trying those of its release, {date}")
-    try:
-        candidate = installed(steps, before=date)
-    except DiskFullError:
-        raise
-    except FairtrialError as error:
-        steps.say(f"  they cannot be installed: {_in_one_line(error)}")
-        # The folder must hold the locks that were installed.
-        return replace(start, candidate=installed(steps, before=""))
-    older = started(steps, candidate)
-    if start.attempt.started and older.attempt.canary is None:
-        return replace(start, candidate=installed(steps, before=""))
     # What is added to it from here on is of that day too.
-    steps.given = replace(steps.given, before=date)
+    older = _instead(steps, start, asked, replace(given, before=date))
+    if older is None:
+        return start
+    if start.attempt.started and older.attempt.canary is None:
+        return _put_back(steps, start, asked, given)
     if older.attempt.started:
         steps.guess(f"packages as of its release, {date}: today's break it", "--before DATE")
     return older

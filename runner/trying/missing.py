@@ -26,7 +26,7 @@ _OLDER_SDK = re.compile(
 """What is asked of the protocol's own library and is gone from its second version."""
 _NEWER_PYTHON = re.compile(
     r"\bSyntaxError: |\bmutable default <class"
-    r"|cannot import name '\w+' from '(?:asyncio|collections|datetime|enum|inspect|itertools"
+    r"|cannot import name '\w+' from '(?:asyncio|datetime|enum|inspect|itertools"
     r"|pathlib|types|typing|warnings)(?:\.\w+)?'"
 )
 """What an older Python says of a package that its author runs on a newer one."""

@@ -35,8 +35,9 @@ class Start:
     attempt: Attempt
 
 
-def installed(steps: Steps, *, before: str) -> Candidate:
+def installed(steps: Steps) -> Candidate:
     steps.say("1/6 locking and installing")
+    before = steps.given.before
     candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
     if candidate.extra and isinstance(steps.asked, Pypi):
         # Where it says that it lacks that, something else is amiss.

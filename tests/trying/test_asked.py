@@ -180,6 +180,20 @@ def test_python_code_that_fails_in_a_box_may_be_too_old_as_well() -> None:
     assert not replace(found, said=failed).may_be_too_old
 
 
+def test_of_several_servers_the_one_that_the_readme_names_first_is_taken_and_of_others_none() -> (
+    None
+):
+    servers = installed("acme", "acme-audit-mcp", "acme-map-mcp")
+    assert choose_entry(replace(servers, readme="Run acme-map-mcp or acme-audit-mcp."), "") == (
+        "acme-map-mcp"
+    )
+    with pytest.raises(SeveralEntries):
+        choose_entry(servers, "")
+    tools = replace(installed("acme", "dump", "load"), readme="Run dump, then load.")
+    with pytest.raises(SeveralEntries):
+        choose_entry(tools, "")
+
+
 def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
     said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
     found = Attempt(launch=Launch(why="bare"), problem=said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ def entries(
     scripts: str = "",
     record: Sequence[str] = (),
     key: str = "entries",
+    texts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Of the package `acme`, installed with these files. `record`: of those that are there."""
     folder = root / "python"
@@ -27,7 +28,7 @@ def entries(
     for file in files:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
+        path.write_text((texts or {}).get(file, ""))
     (about / "RECORD").write_text("".join(f"{file},sha256=0,0\n" for file in (*files, *record)))
     names: dict[str, Any] = {}
     # Its last lines run it on /opt/server.
@@ -48,6 +49,16 @@ def test_a_module_that_can_be_run_is_kept_for_want_of_a_script_that_starts(tmp_p
     found = entries(tmp_path / "a", *files, scripts=scripts, key="spare")
     assert found == {"acme": ["python3", "-m", "acme"]}
     assert entries(tmp_path / "b", *files, key="spare") == {}
+
+
+def test_a_module_that_is_called_a_server_and_is_a_program_is_kept_too(tmp_path: Path) -> None:
+    scripts = "[console_scripts]\nacme = acme:main\n"
+    files = ("acme/__init__.py", "acme/server.py", "acme/mcp_server.py", "acme/mcp_types.py")
+    before = "if __name__ == '__main__': ..."
+    programs = {"acme/server.py": before, "acme/mcp_server.py": before}
+    found = entries(tmp_path, *files, scripts=scripts, key="spare", texts=programs)
+    assert list(found) == ["acme.mcp_server", "acme.server"]
+    assert found["acme.server"] == ["python3", "-m", "acme.server"]
 
 
 def test_a_package_that_can_be_run_is_run(tmp_path: Path) -> None:
