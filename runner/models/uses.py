@@ -38,8 +38,8 @@ AVOID = frozenset(
 _CHANGES = frozenset(
     (
         "commit add reset checkout push pull merge rebase stash generate run exec execute kill "
-        "stop save apply patch update append install mkdir copy upload send post put format "
-        "refactor undo restore bulk"
+        "stop cancel abort save apply patch update append install mkdir copy upload send post put "
+        "format refactor undo restore bulk"
     ).split()
 )
 _MAKES = frozenset("generate create build run make".split())

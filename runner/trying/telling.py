@@ -39,6 +39,8 @@ _CALL = re.compile(r"(?<![\w.])(?P<tool>[A-Za-z]\w*)\(\w+=[^()\n]{1,300}\)")
 _SOME_PLACE = re.compile(r"[~/<$%]|[A-Za-z]:[\\/]|(?:path|your)\b")
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
+_STARTS = frozenset("start begin launch submit".split())
+"""A job, where other tools ask for its id."""
 _INDEXES = re.compile(
     # A maintainability index is a figure.
     r"(?<!maintainability )\b(?:re-?)?index(?:es|ing)?\b|\bingests?\b|\bone-time scan\b"
@@ -117,6 +119,11 @@ def _says_it_indexes(tool: mcp_types.Tool) -> bool:
     return bool(_INDEXES.search((tool.description or "").lower()[:DESCRIPTION_CHARS]))
 
 
+def _wants_handle(tool: mcp_types.Tool) -> bool:
+    required = tool.input_schema.get("required") or ()
+    return any(key_words(key)[-1] in ("id", "handle") for key in required)
+
+
 def _wants_only_a_place(tool: mcp_types.Tool) -> bool:
     """What it requires says where a project is, or what it or an earlier call is called."""
     required = tool.input_schema.get("required") or ()
@@ -127,7 +134,15 @@ def _wants_only_a_place(tool: mcp_types.Tool) -> bool:
 
 
 def for_setup(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
-    rounds = [(setup_round(tool), tool.name, tool) for tool in tools]
+    """In the order in which they are told."""
+    wants_handle = any(map(_wants_handle, tools))
+
+    def place_of(tool: mcp_types.Tool) -> int | None:
+        # What begins a job answers with the id that others ask for.
+        begins = wants_handle and words_of(tool) & _STARTS and _wants_only_a_place(tool)
+        return 0 if begins else setup_round(tool)
+
+    rounds = [(place_of(tool), tool.name, tool) for tool in tools]
     found = [(place, name, tool) for place, name, tool in rounds if place is not None]
     return [tool for _, _, tool in sorted(found, key=lambda item: item[:2])]
 

@@ -9,14 +9,14 @@ import mcp_types
 
 from runner.models.uses import DESCRIPTION_CHARS, makes_a_view
 from runner.tool_arguments import said_of_itself, takes_command
-from runner.trying.telling import READS, setup_round, words_of
+from runner.trying.telling import READS, for_setup, setup_round, words_of
 
 _WRITES = frozenset(
     (
         "write create edit delete remove move rename insert replace update append save commit push "
         "patch apply clear reset kill stop execute exec run shell install uninstall checkout merge "
         "rebase stash add mkdir copy upload send post put set fix format refactor undo restore "
-        "restart shutdown drop record store generate modify"
+        "restart shutdown drop record store generate modify cancel abort"
     ).split()
 )
 _READS_SURELY = READS | frozenset("explore summarize inspect outline tree".split())
@@ -76,7 +76,8 @@ def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
     A shell is one of them: it is told to look.
     """
     writing = writers(tools)
-    asked = [tool for tool in tools if setup_round(tool) is None]
+    told = {tool.name for tool in for_setup(tools)}
+    asked = [tool for tool in tools if tool.name not in told]
     kept = [tool for tool in asked if tool.name not in writing or _is_harmless(tool)]
 
     def rank(tool: mcp_types.Tool) -> tuple[bool, int, int, str]:

@@ -479,6 +479,14 @@ def test_a_project_that_is_added_is_chosen_and_a_folder_or_a_file_that_is_made_i
     assert named == ["add_repo", "create_workspace", "update_allowed_directory"]
 
 
+def test_what_begins_a_job_is_told_where_others_ask_for_its_id_and_only_there() -> None:
+    begins = tool("start_map", "Starts a background job.")
+    by_hand = tool("start_review", "Starts a review.", required="text")
+    results = tool("get_map", required="job_id")
+    assert for_setup([begins, by_hand, results]) == [begins]
+    assert for_setup([begins, by_hand, tool("get_map", required="path")]) == []
+
+
 def test_a_repository_is_cloned_and_then_analyzed_by_what_writes_as_it_analyzes() -> None:
     tools = [
         tool("analyze_repo", required="repo_id", readOnlyHint=False),
