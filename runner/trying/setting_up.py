@@ -74,11 +74,6 @@ class SettingUp:
         was_told = any(step.call for step in self.warm_up[len(self.spec.warm_up) :])
         if canary is None and (was_told or any(map(says_busy, self.search.seen))):
             canary = await self._after_a_while()
-        if canary is not None:
-            # A fresh cell would lack what they left.
-            failed = [on_copy(command, self.spec) for command in self.search.failed]
-            steps = [f"{command} || true" for command in failed]
-            self.warm_up.extend(WarmUp(shell=step, timeout_sec=SETUP_SEC) for step in steps)
         return canary
 
     async def _after_being_told(self) -> FoundCanary | None:
@@ -230,4 +225,7 @@ class SettingUp:
         self.search.ran[command] = ran
         if ran.failed:
             self.ground.log(f"  run first, {why}: {ran.failed}")
+            # A fresh cell would lack what it left, and those that are run after it build on that.
+            shell = f"{on_copy(command, self.spec)} || true"
+            self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
         return command if ran.good else ""
