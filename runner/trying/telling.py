@@ -91,7 +91,9 @@ def _round_by_name(tool: mcp_types.Tool) -> int | None:
         return 0
     if words & _SETS_UP[1]:
         return 1
-    return _INDEXING if words & _SETS_UP[2] or _says_it_indexes(tool) else None
+    # `git_sync` pulls and pushes.
+    builds = words & _SETS_UP[2] and "git" not in words
+    return _INDEXING if builds or _says_it_indexes(tool) else None
 
 
 def _chooses(words: set[str]) -> bool:

@@ -441,6 +441,7 @@ def test_a_project_is_chosen_before_it_is_indexed_and_neither_is_a_way_to_look()
         tool("radon", "Computes the maintainability index.", required="path"),
         tool("uv_build", required="path"),
         tool("cancel_indexing"),
+        tool("git_sync"),
     ]
     named = [item.name for item in for_setup(tools)]
     assert named == ["set_project_path", "add_code", "index_repository"]
