@@ -113,8 +113,9 @@ def _asks_for_line(asked: str, symbol: Symbol) -> bool:
 def _codes(symbol: Symbol) -> Iterator[str]:
     for line in (symbol.text, *symbol.below):
         yield line
-        # Inside of JSON, a quote is written with a backslash.
-        yield json.dumps(line, ensure_ascii=False)[1:-1]
+        # Inside of JSON, a quote is written with a backslash; inside of JSON in JSON, with three.
+        yield (once := json.dumps(line, ensure_ascii=False)[1:-1])
+        yield json.dumps(once, ensure_ascii=False)[1:-1]
 
 
 def _shows_code(text: str, symbol: Symbol, asked: str) -> bool:
@@ -125,7 +126,7 @@ def _shows_code(text: str, symbol: Symbol, asked: str) -> bool:
     return any(word in text for word in known)
 
 
-_LINE_KEYS = "line|row|start_?[lL]ine|line_?[nN]umber|lineno|line_?[sS]tart|start_?[rR]ow"
+_LINE_KEYS = "line|row|start_?[lL]ine|line_?[nN]um(?:ber)?|lineno|line_?[sS]tart|start_?[rR]ow"
 
 
 def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
@@ -137,7 +138,7 @@ def _numbered(text: str, symbol: Symbol) -> Iterator[tuple[int, str]]:
         patterns = (
             rf"{name}[\"']?(?::|#L|, ?line |\()0*{number}\b",
             rf"\b0*{number}[:\-|\t→ ]+ ?{code}",
-            rf"\"(?:{_LINE_KEYS})\" ?: ?{number}\b",
+            rf"\\*\"(?:{_LINE_KEYS})\\*\" ?: ?{number}\b",
             rf"\b[Ll]ines?:? {number}\b",
             rf"\bL{number}\b",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,16 @@ def test_a_linter_that_finds_the_word_it_was_given_on_line_1_shows_nothing() -> 
     found = evidence_in(placed, {"query": "githubusercontent"}, note)
     assert found is not None
     assert found.shows_line
+
+
+def test_a_line_inside_of_json_in_json_shows_the_repository_too() -> None:
+    symbol = replace(SYMBOL, line=4, text="class Gone extends \\RuntimeException")
+    inner = json.dumps([{"file": symbol.path, "line": symbol.text, "line_num": 4}])
+    text = json.dumps({"content": [{"type": "text", "text": inner}]})
+    found = evidence_in(text, {"pattern": symbol.name, "paths": symbol.path}, symbol)
+    assert found is not None
+    assert (found.kind, found.line_base) == ("line", 1)
+    assert found.contains in text
 
 
 def test_two_bases_in_one_answer_measure_neither() -> None:
