@@ -44,9 +44,9 @@ Next: `fairtrial scenario new --repo .` asks about your own code. `fairtrial
 """
 EXIT_CODES = """\
 exit codes:
-  0 done   1 something you can fix (the message says what, where, and a hint)   2 usage
-  3 anchors drifted   4 anchors disagree   5 no verdict   70 our bug
-  130 interrupted (the same command goes on)
+  0 done   1 something you can fix (the message says what, where, and a hint)
+  2 usage   3 anchors drifted   4 anchors disagree   5 no verdict
+  70 our bug   130 interrupted (the same command goes on)
 """
 
 

@@ -538,8 +538,9 @@ def test_the_bare_command_says_what_it_is_for_and_what_to_try(template: Checkout
         assert command in done.stdout
 
 
-def test_help_names_every_verb_and_exit_code(template: Checkout) -> None:
+def test_help_names_every_verb_and_exit_code_in_a_terminals_width(template: Checkout) -> None:
     text = template.said("--help").stdout
+    assert max(map(len, text.splitlines())) <= 80
     verbs = ("demo", "run", "cell", "score", "report", "check", "lock", "server", "ground", "clean")
     for word in (*verbs, "70 our bug", "130 interrupted"):
         assert word in text
