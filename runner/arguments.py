@@ -281,7 +281,8 @@ def _add_try(verbs: Verbs) -> None:
     text = "a server by its name: install it, find a canary, and compare it with the shell"
     parser = _add(verbs, "try", _try_request, text)
     parser.usage = (
-        "fairtrial try npm:NAME[@V] | pypi:NAME[==V] | docker:IMAGE | PATH [options]\n"
+        "fairtrial try [options] npm:NAME[@V] | pypi:NAME[==V] | PATH\n"
+        "       fairtrial try [options] docker:IMAGE[@sha256:…]\n"
         "       fairtrial try [options] -- COMMAND …"
     )
     parser.add_argument("words", nargs="+", metavar="SERVER", help="options come before `--`")

@@ -538,6 +538,11 @@ def test_the_bare_command_says_what_it_is_for_and_what_to_try(template: Checkout
         assert command in done.stdout
 
 
+@pytest.mark.parametrize("verb", ["demo", "try", "run", "report", "ground", "scenario", "server"])
+def test_a_verbs_help_keeps_to_a_terminals_width(template: Checkout, verb: str) -> None:
+    assert max(map(len, template.said(verb, "--help").stdout.splitlines())) <= 80
+
+
 def test_help_names_every_verb_and_exit_code_in_a_terminals_width(template: Checkout) -> None:
     text = template.said("--help").stdout
     assert max(map(len, text.splitlines())) <= 80
