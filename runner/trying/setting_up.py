@@ -113,8 +113,7 @@ class SettingUp:
                 self.ground.failed.add(known)
                 continue
             self.ground.log(f"  run first, {why}: {step}")
-            shell = on_copy(step, self.spec)
-            self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
+            self._run_first(step)
             if canary := await self._look():
                 return canary
         return None
@@ -162,11 +161,18 @@ class SettingUp:
             if own in self.search.ran or not (step := await self._run(own, "as it says itself")):
                 continue
             self.ground.log(f"  run first, as it says itself: {step}")
-            shell = on_copy(step, self.spec)
-            self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
+            self._run_first(step)
         if len(self.warm_up) == before:
             return canary
         return await self._look() or canary
+
+    def _run_first(self, command: str, *, may_fail: bool = False) -> None:
+        """In every cell, before the server is started."""
+        # What a tool made here is not there yet then.
+        may_fail = may_fail or any(step.call for step in self.warm_up)
+        shell = on_copy(command, self.spec)
+        step = f"{shell} || true" if may_fail else shell
+        self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
 
     def _to_tell(self) -> list[mcp_types.Tool]:
         """Also what short answers of the others name: `call load_project first`."""
@@ -226,6 +232,5 @@ class SettingUp:
         if ran.failed:
             self.ground.log(f"  run first, {why}: {ran.failed}")
             # A fresh cell would lack what it left, and those that are run after it build on that.
-            shell = f"{on_copy(command, self.spec)} || true"
-            self.warm_up.append(WarmUp(shell=shell, timeout_sec=SETUP_SEC))
+            self._run_first(command, may_fail=True)
         return command if ran.good else ""
