@@ -36,6 +36,7 @@ flock -n "$HOME/lock" touch "$HOME/built" && exit
 echo Another process already has this database open >&2
 exit 1
 """
+BROUGHT_AFTER = "#!/bin/sh\ntest -f ~/begun && touch ~/built\n"
 BROUGHT_HALF = f"{BROUGHT}echo it cannot write its last file >&2\nexit 1\n"
 BROUGHT_PYTHON = "import os\nopen(os.path.expanduser('~/built'), 'w').close()\n"
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# {SESSION}\n"
@@ -44,6 +45,7 @@ FILES = {
     "brought": BROUGHT,
     "alone": BROUGHT_ALONE,
     "half": BROUGHT_HALF,
+    "after": BROUGHT_AFTER,
     "python/bin/tool": BROUGHT_PYTHON,
     "python/inner_package/__init__.py": "# nothing\n",
 }
@@ -321,6 +323,15 @@ def test_what_a_program_left_that_failed_in_the_end_is_there_in_a_fresh_cell_too
     found = bench.way("unbuilt", bare, env=path, about=programs)
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["half init || true"]
+
+
+def test_a_program_that_builds_on_what_a_tool_made_may_fail_in_a_fresh_cell(bench: Bench) -> None:
+    path = {"PATH": "{install}:/usr/bin:/bin"}
+    found = bench.way("begins", BARE, env=path, about={"programs": ("after init",)})
+    assert found.canary is not None
+    told, program = found.warm_up
+    assert told.call is not None and told.call.tool == "index_project"
+    assert program.shell == "after init || true"
 
 
 def test_a_tool_that_ends_the_server_is_asked_no_more_and_the_others_are(bench: Bench) -> None:
