@@ -40,6 +40,16 @@ class Installed:
     """The last name of the module that a program is in -> the program, of a Python package."""
 
     @property
+    def commands(self) -> dict[str, tuple[str, ...]]:
+        """All that can be started, its entry points first."""
+        # A package's module is often called as its script.
+        spare = {self._name_of(module): words for module, words in self.spare.items()}
+        return {**self.entries, **spare}
+
+    def _name_of(self, module: str) -> str:
+        return f"{module}.__main__" if module in self.entries else module
+
+    @property
     def called(self) -> dict[str, str]:
         """What its own words may call its programs -> the program: by name, or by its file."""
         files = {
@@ -91,7 +101,7 @@ def choose_entry(installed: Installed, asked: str) -> str:
     """The entry point's name. Raises SeveralEntries if nobody can tell which."""
     entries = installed.entries
     if asked:
-        if asked in {**entries, **installed.spare}:
+        if asked in installed.commands:
             return asked
         there = ", ".join(entries) or "none"
         raise FairtrialError(f"there is no entry point {asked!r}", hint=f"there are: {there}")

@@ -199,9 +199,8 @@ def _with_other_entry(steps: Steps, start: Start) -> Start:
     is_hopeless = attempt.is_hopeless and not attempt.is_miswired
     if attempt.started or is_hopeless or steps.given.entry:
         return start
-    given, asked, package = steps.given, steps.asked, start.candidate.installed
-    entries = {**package.entries, **package.spare}
-    others = [name for name, words in entries.items() if words != start.spec.command]
+    given, asked, commands = steps.given, steps.asked, start.candidate.installed.commands
+    others = [name for name, words in commands.items() if words != start.spec.command]
     for name in others[:_OTHER_ENTRIES]:
         steps.say(f"  no way starts it; trying another of its programs, {name}")
         steps.given = replace(given, entry=name)

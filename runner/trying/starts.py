@@ -69,7 +69,7 @@ def started(
     given = steps.given
     spec = draft(steps.name, installed, candidate.files, candidate.image)
     update = {
-        "command": {**installed.spare, **installed.entries}[entry],
+        "command": installed.commands[entry],
         "env": {
             **spec.env,
             **_brought(steps, candidate),

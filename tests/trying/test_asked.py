@@ -194,6 +194,16 @@ def test_of_several_servers_the_one_that_the_readme_names_first_is_taken_and_of_
         choose_entry(tools, "")
 
 
+def test_a_module_that_is_called_as_its_packages_script_is_another_program() -> None:
+    spare = {"acme": ("python3", "-m", "acme"), "acme.server": ("python3", "-m", "acme.server")}
+    found = replace(installed("acme", "acme"), spare=spare)
+    assert list(found.commands) == ["acme", "acme.__main__", "acme.server"]
+    assert found.commands["acme"] == ("acme",)
+    assert found.commands["acme.__main__"] == ("python3", "-m", "acme")
+    assert choose_entry(found, "") == "acme"
+    assert choose_entry(found, "acme.__main__") == "acme.__main__"
+
+
 def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
     said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
     found = Attempt(launch=Launch(why="bare"), problem=said)
