@@ -47,8 +47,7 @@ def explorations(uses: Sequence[Use], learned: Learned, tried: Collection[str]) 
 def project_lists(uses: Sequence[Use], learned: Learned) -> list[Lookup]:
     """Calls of the tools that list the projects, which take nothing."""
     listing = (use for use in askable(uses) if use.words & LISTERS and use.words & PROJECT_LISTS)
-    lookups = (exploration(use, learned) for use in listing)
-    return [lookup for lookup in lookups if lookup is not None]
+    return list(filter(None, (exploration(use, learned) for use in listing)))
 
 
 def exploration(use: Use, learned: Learned) -> Lookup | None:

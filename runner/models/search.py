@@ -169,10 +169,10 @@ class Search:
         return places
 
     def _mend(self, failed: Lookup, error: str) -> None:
-        if failed.kind == "find" and self.server.is_stale(failed):
-            # Another call goes first, with other arguments: one error more is enough.
-            self.failed.append(failed)
         if failed.kind == "find":
+            if self.server.is_stale(failed):
+                # Another call goes first, with other arguments: one error more is enough.
+                self.failed.append(failed)
             self._push(*self.server.lists_of_projects())
         self._push(self.server.otherwise(failed, error, self.place_of(failed.name)))
 

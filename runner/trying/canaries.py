@@ -27,7 +27,7 @@ PASSES_NEEDED = 3
 MOST_CALLS = 90
 """Of one search."""
 SEARCH_SEC = 90
-_SHORT_CHARS = 1000
+_SHORT_CHARS, _KEPT_CHARS = 1000, 2000
 ERRORS = 3
 """Of one tool, before the others have their turn: of forty, most may be asked in vain."""
 
@@ -69,17 +69,13 @@ class Search:
     seen: list[str] = field(default_factory=list)
     """Texts of errors and answers, for paths that could not be written."""
     answered: list[tuple[tuple[str, str], str]] = field(default_factory=list)
-    """Tool and arguments, and what came."""
-    short: list[tuple[str, str]] = field(default_factory=list)
-    """Tool and answer, of answers so short that they may say what is to be called first."""
+    """Of every call, tool and arguments as JSON, and what came."""
     handles: dict[str, str | int] = field(default_factory=dict)
     """What the project is called by, as what opened or indexed it answered: key -> value."""
 
     database: str = ""
     """Where the repository is a table, if it was made one."""
 
-    requests: list[str] = field(default_factory=list)
-    """Arguments of every call, as JSON."""
     asking: str = ""
     """The tool whose answer is waited for: of a server that ended, the one that ended it."""
     deadly: set[str] = field(default_factory=set)
@@ -96,6 +92,16 @@ class Search:
     def shut_out(self) -> list[str]:
         """Those of them that could not open what the running server holds."""
         return [command for command, ran in self.ran.items() if ran.is_shut_out]
+
+    @property
+    def requests(self) -> list[str]:
+        """Arguments of every call, as JSON."""
+        return [asked for (_, asked), _ in self.answered]
+
+    @property
+    def short(self) -> list[tuple[str, str]]:
+        """Tool and answer, of answers so short that they may say what is to be called first."""
+        return [(tool, text) for (tool, _), text in self.answered if len(text) <= _SHORT_CHARS]
 
     def learn(self, answers: Answers) -> None:
         self.handles.update(handles_in(answers))
@@ -115,12 +121,9 @@ class Search:
     def note(self, tool: str, result: McpResult, arguments: Mapping[str, Any]) -> None:
         self.calls += 1
         self.asking = ""
-        asked = json.dumps(arguments, ensure_ascii=False)
-        self.requests.append(asked)
-        self.answered.append(((tool, asked), result.text[:2000]))
-        self.seen.append(result.text[:2000])
-        if len(result.text) <= _SHORT_CHARS:
-            self.short.append((tool, result.text))
+        text = result.text[:_KEPT_CHARS]
+        self.answered.append(((tool, json.dumps(arguments, ensure_ascii=False)), text))
+        self.seen.append(text)
         if result.is_error:
             self.errors += 1
             self.last_error = result.text[:300]

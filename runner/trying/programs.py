@@ -27,8 +27,6 @@ _HELD = re.compile(
     r"|\b(?:is|file|database) locked\b|\b(?:set|acquire|obtain|get)\b[^\n]{0,20}\block\b",
     re.IGNORECASE,
 )
-
-
 _LOG = re.compile(rf"(?:{STATE}|/tmp)/[\w./-]+\.log\b")
 _LOG_BYTES, _LOG_SEC = 4000, 10
 

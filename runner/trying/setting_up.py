@@ -74,6 +74,10 @@ class SettingUp:
         was_told = any(step.call for step in self.warm_up[len(self.spec.warm_up) :])
         if canary is None and (was_told or any(map(says_busy, self.search.seen))):
             canary = await self._after_a_while()
+        if canary is None:
+            # What failed and led nowhere would be taken for an index that was waited for.
+            lost = [self._step(command, may_fail=True) for command in self.search.failed]
+            self.warm_up[:] = [step for step in self.warm_up if step not in lost]
         return canary
 
     async def _after_being_told(self) -> FoundCanary | None:
@@ -107,14 +111,10 @@ class SettingUp:
             known = (command, self.spec.private)
             if known in self.ground.failed:
                 continue
-            step = await self._run(runnable(command, self.spec), why)
-            if not step:
+            if not await self._run(runnable(command, self.spec), why):
                 # It may take minutes to fail, in every way that the server is started.
                 self.ground.failed.add(known)
-                continue
-            self.ground.log(f"  run first, {why}: {step}")
-            self._run_first(step)
-            if canary := await self._look():
+            elif canary := await self._look():
                 return canary
         return None
 
@@ -150,7 +150,7 @@ class SettingUp:
         return canary
 
     def _finds_in_vain(self) -> bool:
-        """Were those that find things answered with errors, and none of them without?"""
+        """Was one of those that find things answered with an error?"""
         return any(finds(self._named(tool)) for tool in self.search.errors_of)
 
     async def _with_its_programs(self, canary: FoundCanary) -> FoundCanary:
@@ -158,21 +158,11 @@ class SettingUp:
         before = len(self.warm_up)
         for command in commands_named(list(self.search.errors_of.values()), self.ground.names):
             own = runnable(command, self.spec)
-            if own in self.search.ran or not (step := await self._run(own, "as it says itself")):
-                continue
-            self.ground.log(f"  run first, as it says itself: {step}")
-            self._run_first(step)
+            if own not in self.search.ran:
+                await self._run(own, "as it says itself")
         if len(self.warm_up) == before:
             return canary
         return await self._look() or canary
-
-    def _run_first(self, command: str, *, may_fail: bool = False) -> None:
-        """In every cell, before the server is started."""
-        # What a tool made here is not there yet then.
-        may_fail = may_fail or any(step.call for step in self.warm_up)
-        shell = on_copy(command, self.spec)
-        step = f"{shell} || true" if may_fail else shell
-        self.warm_up.append(WarmUp(shell=step, timeout_sec=SETUP_SEC))
 
     def _to_tell(self) -> list[mcp_types.Tool]:
         """Also what short answers of the others name: `call load_project first`."""
@@ -216,11 +206,8 @@ class SettingUp:
             self.search.learn(answers_in(result.text, result.structured))
         return is_good
 
-    async def _run(self, command: str, why: str) -> str:
-        """The command as it ran to a good end; empty if it did not.
-
-        Only a program that the server brought is run.
-        """
+    async def _run(self, command: str, why: str) -> bool:
+        """Only a program that the server brought; in every cell from now on. To a good end?"""
         ran = await run_program(self.container, self.spec, command)
         if wants_embeddings(ran):
             help_of = await run_program(self.container, self.spec, f"{command} --help")
@@ -229,8 +216,14 @@ class SettingUp:
                 ran = await run_program(self.container, self.spec, command)
         self.search.seen.append(ran.output)
         self.search.ran[command] = ran
-        if ran.failed:
-            self.ground.log(f"  run first, {why}: {ran.failed}")
-            # A fresh cell would lack what it left, and those that are run after it build on that.
-            self._run_first(command, may_fail=True)
-        return command if ran.good else ""
+        if ran.good or ran.failed:
+            self.ground.log(f"  run first, {why}: {ran.failed or command}")
+            # What failed may have left what the next ones need; what a tool made here is not there
+            # before the server is started.
+            may_fail = not ran.good or any(step.call for step in self.warm_up)
+            self.warm_up.append(self._step(command, may_fail=may_fail))
+        return ran.good
+
+    def _step(self, command: str, *, may_fail: bool) -> WarmUp:
+        shell = on_copy(command, self.spec)
+        return WarmUp(shell=f"{shell} || true" if may_fail else shell, timeout_sec=SETUP_SEC)
