@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.benchmarks import BENCHMARKS
+from runner.code_identity import makes_figures
 from runner.errors import CatalogError
 from runner.importers.runs import differing
 from runner.judges.stored import Stored
@@ -36,6 +37,7 @@ ROUNDING = 1e-9
 GONE = "nothing"
 
 
+@makes_figures
 @dataclass(frozen=True, kw_only=True)
 class Audit:
     """One run, and the checkout that knows its scenarios."""

@@ -10,10 +10,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from runner.code_identity import code_digest, imported_sources, module_files
+from runner import code_identity
+from runner.code_identity import (
+    STATEMENTS,
+    code_digest,
+    definitions_in_use,
+    module_files,
+)
 
 RUNNER = Path(__file__).resolve().parent.parent / "runner"
 
@@ -59,6 +66,7 @@ def changed(old: str, new: str) -> str:
         changed('re.compile(r"[a-z]+")', "re.compile('[a-z]' '+')"),
         changed(", *, least: int = 3) ->", ",\n    *,\n    least: int = 3,\n) ->"),
         changed("least <= len(word) < LONGEST]", "(least <= len(word) < LONGEST)]"),
+        changed("import re\n", "import re\nimport os\n"),
         SOURCE.replace("    ", "\t"),
         SOURCE.replace("\n", "\r\n"),
     ],
@@ -83,7 +91,6 @@ def test_a_comment_a_docstring_or_a_reformatting_leaves_the_digest(
         changed("WORD.findall(text)", "WORD.split(text)"),
         changed(" if least <= len(word) < LONGEST", ""),
         changed(", *, least", ", least"),
-        changed("import re\n", "import re\nimport os\n"),
     ],
 )
 def test_a_changed_constant_operator_pattern_or_name_changes_the_digest(
@@ -102,15 +109,9 @@ def test_the_order_of_the_sources_counts(tmp_path: Path) -> None:
 # --- other Pythons --------------------------------------------------------------------------
 
 DIGEST_OF_OUR_CODE = """
-import hashlib, json, pathlib, sys, types
+import json, pathlib, sys, types
 
-def digest_of(value):
-    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
-
-records = types.ModuleType("runner.records")  # the real one needs packages this Python has not
-records.digest_of, records.Sha256 = digest_of, str
-sys.modules["runner.records"] = records
-identity = types.ModuleType("code_identity")
+identity = sys.modules["code_identity"] = types.ModuleType("code_identity")
 folder = pathlib.Path(sys.argv[1])
 exec((folder / "code_identity.py").read_text(encoding="utf-8"), identity.__dict__)
 sources = sorted(folder.rglob("*.py"))
@@ -156,60 +157,130 @@ def test_the_digest_of_all_our_code_is_the_same_on_every_python() -> None:
     )
 
 
-# --- which files ----------------------------------------------------------------------------
+# --- definitions ----------------------------------------------------------------------------
+
+MODULES = {
+    "__init__.py": "",
+    "till.py": """
+from math import fsum as total
+from runner.goods import price
+from runner.goods.cut import cut
+
+def pay(goods):
+    return total(price.of(one) for one in goods) - cut()
+""",
+    "goods/__init__.py": "",
+    "goods/price.py": """
+import json
+
+def of(one):
+    return json.loads(one) * RATE
+
+RATE = 2
+""",
+    "goods/cut.py": "from runner.spare import cut\n",
+    "spare.py": "def cut():\n    return mean()\n\ndef mean():\n    return 1\n",
+    "other.py": "def cut():\n    return 2\n\nALONE = 1\n",
+}
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`shop.till` imports `shop.goods.price`, and that `shop.text`; nobody imports `shop.alone`."""
-    files = {
-        "__init__.py": "",
-        "till.py": "import json\nfrom shop.goods import price\n",
-        "goods/__init__.py": "from shop.spare import SPARE\n",
-        "goods/price.py": "def cut():\n    from shop.text import fold\n",
-        "text.py": "import shop.till\n",
-        "spare.py": "SPARE = 1\n",
-        "alone.py": "from shop.text import fold\n",
-    }
-    for name, source in files.items():
-        path = tmp_path / "shop" / name
+    """`till.pay` needs `price.of`, which needs `RATE`, and `cut`, which needs `mean`."""
+    for name, source in MODULES.items():
+        path = tmp_path / "runner" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(source)
-    for name in [name for name in sys.modules if name.split(".")[0] == "shop"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path / "shop"
+    copied = SimpleNamespace(files=lambda top: tmp_path.joinpath(*top.split(".")))
+    monkeypatch.setattr(code_identity, "resources", copied)
+    return tmp_path / "runner"
 
 
-def names(package: Path, sources: list[Path]) -> list[str]:
-    return [path.relative_to(package).as_posix() for path in sources]
+PAY = type("pay", (), {"__module__": "runner.till"})
+"""Stands for the function `runner.till.pay`."""
 
 
-def test_imports_are_followed_through_packages_functions_and_circles(package: Path) -> None:
-    assert names(package, imported_sources("shop.till")) == [
-        "goods/__init__.py",
-        "goods/price.py",
-        "spare.py",
-        "text.py",
-        "till.py",
-    ]
+def in_use() -> dict[str, str]:
+    return definitions_in_use(PAY)
 
 
-def test_a_module_apart_is_left_out_with_what_only_it_imports(package: Path) -> None:
-    sources = imported_sources("shop.till", apart_from=("shop.goods.price", "shop.goods"))
-    assert names(package, sources) == ["till.py"]
+def edit(package: Path, name: str, old: str, new: str) -> None:
+    path = package / name
+    source = path.read_text()
+    assert source.count(old) == 1
+    path.write_text(source.replace(old, new))
+
+
+def test_names_are_followed_through_modules_that_hand_them_on(package: Path) -> None:
+    assert in_use().keys() == {"pay", "of", "RATE", "cut", "mean", STATEMENTS}
+
+
+def test_a_name_apart_is_left_out_with_what_only_it_names(package: Path) -> None:
+    without = definitions_in_use(PAY, apart_from=["cut"])
+    assert without.keys() == {"pay", "of", "RATE", STATEMENTS}
+
+
+def test_a_definition_that_nothing_names_is_free(package: Path) -> None:
+    before = in_use()
+    edit(package, "other.py", "ALONE = 1", "ALONE = 2")
+    edit(package, "spare.py", "def mean", "def unasked():\n    return 3\n\ndef mean")
+    assert in_use() == before
+
+
+def test_a_definition_moves_to_another_module_without_a_trace(package: Path) -> None:
+    before = in_use()
+    (package / "tariff.py").write_text((package / "goods/price.py").read_text())
+    (package / "goods/price.py").unlink()
+    edit(package, "till.py", "from runner.goods import price", "from runner import tariff as price")
+    edit(package, "till.py", "from runner.goods.cut import cut", "from runner.spare import cut")
+    assert in_use() == before
+
+
+def test_a_name_turned_to_another_definition_of_the_same_name_is_told(package: Path) -> None:
+    before = in_use()
+    edit(package, "goods/cut.py", "from runner.spare", "from runner.other")
+    assert in_use()["cut"] != before["cut"]
+
+
+def test_so_it_is_where_both_definitions_are_in_use(package: Path) -> None:
+    edit(package, "goods/price.py", "RATE = 2", "from runner.other import cut\nRATE = cut()")
+    before = in_use()
+    edit(package, "goods/price.py", "from runner.other", "from runner.spare")
+    edit(package, "goods/cut.py", "from runner.spare", "from runner.other")
+    after = in_use()
+    assert after["cut"] == before["cut"]
+    assert {name for name in after if after[name] != before[name]} == {"RATE", "pay"}
+
+
+def test_a_name_turned_to_another_package_is_told(package: Path) -> None:
+    before = in_use()
+    edit(
+        package, "till.py", "from math import fsum as total", "from statistics import mean as total"
+    )
+    assert {name for name in before if in_use()[name] != before[name]} == {"pay"}
+
+
+def test_what_runs_at_import_and_defines_nothing_is_told(package: Path) -> None:
+    before = in_use()
+    edit(package, "other.py", "ALONE = 1", "from runner import spare\nspare.mean = cut")
+    assert in_use() == before
+    edit(package, "goods/price.py", "import json", "import json\nfrom runner import other")
+    assert {name for name in before if in_use()[name] != before[name]} == {STATEMENTS}
 
 
 def test_a_relative_import_is_refused_since_it_is_not_followed(package: Path) -> None:
-    (package / "alone.py").write_text("from . import text\n")
-    with pytest.raises(ValueError, match=r"shop\.alone: a relative import"):
-        imported_sources("shop.alone")
+    edit(package, "till.py", "from runner.goods import price", "from .goods import price")
+    with pytest.raises(ValueError, match="line 3: a relative import"):
+        in_use()
 
 
 def test_a_package_s_modules_come_sorted_and_by_name(package: Path) -> None:
-    every = list(module_files("shop"))
-    assert names(package, every) == ["__init__.py", "alone.py", "spare.py", "text.py", "till.py"]
-    assert names(package, list(module_files("shop", "till", "text"))) == ["text.py", "till.py"]
+    every = [path.name for path in module_files("runner")]
+    assert every == ["__init__.py", "other.py", "spare.py", "till.py"]
+    assert [path.name for path in module_files("runner", "till", "spare")] == [
+        "spare.py",
+        "till.py",
+    ]
 
 
 @pytest.fixture

@@ -150,8 +150,9 @@ def id_of(path: str) -> str:
 def scoring_drifts(lock: AnchorsLock) -> Iterator[Drift]:
     """Weights, and the meaning of checks, that are not the lock's."""
     now = frozen.scoring_in_use()
-    for name in sorted({*now, *lock.scoring}):
-        expected, found = lock.scoring.get(name), now.get(name)
+    # What is new alone changes nothing that the lock holds: who would use it, changes as well.
+    for name in sorted(lock.scoring):
+        expected, found = lock.scoring[name], now.get(name)
         if expected != found:
             yield Drift(
                 where=f"scoring {name}",

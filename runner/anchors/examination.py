@@ -11,6 +11,7 @@ from runner.anchors import agreement, material, qualities, requirements, verdict
 from runner.anchors.material import Anchor
 from runner.anchors.pairs import Pair, Question, is_junk, pairs_of, shuffled_steps
 from runner.catalog import Catalog, LoadedScenario, load_catalog
+from runner.code_identity import makes_figures
 from runner.protocols import Judge, Log, Sources
 from runner.records import (
     AnchorScore,
@@ -50,6 +51,7 @@ class Examined:
     verdict: GateVerdict
 
 
+@makes_figures
 def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     root: Path,
     judge: Judge,

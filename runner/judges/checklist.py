@@ -50,9 +50,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from runner.code_identity import code_digest, imported_sources
 from runner.grounding.pointing import points_at, same_file
-from runner.judges.inputs import verdict_inputs
+from runner.judges.inputs import judging_code, verdict_inputs
 from runner.judges.places import APART, ASIDE, CITED, MISCITED, UNCITED, Place
 from runner.judges.reading import FactKey, Passage, Reading, facts_of
 from runner.judges.terms import FactHits
@@ -77,19 +76,6 @@ from runner.records import (
 NAME = "checklist"
 SEMANTICS = "1"
 """Raise it if the meaning of a rubric changes. The code's digest covers whatever is forgotten."""
-
-NO_PART_IN_VERDICTS = (
-    # What records read is digested with the inputs of each verdict. A new field of a cell's record
-    # must not ask for every anchor to be accepted again.
-    "runner.records",
-    # Shapes alone.
-    "runner.protocols",
-    "runner.code_identity",
-    "runner.errors",
-    # Reads commits: a judge has none.
-    "runner.repository",
-)
-"""Modules that are imported, and whose code is no part of the judge's identity."""
 
 NARROW_LINES = 100
 """Lines of a cited range that points. A wider one is worth as much less as it is wider, unless the
@@ -144,8 +130,7 @@ def _identity() -> str:
 
     A change of either makes every stored verdict stale.
     """
-    sources = imported_sources(__name__, apart_from=NO_PART_IN_VERDICTS)
-    return digest_of([NAME, SEMANTICS, code_digest(sources)])
+    return digest_of([NAME, SEMANTICS, judging_code(Checklist)])
 
 
 # --- verdicts -------------------------------------------------------------------------------

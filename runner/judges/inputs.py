@@ -1,10 +1,12 @@
-"""What every judge is given, as a digest: a stored verdict counts only for these inputs."""
+"""What a verdict follows from, as digests: what a judge is given, and its own code."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from runner import records
+from runner.code_identity import Root, definitions_digest
 from runner.records import AnswerStep, MustCite, Record, Rubric, digest_of
 
 
@@ -19,6 +21,13 @@ def verdict_inputs(
             "must_find": list(map(_as_json, must_find)),
         }
     )
+
+
+def judging_code(*roots: Root, apart_from: Collection[str] = ()) -> str:
+    """SHA256 of the definitions that the roots lead to: a part of a judge's identity."""
+    # What records read is digested with the inputs of each verdict: a new field of a cell's record
+    # must not ask for every anchor to be accepted again.
+    return definitions_digest(*roots, apart_from={*dir(records), *apart_from})
 
 
 def _as_json(records: Sequence[Record]) -> list[dict[str, Any]]:

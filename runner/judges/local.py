@@ -32,14 +32,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from runner.code_identity import code_digest, imported_sources, module_files
 from runner.errors import FairtrialError, NoVerdict, ProviderRefused
 from runner.judges.asking import TIMEOUT_SEC, Ask, Asking
 from runner.judges.counting import CountedStep, Counting, StepReading, unanswered
 from runner.judges.form import BrokenReply, FactReading, Question
 from runner.judges.hidden import visible
-from runner.judges.inputs import verdict_inputs
-from runner.judges.model import NO_PART_IN_VERDICTS
+from runner.judges.inputs import judging_code, verdict_inputs
 from runner.judges.nearest import Nearest
 from runner.judges.quotes import find_quote
 from runner.judges.reading import FactKey, facts_of
@@ -133,7 +131,9 @@ class LocalJudge:
         if sha256 is None:
             raise FairtrialError(f"no weights are called {name}", hint=weights.HINT)
         self._basis = [sha256, weights.server_version(), BEGUN, _prompt()]
-        self.identity = digest_of([self._basis, THRESHOLD, _code()])
+        self.identity = digest_of(
+            [self._basis, THRESHOLD, judging_code(LocalJudge, apart_from=["Asking"])]
+        )
 
     def judge(
         self,
@@ -226,15 +226,6 @@ def _counted(
 @cache
 def _prompt() -> str:
     return resources.files("runner.judges").joinpath("local_prompt.md").read_text("utf-8")
-
-
-@cache
-def _code() -> str:
-    """Digest of the code that finds passages, and counts."""
-    sources = list(module_files("runner.judges", "local"))
-    for module in ("runner.judges.counting", "runner.judges.nearest"):
-        sources += imported_sources(module, apart_from=NO_PART_IN_VERDICTS)
-    return code_digest(sources)
 
 
 # --- asking ---------------------------------------------------------------------------------

@@ -12,17 +12,15 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
-from runner.code_identity import code_digest, imported_sources
 from runner.errors import FairtrialError, NoVerdict
-from runner.judges import form
+from runner.judges import counting, form
 from runner.judges.asking import Ask, Asking
 from runner.judges.combining import combined, mean
 from runner.judges.counting import CountedStep, Counting, StepReading, unanswered
 from runner.judges.form import Asked, ClaimReading, FactReading, Reading, Shown
 from runner.judges.hidden import visible
-from runner.judges.inputs import verdict_inputs
+from runner.judges.inputs import judging_code, verdict_inputs
 from runner.judges.pairwise import Pair, pair
 from runner.judges.reading import FactKey, facts_of
 from runner.judges.settings import JudgeSettings
@@ -41,14 +39,6 @@ from runner.records import (
 
 OUTPUT_TOKENS = 8192
 """Of one reply. Thinking is off: a forced call takes none."""
-NO_PART_IN_VERDICTS = (
-    "runner.records",
-    "runner.protocols",
-    "runner.code_identity",
-    "runner.errors",
-    "runner.repository",
-)
-"""Modules whose code is no part of the judge's identity; see checklist.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +91,7 @@ class ModelJudge:
             [form.VERSION, form.system_prompt(), self.judging.form, self.judging.batch],
         ]
         parameters = [self.judging.seed, self.judging.duplicates]
-        self.identity = digest_of([self._basis, parameters, _counting()])
+        self.identity = digest_of([self._basis, parameters, judging_code(counting)])
 
     def judge(
         self,
@@ -195,13 +185,6 @@ class ModelJudge:
                 facts={fact.id: ids[fact.id] for fact in request.asked},
                 request=request,
             )
-
-
-@cache
-def _counting() -> str:
-    """Digest of the code by which readings are counted."""
-    sources = imported_sources("runner.judges.counting", apart_from=NO_PART_IN_VERDICTS)
-    return code_digest(sources)
 
 
 def _steps(

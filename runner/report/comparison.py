@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runner import stats
+from runner.code_identity import makes_figures
 from runner.judge_noise import verdict_floor
 from runner.records import Standing, Verdict
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
@@ -20,6 +21,7 @@ NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no sh
 NO_PAIR = Delta(judgement="not_compared", says="not compared: no trial that both arms have")
 
 
+@makes_figures
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
     """A run's arms against their baselines."""

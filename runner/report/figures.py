@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from runner import stats
+from runner.code_identity import makes_figures
 from runner.records import (
     Adoption,
     Fairness,
@@ -83,6 +84,7 @@ _CALLS = ("server_calls", "server_errors", "shell_calls", "shell_searches")
 # --- their means ----------------------------------------------------------------------------
 
 
+@makes_figures
 def fairness_figures(arm: ArmView) -> FairnessFigures:
     return FairnessFigures(
         score=_figure(arm, whole_fairness),
@@ -91,6 +93,7 @@ def fairness_figures(arm: ArmView) -> FairnessFigures:
     )
 
 
+@makes_figures
 def adoption_figures(arm: ArmView) -> AdoptionFigures | None:
     """None for the shell: it has no server to adopt."""
     if arm.is_shell:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from runner import stats
+from runner.code_identity import makes_figures
 from runner.importers.cells import KIND
 from runner.models import is_language_model, kind_name, kind_that_answered
 from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict
@@ -119,6 +120,7 @@ class RunView:
         return None
 
 
+@makes_figures
 def view_of(run: LoadedRun) -> RunView:
     cells = tuple(_planned_cells(run))
     models = unique(cell.cell.model for cell in cells)

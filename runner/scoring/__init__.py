@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from runner import grounding
-from runner.code_identity import imported_sources, source_digest
+from runner.code_identity import definitions_digest, makes_figures
 from runner.protocols import Files, Judge
 from runner.records import Event, Rubric, Scenario, Scorecard, digest_of
 from runner.scoring.adoption import ADOPTION, score_adoption
@@ -25,11 +25,9 @@ __all__ = ["ADOPTION", "FAIRNESS", "rules_digest", "score_cell"]
 @cache
 def rules_digest() -> str:
     """Of every rule that makes a scorecard of a transcript: our code, queries and grammars."""
-    # The page of shapes decides nothing, and leads to all the rest of us.
-    files = imported_sources("runner.scoring", apart_from=("runner.protocols",))
     queries = sorted(Path(grounding.__file__).with_name("queries").rglob("*.scm"))
     texts = [path.read_text(encoding="utf-8") for path in queries]
-    code = [source_digest(path.read_bytes()) for path in files]
+    code = definitions_digest(score_cell, apart_from=["Judge"])
     return digest_of([code, *texts, sys.version, *_grammars()])
 
 
@@ -38,6 +36,7 @@ def _grammars() -> list[str]:
     return [f"{name} {version}" for name, version in sorted(installed) if "tree" in name.lower()]
 
 
+@makes_figures
 def score_cell(  # noqa: PLR0913 - six different things make a scorecard, and each call names them
     events: Iterable[Event],
     scenario: Scenario,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import shutil
 import subprocess
 import sys
@@ -11,50 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from runner.code_identity import imported_sources
-from runner.judges.checklist import NO_PART_IN_VERDICTS, Checklist
+from runner.code_identity import definitions_in_use
+from runner.judges.checklist import Checklist
 
 ROOT = Path(__file__).resolve().parents[2]
 
-LOADED = """
-import importlib, json, sys
-for name in sys.argv[1:]:
-    importlib.import_module(name)
-print(json.dumps([name for name in sys.modules if name.split(".")[0] == "runner"]))
-"""
-AT_THE_DOOR = {"runner", "runner.judges", "runner.grounding", "runner.protocols"}
-"""Loaded with the judge's module; it uses nothing of theirs."""
-OTHER_JUDGES = {
-    f"runner.judges.{name}"
-    for name in (
-        "asking combining counting form local model nearest pairwise panel quotes replies settings"
-    ).split()
-} | {"runner.judges.stored", "runner.judges.sources"}
+REACHED = {"facts_of", "FactHits", "Unit", "visible", "json_blocks", "points_at", "fold", "Place"}
+"""From the room's own modules, the reader of citations and the text that all of them share."""
 
 
-def sources() -> set[str]:
-    """Modules whose code is the judge's identity."""
-    paths = imported_sources("runner.judges.checklist", apart_from=NO_PART_IN_VERDICTS)
-    return {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
-
-
-def loaded_by(*modules: str) -> set[str]:
-    """Our modules that a fresh Python has loaded once it has imported these."""
-    command = [sys.executable, "-c", LOADED, *modules]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return set(json.loads(printed))
-
-
-def test_every_module_that_the_judge_loads_is_in_its_identity() -> None:
-    apart = loaded_by(*NO_PART_IN_VERDICTS)
-    assert loaded_by("runner.judges.checklist") - apart - AT_THE_DOOR - sources() == set()
-
-
-def test_the_sources_are_the_room_s_own_and_the_reader_of_citations() -> None:
-    judges = {f"runner.judges.{path.stem}" for path in (ROOT / "runner/judges").glob("*.py")}
-    readers = {"runner.grounding.inline", "runner.grounding.patterns", "runner.grounding.pointing"}
-    assert judges - {"runner.judges.__init__"} - OTHER_JUDGES <= sources()
-    assert {*readers, "runner.text"} <= sources()
+def test_what_the_judge_reads_with_is_in_its_identity() -> None:
+    found = definitions_in_use(Checklist)
+    assert found.keys() >= REACHED
+    assert not {"ModelJudge", "LocalJudge", "Panel", "RunStore", "GitFiles"} & found.keys()
 
 
 # --- a changed copy of our code ---------------------------------------------------------------
