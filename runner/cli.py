@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from runner.agents.models.model_settings import ModelSettings
+    from runner.agents.spending import Purse, Spending
+    from runner.authoring.onboarding.onboarding_state import Tried
     from runner.benchmarks.agentbench.judging.mcp_eval import OutcomeJudge
     from runner.benchmarks.agentbench.proof.proving import QueryProof
     from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.agentbench.writing.drafts import Draft, Drafts
-    from runner.benchmarks.toolbench.cells import PreparedTasks
-    from runner.benchmarks.toolbench.results import ConfusionReport
+    from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
+    from runner.benchmarks.toolbench.task_results import ConfusionReport
     from runner.benchmarks.toolbench.tasks import Task
-    from runner.catalog import LazyMapping, LoadedServer
-    from runner.checkout import Checkout
-    from runner.errors import EngineError, GateError, Problem
-    from runner.models.settings import ModelSettings
-    from runner.prepared import PreparedRun
-    from runner.project import Places
+    from runner.catalog.catalog import LazyMapping, LoadedServer
+    from runner.catalog.checkout import Checkout
+    from runner.catalog.project import Places
     from runner.protocols import Executor
     from runner.records import Gate, Judging, Record, Scorecard, ServerCard
+    from runner.records.run_store import LoadedCell, LoadedRun, RunStore
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.requests import (
@@ -77,9 +78,8 @@ if TYPE_CHECKING:
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
-    from runner.spending import Purse, Spending
-    from runner.store import LoadedCell, LoadedRun, RunStore
-    from runner.trying.steps import Tried
+    from runner.runs.run_inputs import PreparedRun
+    from runner.support.errors import EngineError, GateError, Problem
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
 WIDEST_COLUMNS = 120
@@ -89,7 +89,7 @@ CONTRADICTIONS_TOLD = 20
 
 def main(argv: Seq[str] | None = None) -> None:
     """Parse, run the verb, and exit with its code."""
-    from runner.streams import make_lasting
+    from runner.support.streams import make_lasting
 
     stdout = make_lasting()
     try:
@@ -106,8 +106,8 @@ def main(argv: Seq[str] | None = None) -> None:
 
 
 def _run_verb(arguments: argparse.Namespace) -> int:
-    from runner.errors import FairtrialError, of_system
-    from runner.interrupts import heeded
+    from runner.support.errors import FairtrialError, of_system
+    from runner.support.interrupts import heeded
 
     try:
         with heeded():
@@ -144,7 +144,7 @@ def _located(request: Request) -> Request:
     """With the weights of its judges, and their digests, if it names some."""
     from dataclasses import replace
 
-    from runner.models.weights import located
+    from runner.agents.models.weights_server import located
     from runner.requests import JudgedRequest
 
     if not isinstance(request, JudgedRequest) or request.judging is None:
@@ -160,7 +160,7 @@ def _report_our_bug(root: str) -> int:
     import traceback
     from pathlib import Path
 
-    from runner.project import state_of
+    from runner.catalog.project import state_of
 
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
     log = state_of(Path(root), _caches()) / "logs" / name
@@ -225,15 +225,15 @@ def _run_cells(
     """`checkout`, `runs`, `shown`: of a try, which has a project and a screen of its own."""
     from dataclasses import replace
 
-    from runner import plan
     from runner.agents import AGENTS
-    from runner.catalog import pick
-    from runner.executors import EXECUTORS
-    from runner.models import agent_for
-    from runner.models.replay import arms_to_play
-    from runner.models.weights import served
-    from runner.spending import spent
-    from runner.store import RunStore
+    from runner.agents.models import agent_for
+    from runner.agents.models.replay import arms_to_play
+    from runner.agents.models.weights_server import served
+    from runner.agents.spending import spent
+    from runner.catalog.catalog import pick
+    from runner.records.run_store import RunStore
+    from runner.runs import plan
+    from runner.runs.executors import EXECUTORS
 
     checkout = checkout or _judging_checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
@@ -271,10 +271,10 @@ def try_server(request: TryRequest) -> int:
     from dataclasses import replace
     from functools import partial
 
+    from runner.authoring.onboarding.flow import find_out
+    from runner.authoring.onboarding.saving import save
+    from runner.authoring.onboarding.starting import opened, run_name
     from runner.report.card import card_text
-    from runner.trying.flow import find_out
-    from runner.trying.saving import save
-    from runner.trying.starting import opened, run_name
 
     checkout = _judging_checkout(request)
     # A wrong name or no key must not cost the minutes that come before it is asked.
@@ -300,10 +300,15 @@ def _preflight(request: RunRequest, checkout: Checkout, runs: Path, tried: Tried
     import shutil
     from dataclasses import replace
 
-    from runner.executors.local import Local
-    from runner.store import RunStore
-    from runner.trying.calling import stand
-    from runner.trying.preflight import one_question, remarks, require_used, server_use
+    from runner.authoring.onboarding.calling import stand
+    from runner.authoring.onboarding.preflight import (
+        one_question,
+        remarks,
+        require_used,
+        server_use,
+    )
+    from runner.records.run_store import RunStore
+    from runner.runs.executors.local_executor import Local
 
     tell("4/6 one question to the shell and to the server, by the offline navigator")
     shutil.rmtree(runs / "preflight", ignore_errors=True)
@@ -329,8 +334,8 @@ def _show_tried(  # noqa: PLR0913 - as _show_report, and what was tried
     as_json: bool,
     full: bool,
 ) -> int:
-    from runner.report.files import write_report
-    from runner.trying.screen import screen
+    from runner.authoring.onboarding.screen import screen
+    from runner.report.report_files import write_report
 
     built = checkout.report(loaded, gate=gate)
     list(write_report(built, store.folder))
@@ -359,9 +364,9 @@ def _models(request: RunRequest) -> tuple[list[str], ModelSettings, Spending]:
     """The models asked for, each known to open, how, and what they may cost."""
     from dataclasses import replace
 
-    from runner.models import open_model
-    from runner.models.weights import located
-    from runner.spending import spending_for
+    from runner.agents.models import open_model
+    from runner.agents.models.weights_server import located
+    from runner.agents.spending import spending_for
 
     models, files = located(request.models, tell)
     settings = _model_settings(request)
@@ -381,9 +386,9 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
     *,
     gate: Gate | None,
 ) -> LoadedRun:
-    from runner import plan
+    from runner.agents.models.replay import require_recordings
     from runner.benchmarks import BENCHMARKS
-    from runner.models.replay import require_recordings
+    from runner.runs import plan
     from runner.sandbox.engine import sweep
 
     benchmark = BENCHMARKS[prepared.benchmark]
@@ -406,9 +411,9 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 def _execute(
     executor: Executor, planned: LoadedRun, prepared: PreparedRun, store: RunStore
 ) -> None:
-    from runner.interrupts import run_until_done
-    from runner.plan import unfinished
     from runner.report.progress import live
+    from runner.runs.plan import unfinished
+    from runner.support.interrupts import run_until_done
 
     blocks = unfinished(planned)
     cells = sum(map(len, blocks))
@@ -419,10 +424,10 @@ def _execute(
 
 
 def _show_estimate(request: RunRequest) -> int:
-    from runner.estimate import Asked, estimate
-    from runner.models import require_known
-    from runner.models.weights import short_name
-    from runner.spending import spending_for
+    from runner.agents.models import require_known
+    from runner.agents.models.weights_server import short_name
+    from runner.agents.spending import spending_for
+    from runner.benchmarks.scenarios.scenario_estimate import Asked, estimate
 
     checkout = _checkout(request)
     models = list(dict.fromkeys(map(short_name, request.models)))
@@ -452,7 +457,7 @@ def _tell_finished(run: LoadedRun) -> None:
 
 def _tell_remarks(store: RunStore) -> None:
     """What the models' own artifacts have to say, such as a replay's differences."""
-    from runner.models import kind_of
+    from runner.agents.models import kind_of
 
     for cell in store.plan().cells:
         kind = kind_of(cell.model)
@@ -484,7 +489,7 @@ def score(request: ScoreRequest) -> int:
 
 def _score(store: RunStore, checkout: Checkout) -> LoadedRun:
     """The run with its scorecards, each written as it is made."""
-    from runner.audit import with_cards
+    from runner.runs.audit import with_cards
 
     audit = checkout.audit(store)
     found = audit.evidence()
@@ -509,8 +514,8 @@ def report(request: ReportRequest) -> int:
 
 
 def attest(request: AttestRequest) -> int:
-    from runner.attest import statement_of
-    from runner.store import write_whole
+    from runner.records.run_store import write_whole
+    from runner.report.report_digests import statement_of
 
     store, checkout = _store(request, request.run), _judging_checkout(request)
     _judge_as(checkout, request, store)
@@ -531,9 +536,9 @@ def _built(store: RunStore, checkout: Checkout, policy: GatePolicy) -> Report:
 
 
 def verify_report(request: VerifyReportRequest) -> int:
-    from runner import attest
-    from runner.errors import GateError
     from runner.records.attestation import read_statement
+    from runner.report import report_digests as attest
+    from runner.support.errors import GateError
 
     statement = read_statement(request.file)
     store = _store(request, request.run or statement.predicate.run)
@@ -579,7 +584,7 @@ def _show_report(  # noqa: PLR0913 - a run, what it was scored by, and how it is
     as_json: bool,
     full: bool = False,
 ) -> int:
-    from runner.report.files import write_report
+    from runner.report.report_files import write_report
 
     built = checkout.report(loaded, gate=gate)
     paths = list(write_report(built, store.folder))
@@ -615,9 +620,9 @@ def _from_here(path: Path) -> str:
 
 
 def import_cells(request: ImportRequest) -> int:
-    from runner import plan
-    from runner.importers.runs import arrivals, import_cells
-    from runner.store import RunStore
+    from runner.records.run_store import RunStore
+    from runner.runs import plan
+    from runner.runs.importing.imported_run import arrivals, import_cells
 
     checkout = _checkout(request)
     name = request.name or f"{request.scenario[:55]}-imported"
@@ -640,10 +645,10 @@ def import_cells(request: ImportRequest) -> int:
 
 
 def import_scenario(request: ImportScenarioRequest) -> int:
-    from runner.importers.scenarios import import_scenario
-    from runner.project import require_place
-    from runner.proposing.command import keep
-    from runner.proposing.labels import named_source
+    from runner.authoring.drafting.command import keep
+    from runner.authoring.drafting.imported_scenario import import_scenario
+    from runner.catalog.project import require_place
+    from runner.repositories.local_labels import named_source
 
     project = _places(request).top
     require_place(project)
@@ -666,7 +671,7 @@ def import_scenario(request: ImportScenarioRequest) -> int:
 
 
 def scenario_new(request: NewScenarioRequest) -> int:
-    from runner.proposing.command import new_scenarios
+    from runner.authoring.drafting.command import new_scenarios
 
     into = (request.into or _places(request).top).resolve()
     made = new_scenarios(request, into, _state(request), dict(os.environ), tell)
@@ -747,8 +752,8 @@ def check(request: CheckRequest) -> int:
 def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
     """MCP-AgentBench's queries, executed if an engine answers."""
     from runner.benchmarks.agentbench.proof.suite import FOLDER
-    from runner.errors import EngineError
     from runner.requests import QueriesRequest
+    from runner.support.errors import EngineError
 
     if checkout.project or not any((checkout.root / FOLDER).glob("*.yaml")):
         return []
@@ -771,7 +776,7 @@ def _check_suite(checkout: Checkout, request: CheckRequest) -> Seq[QueryProof]:
 
 
 def init(request: InitRequest) -> int:
-    from runner import project
+    from runner.catalog import project
 
     for line in project.init(request.folder):
         tell(line)
@@ -781,7 +786,7 @@ def init(request: InitRequest) -> int:
 
 
 def lock(request: LockRequest) -> int:
-    from runner.project import require_writable
+    from runner.catalog.project import require_writable
 
     require_writable(_places(request), in_project=True)
     for line in _checkout(request).lock(check=request.check):
@@ -831,8 +836,8 @@ def _check_servers(request: ServerRequest) -> int:
 
 
 def server_tools(request: ServerToolsRequest) -> int:
+    from runner.authoring.onboarding.calling import stand, tools_lines
     from runner.records import load_json
-    from runner.trying.calling import stand, tools_lines
 
     stood = stand(_checkout(request), request.name, request.scenario)
     if request.tool:
@@ -849,7 +854,7 @@ def server_tools(request: ServerToolsRequest) -> int:
 
 
 def _card_of(checkout: Checkout, name: str, scenario: str) -> ServerCard:
-    from runner.server_locks import lock_remarks
+    from runner.servers.lock_checks import lock_remarks
 
     server = checkout.server(name)
     catalog = checkout.catalog
@@ -862,9 +867,9 @@ def ground(request: GroundRequest) -> int:
     import json
 
     from runner.grounding.command import ground_file
-    from runner.grounding.files import GitFiles
-    from runner.report.citations import citations_text
-    from runner.repository import open_repository
+    from runner.grounding.commit_files import GitFiles
+    from runner.report.citation_text import citations_text
+    from runner.repositories.repository import open_repository
 
     cache = _state(request)
     repository, commit = open_repository(
@@ -903,7 +908,7 @@ def toolbench_score(request: ToolbenchRequest) -> int:
 
 
 def _tasks(chosen: TaskChoice) -> tuple[Seq[Task], list[str]]:
-    from runner.benchmarks.toolbench.data import load_chosen
+    from runner.benchmarks.toolbench.task_files import load_chosen
 
     return load_chosen(
         chosen.data,
@@ -914,7 +919,7 @@ def _tasks(chosen: TaskChoice) -> tuple[Seq[Task], list[str]]:
 
 
 def _list_tasks(tasks: Seq[Task]) -> int:
-    from runner.benchmarks.toolbench.data import counted
+    from runner.benchmarks.toolbench.task_files import counted
 
     show("\n".join([*counted(tasks), f"{len(tasks)} tasks"]))
     return OK
@@ -922,9 +927,9 @@ def _list_tasks(tasks: Seq[Task]) -> int:
 
 def _score_responses(request: ToolbenchRequest, tasks: Seq[Task], problems: list[str]) -> int:
     from runner.benchmarks.toolbench.responses import read_responses
-    from runner.benchmarks.toolbench.scoring import Scorer, answers_to, report_of
-    from runner.benchmarks.toolbench.shown import tables_of
-    from runner.errors import FairtrialError
+    from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to, report_of
+    from runner.benchmarks.toolbench.task_tables import tables_of
+    from runner.support.errors import FairtrialError
 
     if request.responses is None:
         hint = "give --responses FILE"
@@ -972,13 +977,13 @@ def _gold_sentence(tasks: Seq[Task], unresolved: Seq[str]) -> str:
 def toolbench_run(request: ToolbenchRunRequest) -> int:
     from dataclasses import replace
 
-    from runner.benchmarks.toolbench import runs
+    from runner.agents.models.weights_server import served
+    from runner.benchmarks.toolbench import task_run as runs
     from runner.benchmarks.toolbench.variants import read_variant
-    from runner.errors import FairtrialError
-    from runner.executors import EXECUTORS
-    from runner.models.weights import served
-    from runner.plan import check_name
-    from runner.store import RunStore
+    from runner.records.run_store import RunStore
+    from runner.runs.executors import EXECUTORS
+    from runner.runs.plan import check_name
+    from runner.support.errors import FairtrialError
 
     if request.agent or request.pass_at is not None:
         hint = "`--mode` says how they are asked, and what resolves is the benchmark's own rule"
@@ -1024,10 +1029,10 @@ def _tell_some(problems: Seq[str]) -> None:
 
 
 def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> int:
-    from runner.benchmarks.toolbench.estimate import estimated
-    from runner.models import require_known
-    from runner.models.weights import short_name
-    from runner.spending import spending_for
+    from runner.agents.models import require_known
+    from runner.agents.models.weights_server import short_name
+    from runner.agents.spending import spending_for
+    from runner.benchmarks.toolbench.task_estimate import estimated
 
     models = list(dict.fromkeys(map(short_name, request.models)))
     for model in models:
@@ -1043,8 +1048,8 @@ def _show_task_estimate(tasks: PreparedTasks, request: ToolbenchRunRequest) -> i
 def _plan_tasks(
     store: RunStore, prepared: PreparedRun, models: Seq[str], request: RunRequest
 ) -> LoadedRun:
-    from runner import plan
     from runner.benchmarks import BENCHMARKS
+    from runner.runs import plan
 
     benchmark = BENCHMARKS[prepared.benchmark]
     for line in benchmark.left_out(prepared):
@@ -1065,9 +1070,9 @@ def toolbench_report(request: ToolbenchReportRequest) -> int:
 
 
 def _report_tasks(request: Request, run: str, *, compat: str, as_json: bool) -> int:
-    from runner.benchmarks.toolbench.run_files import write_report
-    from runner.benchmarks.toolbench.run_report import report_of_run
-    from runner.benchmarks.toolbench.shown import tables_of_run
+    from runner.benchmarks.toolbench.task_report import report_of_run
+    from runner.benchmarks.toolbench.task_report_files import write_report
+    from runner.benchmarks.toolbench.task_tables import tables_of_run
 
     store = _store(request, run)
     loaded = _tasks_as_believed(request, store)
@@ -1081,16 +1086,16 @@ def _report_tasks(request: Request, run: str, *, compat: str, as_json: bool) -> 
 
 
 def _tasks_as_believed(request: Request, store: RunStore) -> LoadedRun:
-    from runner.audit import Audit
-    from runner.benchmarks.toolbench.cells import BENCHMARK
-    from runner.benchmarks.toolbench.runs import read_setup
+    from runner.benchmarks.toolbench.task_benchmark import BENCHMARK
+    from runner.benchmarks.toolbench.task_run import read_setup
+    from runner.runs.audit import Audit
 
     read_setup(store)
     return Audit(store=store, checkout=_checkout(request), benchmark=BENCHMARK).evidence()
 
 
 def toolbench_confuse(request: ConfuseRequest) -> int:
-    from runner.benchmarks.toolbench.shown import comparison_tables, confusion_tables
+    from runner.benchmarks.toolbench.task_tables import comparison_tables, confusion_tables
 
     if request.responses:
         report = _confusion_of_responses(request)
@@ -1104,10 +1109,10 @@ def toolbench_confuse(request: ConfuseRequest) -> int:
 
 def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import Labelled, confusion_report
-    from runner.benchmarks.toolbench.data import load
     from runner.benchmarks.toolbench.responses import read_responses
-    from runner.benchmarks.toolbench.scoring import Scorer, answers_to
-    from runner.errors import FairtrialError
+    from runner.benchmarks.toolbench.task_files import load
+    from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to
+    from runner.support.errors import FairtrialError
 
     if not request.sources or request.variant is not None:
         hint = "give the data that they answer, and no --variant: a file of answers names none"
@@ -1124,8 +1129,8 @@ def _confusion_of_responses(request: ConfuseRequest) -> ConfusionReport:
 
 def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
-    from runner.benchmarks.toolbench.run_report import labelled, read_run
-    from runner.errors import FairtrialError
+    from runner.benchmarks.toolbench.task_report import labelled, read_run
+    from runner.support.errors import FairtrialError
 
     named = {name: _store(request, name) for name in request.sources}
     runs = [store for store in named.values() if store.has_plan()]
@@ -1148,9 +1153,9 @@ def _confusion_of_runs(request: ConfuseRequest) -> ConfusionReport:
 
 def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[RunStore]:
     """Those that are named, else all; of these, those with the variant that is asked for."""
-    from runner.benchmarks.toolbench.runs import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.task_run import read_setup, runs_of_tasks
     from runner.benchmarks.toolbench.variants import read_variant
-    from runner.errors import FairtrialError
+    from runner.support.errors import FairtrialError
 
     runs = named or runs_of_tasks(_runs(request))
     if not runs:
@@ -1169,13 +1174,13 @@ def _runs_to_confuse(request: ConfuseRequest, named: list[RunStore]) -> list[Run
 def agentbench_run(request: AgentbenchRunRequest) -> int:
     from dataclasses import replace
 
-    from runner.benchmarks.agentbench import runs
-    from runner.errors import FairtrialError
-    from runner.executors import EXECUTORS
-    from runner.models.weights import served
-    from runner.plan import check_name, seed_of
+    from runner.agents.models.weights_server import served
+    from runner.benchmarks.agentbench import query_run as runs
+    from runner.records.run_store import RunStore
+    from runner.runs.executors import EXECUTORS
+    from runner.runs.plan import check_name, seed_of
     from runner.sandbox.engine import sweep
-    from runner.store import RunStore
+    from runner.support.errors import FairtrialError
 
     if request.agent or request.pass_at is not None:
         hint = "`--mode` says how they are asked, and an answer passes or fails"
@@ -1228,10 +1233,10 @@ def _queries(checkout: Checkout, request: AgentbenchRunRequest) -> list[Query]:
 def _show_query_estimate(
     checkout: Checkout, request: AgentbenchRunRequest, queries: Seq[Query], seed: int
 ) -> int:
-    from runner.benchmarks.agentbench.estimate import estimated
-    from runner.models import require_known
-    from runner.models.weights import short_name
-    from runner.spending import spending_for
+    from runner.agents.models import require_known
+    from runner.agents.models.weights_server import short_name
+    from runner.agents.spending import spending_for
+    from runner.benchmarks.agentbench.query_estimate import estimated
 
     models = list(dict.fromkeys(map(short_name, request.models)))
     for model in models:
@@ -1266,12 +1271,12 @@ def agentbench_report(request: AgentbenchReportRequest) -> int:
 def _report_queries(
     request: JudgedRequest, store: RunStore, *, verdicts: Path | None = None, as_json: bool
 ) -> int:
-    from runner.audit import Audit
-    from runner.benchmarks.agentbench.cells import BENCHMARK
-    from runner.benchmarks.agentbench.report.files import write_report, write_verdicts
-    from runner.benchmarks.agentbench.report.judged import report_of_run
-    from runner.benchmarks.agentbench.report.shown import tables_of_run
-    from runner.benchmarks.agentbench.runs import read_setup
+    from runner.benchmarks.agentbench.query_benchmark import BENCHMARK
+    from runner.benchmarks.agentbench.query_run import read_setup
+    from runner.benchmarks.agentbench.report.query_report import report_of_run
+    from runner.benchmarks.agentbench.report.query_report_files import write_report, write_verdicts
+    from runner.benchmarks.agentbench.report.query_tables import tables_of_run
+    from runner.runs.audit import Audit
 
     read_setup(store)
     checkout = _checkout(request)
@@ -1295,8 +1300,8 @@ def _outcome_judge(checkout: Checkout, request: JudgedRequest, store: RunStore) 
         endpoints_of,
         open_outcome_judge,
     )
-    from runner.judges.replies import Replies
     from runner.records import Judging
+    from runner.scoring.judges.replies import Replies
 
     judging = request.judging or store.judging() or Judging(judges=(VALUES,))
     spent_usd = Replies(folder=store.judged).spent_usd()
@@ -1362,7 +1367,7 @@ def _indented(problem: Problem) -> str:
 
 
 def agentbench_generate(request: GenerateRequest) -> int:
-    from runner.benchmarks.agentbench.writing.asking import Writer
+    from runner.agents.models import open_model
     from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
     from runner.benchmarks.agentbench.writing.workshop import (
         Order,
@@ -1370,7 +1375,7 @@ def agentbench_generate(request: GenerateRequest) -> int:
         listings_of,
         require_writer,
     )
-    from runner.models import open_model
+    from runner.benchmarks.agentbench.writing.writer import Writer
 
     require_writer(request.model)
     checkout, drafted = _checkout(request), 0
@@ -1400,7 +1405,7 @@ def agentbench_generate(request: GenerateRequest) -> int:
 def _categories(asked: Seq[str]) -> Seq[Category]:
     """Those that are asked for, or all. Raises FairtrialError for one that there is not."""
     from runner.benchmarks.agentbench.queries import CATEGORIES
-    from runner.catalog import pick
+    from runner.catalog.catalog import pick
 
     known: dict[str, Category] = {category: category for category in CATEGORIES}
     return [pick(known, name, "category") for name in asked] or CATEGORIES
@@ -1409,7 +1414,7 @@ def _categories(asked: Seq[str]) -> Seq[Category]:
 def agentbench_annotate(request: AnnotateRequest) -> int:
     from functools import partial
 
-    from runner.benchmarks.agentbench.cells import open_for_queries
+    from runner.benchmarks.agentbench.query_benchmark import open_for_queries
     from runner.benchmarks.agentbench.writing.annotate import Trying
     from runner.benchmarks.agentbench.writing.trial_judges import open_trial_judge
     from runner.benchmarks.agentbench.writing.workshop import annotate_drafts
@@ -1441,11 +1446,11 @@ def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Pur
     """The model's name, how it is reached while the block lasts, and what it may cost."""
     from dataclasses import replace
 
-    from runner.models import open_model
-    from runner.models.settings import LocalSettings
-    from runner.models.weights import located, served
+    from runner.agents.models import open_model
+    from runner.agents.models.model_settings import LocalSettings
+    from runner.agents.models.weights_server import located, served
+    from runner.agents.spending import purse_for
     from runner.requests import AnnotateRequest
-    from runner.spending import purse_for
 
     names = [request.model]
     if isinstance(request, AnnotateRequest) and request.judge.startswith("model:"):
@@ -1469,7 +1474,7 @@ def _answering(request: DraftsRequest) -> Iterator[tuple[str, ModelSettings, Pur
 
 
 def agentbench_review(request: ReviewRequest) -> int:
-    from runner.benchmarks.agentbench.proof.written import write_yaml
+    from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
     from runner.benchmarks.agentbench.writing.drafts import draft_called, read_drafts
     from runner.benchmarks.agentbench.writing.review import draft_text, queue_text, starting_point
 
@@ -1538,8 +1543,8 @@ def judge(request: JudgeRequest) -> int:
 
 
 def _judge_answer(request: JudgeRequest) -> int:
-    from runner.judging import judge_file, verdict_json
-    from runner.report.judged import verdict_text
+    from runner.report.verdict_text import verdict_text
+    from runner.runs.judging import judge_file, verdict_json
 
     checkout = _judging_checkout(request)
     loaded = checkout.scenario(request.scenario)
@@ -1561,9 +1566,9 @@ def _judge_answer(request: JudgeRequest) -> int:
 
 
 def _judge_run(request: JudgeRequest) -> int:
-    from runner.judges.pairwise import pair_lines
-    from runner.judging import compare_close, estimate
-    from runner.report.judged import run_json, run_text
+    from runner.report.verdict_text import run_json, run_text
+    from runner.runs.judging import compare_close, estimate
+    from runner.scoring.judges.pairwise import pair_lines
 
     store, checkout = _store(request, request.run), _judging_checkout(request)
     if request.dry_run:
@@ -1595,8 +1600,8 @@ def _tell_spent(checkout: Checkout) -> None:
 
 
 def judge_noise(request: JudgeNoiseRequest) -> int:
-    from runner.judge_noise import noise_of
-    from runner.report.judged import noise_text
+    from runner.report.verdict_text import noise_text
+    from runner.scoring.judge_repeatability import noise_of
 
     noise = noise_of(_store(request, request.run))
     if request.json:
@@ -1607,8 +1612,8 @@ def judge_noise(request: JudgeNoiseRequest) -> int:
 
 
 def agreement(request: AgreementRequest) -> int:
-    from runner.rated import Columns, read_ratings, report_of
-    from runner.report.rated import tables_of
+    from runner.report.ratings_tables import tables_of
+    from runner.scoring.ratings_file import Columns, read_ratings, report_of
 
     columns = Columns(
         item=request.item,
@@ -1631,9 +1636,9 @@ def clean(request: CleanRequest) -> int:
 
 
 def verify_anchors(request: VerifyAnchorsRequest) -> int:
-    from runner.anchors import gate
-    from runner.errors import GateError
-    from runner.report.gate import gate_text, standing_text
+    from runner.gate import gate
+    from runner.report.gate_text import gate_text, standing_text
+    from runner.support.errors import GateError
 
     try:
         checkout = _judging_checkout(request)
@@ -1674,8 +1679,8 @@ def anchors(request: AnchorsRequest) -> int:
 
 
 def _propose_anchors(request: AnchorsRequest) -> int:
-    from runner.anchors import gate
-    from runner.report.gate import proposal_text
+    from runner.gate import gate
+    from runner.report.gate_text import proposal_text
 
     checkout = _judging_checkout(request)
     proposal = gate.propose(checkout.root, checkout.judge, sources=checkout.source, log=tell)
@@ -1688,9 +1693,9 @@ def _propose_anchors(request: AnchorsRequest) -> int:
 def _write_generation(request: AnchorsRequest) -> int:
     from datetime import UTC, datetime
 
-    from runner.anchors import chain, gate
-    from runner.project import require_writable
-    from runner.report.gate import gate_text, standing_text
+    from runner.catalog.project import require_writable
+    from runner.gate import chain, gate
+    from runner.report.gate_text import gate_text, standing_text
 
     require_writable(_places(request), in_project=False)
     moves = {"accept": gate.accept, "regrade": gate.regrade}
@@ -1723,8 +1728,8 @@ def _pass_gate(
 
     Raises GateError if the gate is closed and the policy requires it.
     """
-    from runner.anchors import gate
-    from runner.errors import GateError
+    from runner.gate import gate
+    from runner.support.errors import GateError
 
     if policy == "skip":
         return None
@@ -1755,8 +1760,8 @@ def _pass_gate_of(policy: GatePolicy, checkout: Checkout, store: RunStore) -> Ga
 
 
 def _checkout(request: Request) -> Checkout:
-    from runner.checkout import Checkout
-    from runner.project import require_as_built
+    from runner.catalog.checkout import Checkout
+    from runner.catalog.project import require_as_built
 
     # Git and npm get this environment; a hook of theirs has no use for a model's key.
     environ = {name: value for name, value in os.environ.items() if name not in KEYS}
@@ -1780,9 +1785,9 @@ def _judge_in(
     checkout: Checkout, request: JudgedRequest, store: RunStore, spent_usd: float | None = None
 ) -> None:
     """Judge a run: by what is asked for, else as before. What models say is kept in its folder."""
-    from runner.judges.replies import Replies
-    from runner.judging import with_endpoints
     from runner.records import Judging
+    from runner.runs.judging import with_endpoints
+    from runner.scoring.judges.replies import Replies
 
     # Before its judge is looked for: a run of queries has one that judges no scorecard.
     checkout.require_scorecards(store)
@@ -1808,9 +1813,9 @@ def _judge_as(checkout: Checkout, request: JudgedRequest, store: RunStore) -> No
 def _set_judge(
     checkout: Checkout, request: JudgedRequest, judging: Judging, replies: Path, spent_usd: float
 ) -> None:
-    from runner.judges import models_of
-    from runner.judges.settings import JudgeSettings
-    from runner.spending import purse_for
+    from runner.agents.spending import purse_for
+    from runner.scoring.judges import models_of
+    from runner.scoring.judges.judge_settings import JudgeSettings
 
     models = models_of(judging.judges)
     checkout.judge_settings = JudgeSettings(
@@ -1826,7 +1831,7 @@ def _set_judge(
 def _judges_models(request: JudgedRequest) -> ModelSettings:
     from dataclasses import replace
 
-    from runner.models.settings import LocalSettings
+    from runner.agents.models.model_settings import LocalSettings
 
     # No cell is at work while answers are judged.
     threads = os.cpu_count() or 1
@@ -1836,8 +1841,8 @@ def _judges_models(request: JudgedRequest) -> ModelSettings:
 
 def _require_judges(checkout: Checkout) -> None:
     """A judge's wrong name or missing key must not come to light when all cells are paid for."""
-    from runner.judges import models_of
-    from runner.models import open_model
+    from runner.agents.models import open_model
+    from runner.scoring.judges import models_of
 
     settings = checkout.judge_settings
     for model in models_of(settings.judging.judges):
@@ -1848,7 +1853,7 @@ def _require_judges(checkout: Checkout) -> None:
 def _model_settings(request: RunRequest) -> ModelSettings:
     from dataclasses import replace
 
-    from runner.models.settings import ApiSlots, LocalSettings
+    from runner.agents.models.model_settings import ApiSlots, LocalSettings
 
     return replace(
         _providers(),
@@ -1865,7 +1870,7 @@ def _model_settings(request: RunRequest) -> ModelSettings:
 
 def _providers() -> ModelSettings:
     """The only place that knows a key; it is handed on in memory, and nothing writes it."""
-    from runner.models.settings import Endpoint, ModelSettings
+    from runner.agents.models.model_settings import Endpoint, ModelSettings
 
     anthropic_key, openai_key = (os.environ.get(name, "") for name in KEYS)
     return ModelSettings(
@@ -1876,7 +1881,7 @@ def _providers() -> ModelSettings:
 
 def _places(request: Request) -> Places:
     """Asked by nearly every verb, some of which work in any folder at all."""
-    from runner.project import find_places
+    from runner.catalog.project import find_places
 
     return find_places(request.root, _caches())
 
@@ -1899,7 +1904,7 @@ def _store(request: Request, run: str) -> RunStore:
     """By the run's name under runs/, or by the path of its folder."""
     from pathlib import Path
 
-    from runner.store import RunStore
+    from runner.records.run_store import RunStore
 
     given = Path(run)
     if given.is_dir():

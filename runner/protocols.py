@@ -29,13 +29,13 @@ from runner.records import (
 )
 
 if TYPE_CHECKING:
+    from runner.agents.models.model_settings import ModelSettings
     from runner.agents.tools import Toolbox
     from runner.agents.usage import UsageTotals
-    from runner.checkout import Checkout
-    from runner.models.settings import ModelSettings
-    from runner.prepared import PreparedRun
-    from runner.run import Attempt
-    from runner.store import RunStore
+    from runner.catalog.checkout import Checkout
+    from runner.records.run_store import RunStore
+    from runner.runs.attempt import Attempt
+    from runner.runs.run_inputs import PreparedRun
 
 Log = Callable[[str], None]
 """Takes a line for the person who waits: what is being done, and how far it is."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from runner.models.settings import Weights
+from runner.agents.models.model_settings import Weights
 from runner.records import Judging
 
 GatePolicy = Literal["require", "skip", "prefer"]
@@ -341,7 +341,7 @@ class JudgeRequest(JudgedRequest):
     """Empty if an answer is judged."""
     scenario: str
     answer: Path | None
-    """A transcript, or JSON: see runner/judging.py."""
+    """A transcript, or JSON: see runner/runs/judging.py."""
     dry_run: bool
     pairwise: bool
     """Compare close arms side by side as well."""

@@ -23,20 +23,20 @@ import docker
 import mcp
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from runner import plan
 from runner.benchmarks import BENCHMARKS
-from runner.checkout import Checkout
-from runner.executors.local import Local
-from runner.prepared import PreparedRun
+from runner.catalog.checkout import Checkout
 from runner.protocols import Progress
 from runner.records import Cell, CellResult, Limits
+from runner.records.run_store import EndedAttempt, RunStore
+from runner.runs import plan
+from runner.runs.executors.local_executor import Local
+from runner.runs.run_inputs import PreparedRun
+from runner.sandbox.cell_layout import INSTALL, STATE, WORKSPACE
 from runner.sandbox.container import ContainerSpec, open_container
-from runner.sandbox.places import INSTALL, STATE, WORKSPACE
 from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import launch
-from runner.store import EndedAttempt, RunStore
+from runner.servers.definition_rules import launch
 from tests.bench_grounding import figures as grounding_figures
 from tests.bench_servers import figures as server_figures
 from tests.bench_toolbench import figures as toolbench_figures

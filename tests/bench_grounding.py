@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from runner.grounding.commit_files import GitFiles, PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import GitFiles, PathIndex
 from runner.grounding.verify import ground
 from runner.records import Scenario, Source, parse_yaml
-from runner.repository import fetch_source
+from runner.repositories.repository import fetch_source
 from tests.grounding import zoo
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,7 +24,8 @@ from typing import Any
 import scipy.stats
 import yaml
 
-from runner.anchors.material import (
+from runner.catalog.catalog import Catalog, LoadedScenario, load_catalog
+from runner.gate.calibration_data import (
     GOLD,
     TRANSCRIPTS,
     gold_steps,
@@ -33,10 +34,9 @@ from runner.anchors.material import (
     read_gold,
     rubric_weights,
 )
-from runner.catalog import Catalog, LoadedScenario, load_catalog
-from runner.judges.checklist import Checklist
 from runner.records import AnswerStep, GoldTranscript, MustCite, Rubric
-from runner.transcript import iter_transcript, split
+from runner.records.transcript_files import iter_transcript, split
+from runner.scoring.judges.checklist.checklist import Checklist
 
 ROOT = Path(__file__).resolve().parent.parent
 SECOND_GRADES = ROOT / "../../shared/data/second-grades/grades.json"

@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 
-from runner.anchors.material import must_find
-from runner.catalog import LoadedScenario
-from runner.judges.local import LocalJudge
-from runner.judges.nearest import Nearest
-from runner.judges.reading import Reading, facts_of
-from runner.judges.settings import JudgeSettings
-from runner.models import weights
-from runner.models.settings import LocalSettings, ModelSettings
-from runner.models.weights import located
-from runner.proofs import answer_steps
+from runner.agents.models import weights_server
+from runner.agents.models.model_settings import LocalSettings, ModelSettings
+from runner.agents.models.weights_server import located
+from runner.catalog.catalog import LoadedScenario
+from runner.gate.calibration_data import must_find
+from runner.gate.scenario_checks import answer_steps
 from runner.records import AnswerStep, Fact, MustCite, RubricStep, TurnedPair, digest_of
+from runner.scoring.judges.checklist.parsed_answer import Reading, facts_of
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.scoring.judges.local_judge import LocalJudge
+from runner.scoring.judges.nearest import Nearest
 from tests.bench_judge import DEVELOPMENT, catalog
 
 FITTED, REPORTED = 16, 24
@@ -153,12 +153,12 @@ def main() -> None:
 
 
 def _judge(path: str, threads: int, replies: Path | None) -> LocalJudge:
-    (name,), files = located([weights.PREFIX + path], _tell)
+    (name,), files = located([weights_server.PREFIX + path], _tell)
     local = LocalSettings(files=files, threads=threads, context_tokens=4096)
     settings = JudgeSettings(
         models=ModelSettings(local=local), replies=replies, environ=os.environ, log=_tell
     )
-    return LocalJudge(name.removeprefix(weights.PREFIX), settings)
+    return LocalJudge(name.removeprefix(weights_server.PREFIX), settings)
 
 
 def _tell(line: str) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import docker
 
 from runner.agents.tools import Toolbox
-from runner.errors import ServerError
 from runner.protocols import Call
 from runner.records import Limits
 from runner.sandbox.container import ContainerSpec, open_container
@@ -24,6 +23,7 @@ from runner.sandbox.engine import connect
 from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
+from runner.support.errors import ServerError
 from tests.local_server import SCRIPTED, Script
 
 DEADLINE_SEC = 600

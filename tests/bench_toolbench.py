@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runner.benchmarks.toolbench.calls import calls_of
-from runner.benchmarks.toolbench.scores import score
-from runner.benchmarks.toolbench.scoring import Answered, Scorer
+from runner.benchmarks.toolbench.task_scores import score
+from runner.benchmarks.toolbench.task_scoring import Answered, Scorer
 from runner.benchmarks.toolbench.tasks import Task, read_task
 
 TASKS = 6_000

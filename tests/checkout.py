@@ -24,10 +24,10 @@ import docker
 import pytest
 import yaml
 
-from runner.catalog import load_catalog
+from runner.catalog.catalog import load_catalog
 from runner.cli import main
-from runner.sandbox.base import read_pins
-from runner.volumes import volume_name
+from runner.sandbox.base_image import read_pins
+from runner.servers.volume import volume_name
 from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent

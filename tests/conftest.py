@@ -10,7 +10,7 @@ import docker
 import pytest
 from hypothesis import HealthCheck, settings
 
-from runner.sandbox.base import BaseImage, ensure_base
+from runner.sandbox.base_image import BaseImage, ensure_base
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import connect
 from tests.helpers import Ask, asking

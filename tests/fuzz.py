@@ -22,29 +22,29 @@ from typing import Any
 
 import yaml
 
-from runner.anchors.chain import read_chain
-from runner.anchors.material import read_gold
-from runner.catalog import load_catalog
-from runner.errors import FairtrialError
+from runner.agents.models.replay import Replay
+from runner.agents.models.replay import remarks as replay_remarks
+from runner.catalog.catalog import load_catalog
+from runner.catalog.locks import address_problems, read_repos_lock
+from runner.gate.calibration_data import read_gold
+from runner.gate.chain import read_chain
 from runner.grounding.command import ground_file
 from runner.grounding.extract import extract
 from runner.grounding.rows import rows_in
 from runner.grounding.verify import ground
-from runner.importers import claude_code
-from runner.importers.cells import Recording, read_session
-from runner.importers.texts import read_text
-from runner.judges import open_judge
-from runner.judges.settings import JudgeSettings
-from runner.locks import address_problems, read_repos_lock
-from runner.models.replay import Replay
-from runner.models.replay import remarks as replay_remarks
 from runner.records import Cell, Plan, Scorecard
-from runner.sandbox.base import RECIPE, check_images_lock
-from runner.sandbox.images import read_images
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import TranscriptWriter, iter_transcript, split
+from runner.runs.importing import claude_code
+from runner.runs.importing.imported_cell import Recording, read_session
+from runner.runs.importing.texts import read_text
+from runner.sandbox.base_image import RECIPE, check_images_lock
+from runner.sandbox.image_names import read_images
 from runner.scoring.adoption import runs_search
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.keywords import passes
-from runner.store import RunStore
-from runner.transcript import TranscriptWriter, iter_transcript, split
+from runner.support.errors import FairtrialError
 from tests.checkout import REFERENCE, ROOT, RUBRIC, server
 from tests.checkout import scenario as small_scenario
 from tests.grounding.test_extract import INDEX

@@ -19,8 +19,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
 
 FOLDER = Path(__file__).parent / "data" / "grounding" / "labelled"
 

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import docker
 
-from runner.models.settings import LocalSettings, ModelSettings
-from runner.models.weights import located, served
+from runner.agents.models.model_settings import LocalSettings, ModelSettings
+from runner.agents.models.weights_server import located, served
 from runner.records import Event, Malformed, Prose, StepEnd, Thinking, ToolCall, ToolResult, Usage
+from runner.records.transcript_files import read_transcript
 from runner.sandbox.engine import connect
-from runner.transcript import read_transcript
 from tests import checkout
 from tests.checkout import Checkout
 

@@ -19,12 +19,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from runner.errors import FairtrialError
-from runner.grounding.files import GitFiles
+from runner.grounding.commit_files import GitFiles
 from runner.grounding.verify import ground
 from runner.protocols import Files
 from runner.records import Citation, Scenario, parse_yaml
-from runner.repository import fetch_source
+from runner.repositories.repository import fetch_source
+from runner.support.errors import FairtrialError
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "scenarios"
@@ -255,8 +255,8 @@ def _answer(file: Path, texts: list[str]) -> Answer:
 
 def _claims(texts: list[str], files: Files) -> Iterator[Claim]:
     """What the texts cite and what holds, each place once."""
+    from runner.grounding.commit_files import PathIndex
     from runner.grounding.extract import extract
-    from runner.grounding.files import PathIndex
 
     index = PathIndex(files.paths())
     cited = {(c.path, c.start, c.end): c for c in ground(texts, files).citations}

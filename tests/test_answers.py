@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.answers import answers_in, is_refusal, says_busy
+from runner.servers.tool_answers import answers_in, is_refusal, says_busy
 
 
 @pytest.mark.parametrize(

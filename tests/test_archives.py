@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner import archives
-from runner.archives import check_path, download, npm_in_container, read_archive
-from runner.errors import SourceError
 from runner.records import NpmSource, PypiSource
+from runner.repositories import archives
+from runner.repositories.archives import check_path, download, npm_in_container, read_archive
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import owner_labels
+from runner.support.errors import SourceError
 from tests.npm_registry import serving
 
 Entry = tuple[str, bytes] | tarfile.TarInfo

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runner.store import RunStore
+from runner.records.run_store import RunStore
 from tests.anchors.material import Tree, accept
 from tests.anchors.test_gated import CORE_RUBRIC, fairtrial, finished_run, shop, with_shop
 
@@ -186,7 +186,9 @@ def test_other_code_for_a_figure_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = elsewhere(with_shop, statement)
-    monkeypatch.setattr("runner.anchors.figures.code_in_use", lambda: {"runner.stats": "1" * 64})
+    monkeypatch.setattr(
+        "runner.gate.figure_code.code_in_use", lambda: {"runner.scoring.statistics": "1" * 64}
+    )
     found = differing(other, capsys, code=3)
     assert "scoring runner.stats" in found and "gate" in found
 

@@ -13,15 +13,12 @@ import pytest
 import yaml
 
 from runner import cli
-from runner.audit import Audit, with_cards
+from runner.agents.models import open_model
 from runner.benchmarks import BENCHMARKS
-from runner.benchmarks.scenarios import Scenarios
-from runner.checkout import Checkout
-from runner.errors import FairtrialError
+from runner.benchmarks.scenarios.scenario_benchmark import Scenarios
+from runner.catalog.checkout import Checkout
+from runner.catalog.locks import read_repos_lock, write_repos_lock
 from runner.grounding.cache import Cache
-from runner.locks import read_repos_lock, write_repos_lock
-from runner.models import open_model
-from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.records import (
     Cell,
     CellResult,
@@ -40,9 +37,12 @@ from runner.records import (
     Usage,
     digest_of,
 )
-from runner.repository import fetch_source
-from runner.store import LoadedRun, RunStore
-from runner.transcript import TranscriptWriter
+from runner.records.run_store import LoadedRun, RunStore
+from runner.records.transcript_files import TranscriptWriter
+from runner.repositories.repository import fetch_source
+from runner.runs.audit import Audit, with_cards
+from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.support.errors import FairtrialError
 from tests.anchors.material import FarAway
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
 from tests.report import loaded

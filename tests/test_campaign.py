@@ -11,8 +11,8 @@ import docker
 import pytest
 
 from runner.records import CellResult, Outcome, OutcomeKind, Timings
+from runner.records.run_store import write_record
 from runner.sandbox.engine import Engine
-from runner.store import write_record
 from tests.campaign import Campaign, Harm, RunUnderFire, campaign
 from tests.checkout import Checkout
 from tests.helpers import cell

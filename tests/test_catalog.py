@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from runner.catalog import HELD_OUT, MAX_FILE_BYTES, Catalog, load_catalog, pick
-from runner.errors import CatalogError, FairtrialError
+from runner.catalog.catalog import HELD_OUT, MAX_FILE_BYTES, Catalog, load_catalog, pick
 from runner.records import Scenario, Source, parse_yaml
+from runner.support.errors import CatalogError, FairtrialError
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = """\

@@ -14,13 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner import code_identity
-from runner.code_identity import (
-    STATEMENTS,
-    code_digest,
-    definitions_in_use,
-    module_files,
-)
+from runner.support import code_digest as code_identity
+from runner.support.code_digest import STATEMENTS, code_digest, definitions_in_use
 
 RUNNER = Path(__file__).resolve().parent.parent / "runner"
 
@@ -272,15 +267,6 @@ def test_a_relative_import_is_refused_since_it_is_not_followed(package: Path) ->
     edit(package, "till.py", "from runner.goods import price", "from .goods import price")
     with pytest.raises(ValueError, match="line 3: a relative import"):
         in_use()
-
-
-def test_a_package_s_modules_come_sorted_and_by_name(package: Path) -> None:
-    every = [path.name for path in module_files("runner")]
-    assert every == ["__init__.py", "other.py", "spare.py", "till.py"]
-    assert [path.name for path in module_files("runner", "till", "spare")] == [
-        "spare.py",
-        "till.py",
-    ]
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ import pytest
 import requests
 import urllib3
 
+from runner.records.run_store import RunStore
 from runner.sandbox.engine import lost, owner_is_gone
-from runner.store import RunStore
 from tests.checkout import ROOT, Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
 from tests.report.loaded import small_run

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from runner import stats
-from runner.catalog import load_catalog
-from runner.estimate import ASSUMED_SD, Asked, estimate
+from runner.agents.spending import Spending
+from runner.benchmarks.scenarios.scenario_estimate import ASSUMED_SD, Asked, estimate
+from runner.catalog.catalog import load_catalog
 from runner.records import Price, PriceList
-from runner.spending import Spending
-from runner.store import LoadedCell, RunStore
+from runner.records.run_store import LoadedCell, RunStore
+from runner.scoring import statistics
 from tests.checkout import ROOT
 from tests.report.loaded import MODEL, cell, loaded, measured
 
@@ -175,7 +175,7 @@ def test_a_comparison_of_that_size_is_found_four_times_in_five() -> None:
     from scipy import stats as scipy_stats
 
     n, sd = 12, 0.3
-    size = stats.smallest_difference(sd, n)
+    size = statistics.smallest_difference(sd, n)
     assert size is not None
     generator = np.random.default_rng(7)
     samples = generator.normal(size, sd, size=(20_000, n))

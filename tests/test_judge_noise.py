@@ -6,25 +6,25 @@ from collections.abc import Sequence
 
 import pytest
 
-from runner import stats
-from runner.judge_noise import judge_noise, verdict_floor
 from runner.records import CriterionVerdict, Rating, StepVerdict, Verdict
+from runner.scoring import statistics
+from runner.scoring.judge_repeatability import judge_noise, verdict_floor
 
 
 def test_alpha_of_three_things_rated_twice_by_hand() -> None:
     # Observed: of 6 ratings, one unit gives (0-1)² twice: 2/6. Expected: 3 zeros and 3 ones make
     # 18 unequal ordered pairs of 30: .6. 1 - (1/3)/.6 = 4/9.
-    assert stats.alpha([(0, 0), (1, 1), (0, 1)]) == pytest.approx(4 / 9)
+    assert statistics.alpha([(0, 0), (1, 1), (0, 1)]) == pytest.approx(4 / 9)
 
 
 def test_alpha_of_raters_who_always_disagree_is_below_zero() -> None:
-    alpha = stats.alpha([(0, 1), (1, 0)])
+    alpha = statistics.alpha([(0, 1), (1, 0)])
     assert alpha is not None and alpha < 0
 
 
 def test_alpha_holds_its_digits_where_ratings_are_nearly_alike() -> None:
     near = [(0.7 + 1e-9, 0.7 + 1e-9), (0.7, 0.7)]
-    assert stats.alpha(near) == pytest.approx(1.0)
+    assert statistics.alpha(near) == pytest.approx(1.0)
 
 
 # --- noise --------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def test_deviations_are_pooled_with_n_less_one() -> None:
 
 
 def test_with_n_two_duplicates_would_look_closer_than_they_are() -> None:
-    found = stats.repeatability([(0.4, 0.6)])
+    found = statistics.repeatability([(0.4, 0.6)])
     assert found is not None and found.sd == pytest.approx(0.1 * 2**0.5)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from runner import cli
-from runner.errors import FairtrialError
-from runner.judging import read_answer
 from runner.records import Prompt, Prose, StepEnd
+from runner.runs.judging import read_answer
+from runner.support.errors import FairtrialError
 from tests.scoring.material import GOOD, SCENARIO
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.catalog import load_catalog
-from runner.errors import CatalogError, LockError
-from runner.locks import (
+from runner.catalog.catalog import load_catalog
+from runner.catalog.locks import (
     REPOS_LOCK,
     address_problems,
     harness_digest,
@@ -20,8 +19,9 @@ from runner.locks import (
     write_repos_lock,
 )
 from runner.records import GitSource, RepoPin
-from runner.repository import fetch_source
-from runner.sandbox.base import RECIPE
+from runner.repositories.repository import fetch_source
+from runner.sandbox.base_image import RECIPE
+from runner.support.errors import CatalogError, LockError
 from tests.test_catalog import replace, scenario, server
 from tests.test_workspace import git, pinned, upstream
 

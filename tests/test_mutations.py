@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.grounding.files import GitFiles
+from runner.grounding.commit_files import GitFiles
 from runner.grounding.outlines import TextOnly
 from runner.grounding.overlap import Overlap
 from runner.grounding.shifts import shifted
 from runner.grounding.symbols import SourceFile
+from runner.support.errors import FairtrialError
 from tests.mutations import Answer, Claim, Outcome, outcomes, shipped
 
 SCENARIOS = ("click-option-values", "fastify-request-hooks", "werkzeug-upload-limits")

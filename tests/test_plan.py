@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import CatalogError, FairtrialError
-from runner.plan import (
+from runner.records import Cell, OutcomeKind, Plan, digest_of
+from runner.records.run_store import RunStore
+from runner.runs.plan import (
     PASS_AT,
     Wanted,
     blocks_of,
@@ -23,8 +24,7 @@ from runner.plan import (
     seed_of,
     unfinished,
 )
-from runner.records import Cell, OutcomeKind, Plan, digest_of
-from runner.store import RunStore
+from runner.support.errors import CatalogError, FairtrialError
 from tests.report.loaded import cell, result
 
 SERVERS = ("shell", "a", "b", "c")

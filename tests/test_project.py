@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runner.catalog import load_catalog
-from runner.checkout import Checkout as Opened
-from runner.errors import AnchorsDrifted, FairtrialError, LockError
-from runner.project import (
+from runner.catalog.catalog import load_catalog
+from runner.catalog.checkout import Checkout as Opened
+from runner.catalog.project import (
     PROJECT_LOCK,
     find_places,
     init,
@@ -19,6 +18,7 @@ from runner.project import (
     require_locked,
     write_project_lock,
 )
+from runner.support.errors import AnchorsDrifted, FairtrialError, LockError
 from tests.checkout import REFERENCE, ROOT, RUBRIC, Checkout, repository, scenario
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from runner.cheats import cheats
-from runner.judges.checklist import Checklist
-from runner.proofs import prove
+from runner.gate.adversarial_answers import cheats
+from runner.gate.scenario_checks import prove
 from runner.records import Rubric, Scenario, TurnedPair
+from runner.scoring.judges.checklist.checklist import Checklist
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
 
 

@@ -13,12 +13,7 @@ from typing import Any
 
 import pytest
 
-from runner import stats
-from runner.anchors.agreement import correlate
-from runner.importers.cells import Recording, Session, read_session
-from runner.importers.scenarios import import_scenario
-from runner.judges import open_judge
-from runner.judges.settings import JudgeSettings
+from runner.authoring.drafting.imported_scenario import import_scenario
 from runner.records import (
     Answer,
     Criterion,
@@ -30,11 +25,15 @@ from runner.records import (
     Scenario,
     Scored,
 )
+from runner.records.transcript_files import split
 from runner.requests import ImportScenarioRequest
-from runner.scoring import FAIRNESS
+from runner.runs.importing.imported_cell import Recording, Session, read_session
+from runner.scoring import FAIRNESS, statistics
 from runner.scoring.efficiency import efficiency
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.keywords import keyword_coverage
-from runner.transcript import split
+from runner.scoring.rank_agreement import correlate
 
 TOLERANCE = 0.0005
 ARMS = ("baseline", "sense", "serena", "gitnexus", "probe")
@@ -214,7 +213,7 @@ def test_007_is_a_deviation_of_two_runs_by_n_minus_1_and_014_is_none(shared_data
     by_n = [max(map(_sd_by_n, pairs)) for pairs in (criteria, steps, scenarios)]
     assert by_n == pytest.approx([0.050, 0.035, 0.007], abs=TOLERANCE)
     # The largest of many is no estimate of their deviation: pooled, they are these.
-    pooled = [stats.repeatability(pairs) for pairs in (criteria, steps, scenarios)]
+    pooled = [statistics.repeatability(pairs) for pairs in (criteria, steps, scenarios)]
     assert [round(one.sd, 4) for one in pooled if one] == POOLED
 
 
@@ -222,7 +221,7 @@ POOLED = [0.0297, 0.0151, 0.0060]
 
 
 def _sd(pair: tuple[float, float]) -> float:
-    found = stats.repeatability([pair])
+    found = statistics.repeatability([pair])
     assert found is not None
     return found.sd
 
@@ -261,7 +260,7 @@ def test_the_checklist_cannot_be_held_against_its_judge_for_want_of_facts(
     cells = [cell(shared_data, tmp_path, repository, arm) for arm in ARMS]
     theirs = [one.judged["scenario_quality"] for one in cells]
     # Two single figures differ by more than that in 5 % of duplicates.
-    limit = stats.Repeatability(sd=POOLED[2], groups=4, figures=8).limit()
+    limit = statistics.Repeatability(sd=POOLED[2], groups=4, figures=8).limit()
     apart = [abs(a - b) > limit for i, a in enumerate(theirs) for b in theirs[:i]]
     judge = open_judge(JudgeSettings())
     ours = []

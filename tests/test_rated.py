@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from runner.cli import main
-from runner.errors import FairtrialError
-from runner.rated import Among, Beside, Columns, read_ratings, report_of
+from runner.scoring.ratings_file import Among, Beside, Columns, read_ratings, report_of
+from runner.support.errors import FairtrialError
 
 
 def write(folder: Path, rows: Sequence[Sequence[str]], header: Sequence[str]) -> Path:

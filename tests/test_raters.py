@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.raters import MIN_ITEMS, Label, agreement, cohen_kappa, fleiss_kappa
+from runner.scoring.rater_agreement import MIN_ITEMS, Label, agreement, cohen_kappa, fleiss_kappa
 
 
 def table(**counts: int) -> tuple[list[str], list[str]]:

@@ -11,16 +11,16 @@ import docker
 import pytest
 import yaml
 
-from runner.benchmarks.agentbench.testbed import servers as testbed
-from runner.catalog import LoadedServer, load_catalog
-from runner.errors import CatalogError, FairtrialError, LockError, ServerError
+from runner.benchmarks.agentbench.testbed import testbed
+from runner.catalog.catalog import LoadedServer, load_catalog
 from runner.records import Canary, Limits, McpCall, ServerSpec, digest_of
 from runner.report.card import card_text
-from runner.sandbox.lending import ensure_lent, lent
-from runner.server_images import find_image, require_image
-from runner.server_locks import lock_remarks
-from runner.server_spec import private_in_cell, problems
-from runner.servers import check_server
+from runner.sandbox.tree_volume import ensure_lent, lent
+from runner.servers.definition_rules import private_in_cell, problems
+from runner.servers.examine import check_server
+from runner.servers.image import find_image, require_image
+from runner.servers.lock_checks import lock_remarks
+from runner.support.errors import CatalogError, FairtrialError, LockError, ServerError
 from tests.checkout import copy, server
 from tests.images import committed
 from tests.sandbox.test_sidecar import SOURCE

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from runner.catalog import LoadedServer, load_catalog
-from runner.checkout import Checkout
-from runner.errors import CatalogError, FairtrialError
+from runner.catalog.catalog import LoadedServer, load_catalog
+from runner.catalog.checkout import Checkout
 from runner.records import ServerCard
 from runner.report.card import card_text
-from runner.server_locks import lock_remarks, require_own_locks
+from runner.servers.lock_checks import lock_remarks, require_own_locks
+from runner.support.errors import CatalogError, FairtrialError
 from tests.tiny_server import ROOT, Folder, spec_of
 
 SHIPPED = ROOT / "images" / "servers"

@@ -16,19 +16,18 @@ from typing import Any
 import anyio
 import pytest
 
-from runner import servers
-from runner.errors import CatalogError, NotReadyError, ServerError
 from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
 from runner.report.card import card_text
-from runner.sandbox.base import BaseImage
+from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import fill, launch, pick_canary, problems
-from runner.servers import (
+from runner.servers import examine
+from runner.servers.definition_rules import fill, launch, pick_canary, problems
+from runner.servers.examine import (
     POLL_SEC,
     CanaryResult,
     Readiness,
@@ -40,7 +39,8 @@ from runner.servers import (
     try_canary,
     warm_up_call,
 )
-from runner.volumes import ServerVolume, ensure_volume
+from runner.servers.volume import ServerVolume, ensure_volume
+from runner.support.errors import CatalogError, NotReadyError, ServerError
 from tests.helpers import PATIENCE_SEC
 from tests.local_server import SCRIPTED, local_server
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, spec_of, tiny_folder
@@ -234,7 +234,7 @@ def test_a_server_that_is_ready_is_asked_three_times_without_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A pause would end this test in an hour.
-    monkeypatch.setattr(servers, "POLL_SEC", 3600)
+    monkeypatch.setattr(examine, "POLL_SEC", 3600)
     readiness = asyncio.run(ready_with(FOUND))
     assert (readiness.tries, readiness.passes) == (3, 3)
 

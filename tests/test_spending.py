@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from runner.agents.phases import apportion, phases_of
+from runner.agents.spending import Account, Spending, account_of, price_of, read_prices, spent
+from runner.agents.token_breakdown import apportion, phases_of
 from runner.agents.tools import SHELL_SPEC
 from runner.agents.usage import UsageTotals
-from runner.errors import CatalogError, FairtrialError, SpendingCap
 from runner.protocols import Call, Message, Result, ToolMessage, Turn, UserMessage
 from runner.records import Budget, Plan, Price, PriceList, Usage
-from runner.spending import Account, Spending, account_of, price_of, read_prices, spent
-from runner.store import RunStore
-from runner.transcript import TranscriptWriter
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import TranscriptWriter
+from runner.support.errors import CatalogError, FairtrialError, SpendingCap
 from tests.helpers import cell
 
 PRICE = Price(input=10.0, cache_write=20.0, cache_read=1.0, output=100.0)

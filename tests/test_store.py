@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import BusyError, CatalogError, FairtrialError
 from runner.records import Cell, CellResult, Outcome, OutcomeKind, Plan, Timings
-from runner.store import RunStore, write_whole
+from runner.records.run_store import RunStore, write_whole
+from runner.support.errors import BusyError, CatalogError, FairtrialError
 from tests.helpers import cell
 
 NOW = "2026-01-01T00:00:00+00:00"

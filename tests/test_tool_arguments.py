@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.tool_arguments import (
+from runner.servers.example_arguments import (
     MOST,
     Target,
     arguments_for,

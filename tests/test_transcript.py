@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import FairtrialError
 from runner.records import (
     Answer,
     Event,
@@ -23,8 +22,7 @@ from runner.records import (
     ToolTrace,
     Usage,
 )
-from runner.scoring import score_cell
-from runner.transcript import (
+from runner.records.transcript_files import (
     Extent,
     TranscriptWriter,
     extent_of,
@@ -32,6 +30,8 @@ from runner.transcript import (
     read_transcript,
     split,
 )
+from runner.scoring import score_cell
+from runner.support.errors import FairtrialError
 from tests.scoring.material import GOOD, RUBRIC, SCENARIO, TREE
 
 ROOT = Path(__file__).resolve().parents[1]

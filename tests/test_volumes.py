@@ -12,11 +12,11 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import DiskFullError, LockError, ServerError
 from runner.sandbox import volume_host
-from runner.sandbox.base import BaseImage
+from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
-from runner.volumes import ServerVolume, install_failed, verify_volume, volume_name
+from runner.servers.volume import ServerVolume, install_failed, verify_volume, volume_name
+from runner.support.errors import DiskFullError, LockError, ServerError
 from tests.npm_registry import serving
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
 

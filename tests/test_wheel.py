@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.build_hook import shipped_files
-from runner.project import init
+from runner.catalog.project import init
+from runner.support.build_hook import shipped_files
 from tests.checkout import ROOT
 from tests.helpers import PATIENCE_SEC
 

@@ -18,14 +18,15 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner import repository, workspace
-from runner.errors import FairtrialError, LockError, SourceError
 from runner.records import GitSource, PypiSource, RepoPin
-from runner.repository import Repository, fetch_source, open_repository
+from runner.repositories import repository
+from runner.repositories.repository import Repository, fetch_source, open_repository
+from runner.repositories.worktree import write_worktree
+from runner.sandbox import workspace
 from runner.sandbox.builder import BuilderSpec, open_builder
-from runner.sandbox.images import RECIPE_LABEL, read_images
-from runner.workspace import ensure_workspace
-from runner.worktree import write_worktree
+from runner.sandbox.image_names import RECIPE_LABEL, read_images
+from runner.sandbox.workspace import ensure_workspace
+from runner.support.errors import FairtrialError, LockError, SourceError
 from tests.test_archives import own_index, special, tar
 
 __all__ = ["own_index"]

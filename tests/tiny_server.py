@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from runner.records import Canary, McpCall, ServerSpec, parse_yaml
-from runner.sandbox.base import BaseImage
+from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
-from runner.volumes import ServerVolume, ensure_volume, volume_name
+from runner.servers.volume import ServerVolume, ensure_volume, volume_name
 from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,8 +7,8 @@ from typing import Any
 
 from runner.agents import json_actions, react
 from runner.agents.prompt import SYSTEM
+from runner.agents.text_tool_calls import RecordedModel
 from runner.agents.tool_calling import Conversation
-from runner.agents.written import RecordedModel
 from runner.protocols import Agent, AgentFactory, Model
 from runner.records import DEFAULT_AGENT
 

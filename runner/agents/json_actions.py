@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runner.agents.written import Reading, WrittenCalls, constrained, listed, unfenced
-from runner.models.wire import load_json
+from runner.agents.models.wire import load_json
+from runner.agents.text_tool_calls import Reading, WrittenCalls, constrained, listed, unfenced
 from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import canonical_json
 

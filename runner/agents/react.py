@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runner.agents.written import Reading, WrittenCalls, listed, unfenced
-from runner.models.wire import load_json
+from runner.agents.models.wire import load_json
+from runner.agents.text_tool_calls import Reading, WrittenCalls, listed, unfenced
 from runner.protocols import Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import canonical_json
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from runner.agents.phases import phases_of
 from runner.agents.prompt import FINAL, SYSTEM, malformed
+from runner.agents.token_breakdown import phases_of
 from runner.agents.tools import ToolOutcome, Tools
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Message, Model, Result, ToolMessage, Turn, UserMessage

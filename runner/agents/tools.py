@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from runner.protocols import Call, Sandbox, ShellResult, ToolSpec
 from runner.records import Limits
 from runner.sandbox.session import ServerSession, only_reads
-from runner.text import cut
+from runner.support.text import cut
 
 SHELL_SPEC = ToolSpec(
     name="shell",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from runner.agents.spending import Account
 from runner.protocols import Turn
 from runner.records import Budget, Outcome, Phases, Price, Usage
-from runner.spending import Account
 
 
 @dataclass(kw_only=True)

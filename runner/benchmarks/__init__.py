@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runner.benchmarks.agentbench.cells import BENCHMARK as AGENTBENCH
-from runner.benchmarks.agentbench.cells import Agentbench
-from runner.benchmarks.scenarios import Scenarios
-from runner.benchmarks.toolbench.cells import BENCHMARK, Toolbench
+from runner.benchmarks.agentbench.query_benchmark import BENCHMARK as AGENTBENCH
+from runner.benchmarks.agentbench.query_benchmark import Agentbench
+from runner.benchmarks.scenarios.scenario_benchmark import Scenarios
+from runner.benchmarks.toolbench.task_benchmark import BENCHMARK, Toolbench
 from runner.protocols import Benchmark
 
 BENCHMARKS: dict[str, Benchmark] = {

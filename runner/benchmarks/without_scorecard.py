@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.errors import FairtrialError
-from runner.models import kind_name
+from runner.agents.models import kind_name
 from runner.protocols import Judge
 from runner.records import Cell, CellResult, Scorecard, digest_of
+from runner.support.errors import FairtrialError
 
 if TYPE_CHECKING:
-    from runner.checkout import Checkout
-    from runner.prepared import PreparedRun
+    from runner.catalog.checkout import Checkout
+    from runner.runs.run_inputs import PreparedRun
 
 
 class WithoutScorecard:

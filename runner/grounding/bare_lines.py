@@ -31,7 +31,7 @@ from runner.grounding.patterns import (
     Interval,
     intervals,
 )
-from runner.grounding.words import COMMON_CODES, HTTP_CODES, PORTS
+from runner.grounding.word_lists import COMMON_CODES, HTTP_CODES, PORTS
 
 NEAR, NEAR_RANGE, VERY_NEAR = 40, 80, 12
 """Lines: as near to others of its file as this, a bare number is likely to be one, or a range."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runner.grounding.files import PathIndex
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.links import MaskedText
 from runner.grounding.mentions import Cite
 from runner.grounding.naming import symbol_of
@@ -31,7 +31,7 @@ from runner.grounding.patterns import (
     Interval,
     intervals,
 )
-from runner.grounding.words import HTTP_CODES, NAMES, PORTS
+from runner.grounding.word_lists import HTTP_CODES, NAMES, PORTS
 
 _FARTHEST_DEFAULT = 240
 """Characters behind a path that `DEFAULT_AFTER` may read."""

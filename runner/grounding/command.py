@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from runner.grounding.verify import Grounding, ground
-from runner.importers.texts import read_text
 from runner.protocols import Files
 from runner.records import Record
+from runner.runs.importing.texts import read_text
 
 _SUMMARY_KEYS = (
     "total",

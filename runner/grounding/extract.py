@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from runner.grounding.files import PathIndex
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.inline import paths_in, read_below, read_chunk
-from runner.grounding.json_answers import read_json
+from runner.grounding.json_citations import read_json
+from runner.grounding.markdown_tables import is_rule, read_table
 from runner.grounding.mentions import MOST_MENTIONS, Mention, Reading
 from runner.grounding.owners import Above, Seen
-from runner.grounding.tables import is_rule, read_table
-from runner.grounding.words import MUTE_FENCES, PROSE_FENCES
+from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
 
 _FENCE = re.compile(r"[ \t>]*+(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^`\n]*)\Z")
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from runner.grounding.bare_lines import BareLines, is_longer
-from runner.grounding.files import PathIndex
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.links import MaskedText
 from runner.grounding.mentions import MOST_MENTIONS, Cite, Reading, mentions_of
 from runner.grounding.naming import span_before

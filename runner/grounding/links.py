@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from runner.grounding.files import PathIndex
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.mentions import MOST_MENTIONS, Cite
 from runner.grounding.naming import Span, symbol_of
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
-from runner.grounding.words import COMMANDS
+from runner.grounding.word_lists import COMMANDS
 
 _CODE_SPAN = re.compile(r"(?P<ticks>`(?<!``)`?)(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
 _COMMAND = re.compile(r"(?:\$\s+|(?:\w+=\S+\s+){0,3})(?P<word>[\w.-]+)\s+\S")  # LC_ALL=C grep -n

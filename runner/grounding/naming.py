@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from runner.grounding.spelling import parts_of, special_of
-from runner.grounding.words import EXTENSIONS, KEYWORDS
+from runner.grounding.word_lists import EXTENSIONS, KEYWORDS
 
 IDENT = r"[^\W\d]\w*"
 RECEIVER = rf"(?P<receiver>{IDENT})"

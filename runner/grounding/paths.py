@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runner.grounding.files import PathIndex
-from runner.grounding.words import (
+from runner.grounding.commit_files import PathIndex
+from runner.grounding.word_lists import (
     EXTENSIONS,
     FOREIGN_PARTS,
     FOREIGN_ROOTS,

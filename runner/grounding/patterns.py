@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from runner.grounding.words import NAMES
+from runner.grounding.word_lists import NAMES
 
 Interval = tuple[int, int]
 """First and last line, 1-based and inclusive."""

@@ -12,13 +12,13 @@ import re
 from typing import NamedTuple
 
 from runner.grounding.attaching import symbol_after
-from runner.grounding.files import PathIndex
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.mentions import Mention, Reading
 from runner.grounding.naming import symbol_of
 from runner.grounding.owners import Above, Owners, Seen
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import Interval, intervals
-from runner.grounding.words import NAMES, PORTS
+from runner.grounding.word_lists import NAMES, PORTS
 
 _NO_LINE_WORD = r"(?![Ll](?:\d|i?n|IN|N|l?\.))"  # `line3` would be a line
 _NAME = rf"`{_NO_LINE_WORD}(?P<name>_{{0,2}}[A-Za-z]\w{{0,60}})`[ ]"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from runner.grounding.files import SANDBOX_ROOT
+from runner.grounding.commit_files import SANDBOX_ROOT
 
 T = TypeVar("T")
 

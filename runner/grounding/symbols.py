@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from runner.grounding.intervals import Intervals, points
+from runner.grounding.line_ranges import Intervals, points
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
-from runner.grounding.words import BUILTINS
+from runner.grounding.word_lists import BUILTINS
 
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})

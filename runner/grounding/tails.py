@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain, islice
 
-from runner.grounding.files import PathIndex
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.mentions import Mention
 
 _FARTHEST = 200

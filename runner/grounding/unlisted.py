@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from runner.grounding.files import BlobPlace, PathIndex, Resolved
+from runner.grounding.commit_files import BlobPlace, PathIndex, Resolved
 
 _WELL_FORMED = re.compile(
     r"""

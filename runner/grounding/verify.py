@@ -31,11 +31,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runner.code_identity import code_digest, module_files
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Check, Claim, check_lines, missing_lines
+from runner.grounding.commit_files import PathIndex, Resolved
 from runner.grounding.extract import Extracted, read_all
-from runner.grounding.files import PathIndex, Resolved
 from runner.grounding.mentions import Mention
 from runner.grounding.nearness import has_mute_word_near
 from runner.grounding.outlines import outline_of
@@ -56,9 +55,10 @@ from runner.grounding.spelling import is_sign, parts_of
 from runner.grounding.symbols import SourceFile
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
-from runner.grounding.words import BUILTINS, LITERALS
+from runner.grounding.word_lists import BUILTINS, LITERALS
 from runner.protocols import Files
 from runner.records import Citation, GroundingSummary, Record, digest_of
+from runner.support.code_digest import definitions_digest
 
 __all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
@@ -152,7 +152,7 @@ def _from_json(data: bytes | None) -> Grounding | None:
 @cache
 def _rules_digest() -> str:
     # A changed rule, query or record must not be answered from an old result.
-    code = code_digest([*module_files("runner.grounding"), *module_files("runner.records")])
+    code = definitions_digest(ground)
     queries = sorted(Path(__file__).with_name("queries").rglob("*.scm"))
     return digest_of([code, *(path.read_text(encoding="utf-8") for path in queries)])
 

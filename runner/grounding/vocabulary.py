@@ -14,9 +14,9 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from runner.errors import SourceError
 from runner.grounding.cache import Cache
 from runner.protocols import Files
+from runner.support.errors import SourceError
 
 MOST_BYTES = 300_000_000
 """Of a tree. In a larger one every word counts as known: what was not read accuses nobody."""

@@ -5,7 +5,7 @@ Units ride in the names; `digest` is always a SHA256 of canonical JSON or bytes,
 
 from __future__ import annotations
 
-from runner.records.anchors import (
+from runner.records.anchor_grades import (
     AnchorScore,
     AnchorsLock,
     Chain,
@@ -26,17 +26,6 @@ from runner.records.anchors import (
     Standing,
     StoredExamination,
     TrivialRater,
-)
-from runner.records.base import (
-    CommitSha,
-    Count,
-    Name,
-    Record,
-    Seconds,
-    Sha256,
-    Unit,
-    canonical_json,
-    digest_of,
 )
 from runner.records.cells import (
     DEFAULT_AGENT,
@@ -68,7 +57,18 @@ from runner.records.citations import (
     ShiftedRates,
     Status,
 )
-from runner.records.reading import load_json, parse_json, parse_yaml, read_text
+from runner.records.record import (
+    CommitSha,
+    Count,
+    Name,
+    Record,
+    Seconds,
+    Sha256,
+    Unit,
+    canonical_json,
+    digest_of,
+)
+from runner.records.record_parsing import load_json, parse_json, parse_yaml, read_text
 from runner.records.repositories import GitSource, NpmSource, PypiSource, RepoPin, Source
 from runner.records.scenarios import (
     Budget,

@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from runner.errors import CatalogError, Problem
-from runner.records.anchors import Gate, Since
-from runner.records.base import Name, Record, Sha256
-from runner.records.reading import load_json, parse_json, read_text
+from runner.records.anchor_grades import Gate, Since
+from runner.records.record import Name, Record, Sha256
+from runner.records.record_parsing import load_json, parse_json, read_text
+from runner.support.errors import CatalogError, Problem
 
 STATEMENT: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
 PREDICATE: Literal["urn:fairtrial:report:v1"] = "urn:fairtrial:report:v1"

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
-from runner.records.anchors import GateStamp
-from runner.records.base import (
+from runner.records.anchor_grades import GateStamp
+from runner.records.record import (
     CommitSha,
     Count,
     Name,

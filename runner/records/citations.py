@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from runner.records.base import Count, NonNegative, Record, Unit, unless_none
+from runner.records.record import Count, NonNegative, Record, Unit, unless_none
 
 Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit", "binding"]
 """How a path resolved; `binding` if it fails where a guess of ours ties it to."""

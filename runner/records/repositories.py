@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from runner.records.base import CommitSha, Count, Record, Sha256
+from runner.records.record import CommitSha, Count, Record, Sha256
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]*")
 LOCAL_SCHEME = "local:"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from runner.records.base import Name, Record, Unit
+from runner.records.record import Name, Record, Unit
 from runner.records.repositories import Source
 
 
@@ -95,7 +95,7 @@ class Fact(Record):
 
     Met if a single passage of the answer (a sentence, list item or table row) matches one pattern
     of every group in `terms` and, if `cites` is given, cites one of those locations (±5 lines).
-    What falls short of that earns less: runner/judges/checklist.py.
+    What falls short of that earns less: runner/scoring/judges/checklist/checklist.py.
     """
 
     says: str

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from runner.records.base import Count, Record, Sha256, Unit
 from runner.records.citations import Citation, GroundingSummary
+from runner.records.record import Count, Record, Sha256, Unit
 from runner.records.transcript import Effort
 
 

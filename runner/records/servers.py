@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from runner.records.base import Count, Name, Record, Seconds, Sha256
+from runner.records.record import Count, Name, Record, Seconds, Sha256
 
 Python = Literal["3.11", "3.13"]
 """Of the base image: Debian's own, and a newer one for packages that the first does not run."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from runner.records.base import Count, Record, Seconds, Sha256, unless_none
+from runner.records.record import Count, Record, Seconds, Sha256, unless_none
 
 
 class Prompt(Record):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from runner.plan import blocks_of
 from runner.records import Block, CellResult, Plan
+from runner.records.run_store import LoadedCell
 from runner.report.records import BlockReport, Order
 from runner.report.view import ArmView, RunView, grouped, is_measured
-from runner.store import LoadedCell
+from runner.runs.plan import blocks_of
 
 
 def block_reports(view: RunView, plan: Plan) -> Iterator[BlockReport]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from runner.report.records import Arm, Report, ScenarioReport
-from runner.stats import MIN_SCENARIOS
+from runner.scoring.statistics import MIN_SCENARIOS
 
 BROKEN_SHARE = 0.05
 """Above this share of broken cells, what is left may be an easier run than the one planned."""

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from runner import stats
-from runner.code_identity import makes_figures
-from runner.judge_noise import verdict_floor
 from runner.records import Standing, Verdict
+from runner.records.run_store import LoadedCell
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import Delta, Judgement, Layer, NoiseLayer
 from runner.report.view import ArmView, RunView, is_import, verdicts
+from runner.scoring import statistics
 from runner.scoring.fairness import FAIRNESS
-from runner.store import LoadedCell
+from runner.scoring.judge_repeatability import verdict_floor
+from runner.support.code_digest import makes_figures
 
 BASELINE = Delta(judgement="baseline", says="baseline")
 NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no shell arm")
@@ -39,7 +39,7 @@ class Comparisons:
             return NO_SHELL
         baseline = values(shell.usable, whole_fairness)
         own = values(arm.usable, whole_fairness)
-        shared = stats.paired_differences(baseline, own)
+        shared = statistics.paired_differences(baseline, own)
         if not shared:
             return NO_PAIR
         difference = _Difference(
@@ -60,7 +60,7 @@ class Comparisons:
         return "screening" if self.standing == "screens" else ""
 
     @cached_property
-    def _noise(self) -> Mapping[str, stats.Repeatability | None]:
+    def _noise(self) -> Mapping[str, statistics.Repeatability | None]:
         """Model -> how far the fairness of equally good answers lies apart: the greater of what
         trials show, and of what the judge's readings do."""
         # Trials hold the judge's noise too, but few of them can be alike by accident.
@@ -78,17 +78,17 @@ class _Difference:
 
     by_scenario: tuple[float, ...]
     pairs: int
-    noise: stats.Repeatability | None
+    noise: statistics.Repeatability | None
     """Of duplicates; None if nothing was repeated."""
     why_unranked: str
     """Empty if it may be."""
 
     @property
     def value(self) -> float:
-        return stats.mean(self.by_scenario)
+        return statistics.mean(self.by_scenario)
 
     @cached_property
-    def interval(self) -> stats.Interval | None:
+    def interval(self) -> statistics.Interval | None:
         return interval_of(self.by_scenario)
 
     @property
@@ -133,7 +133,7 @@ class _Difference:
 
 def noise_layers(view: RunView) -> Iterator[NoiseLayer]:
     """How far duplicates lie apart, layer by layer; none if nothing was repeated."""
-    judged = stats.noise_floor(map(_verdicts, _duplicates(view.arms)))
+    judged = statistics.noise_floor(map(_verdicts, _duplicates(view.arms)))
     if judged is not None:
         yield _layer("criterion", judged.criterion)
         yield _layer("step", judged.step)
@@ -146,17 +146,17 @@ def noise_layers(view: RunView) -> Iterator[NoiseLayer]:
         yield _layer("judge", readings)
 
 
-def _judged_noise(arms: Iterable[ArmView]) -> stats.Repeatability | None:
+def _judged_noise(arms: Iterable[ArmView]) -> statistics.Repeatability | None:
     """What the judge's own readings let fairness vary by; None if nothing was read twice."""
     cells = [cell for arm in arms for cell in arm.usable]
     judged = verdict_floor(verdicts(cells))
     if judged is None:
         return None
     sd = FAIRNESS["llm_quality"].weight * judged.sd
-    return stats.Repeatability(sd=sd, groups=judged.groups, figures=judged.figures)
+    return statistics.Repeatability(sd=sd, groups=judged.groups, figures=judged.figures)
 
 
-def _layer(layer: Layer, noise: stats.Repeatability) -> NoiseLayer:
+def _layer(layer: Layer, noise: statistics.Repeatability) -> NoiseLayer:
     return NoiseLayer(
         layer=layer,
         sd=rounded(noise.sd),
@@ -166,11 +166,11 @@ def _layer(layer: Layer, noise: stats.Repeatability) -> NoiseLayer:
     )
 
 
-def _fairness_noise(arms: Iterable[ArmView]) -> stats.Repeatability | None:
+def _fairness_noise(arms: Iterable[ArmView]) -> statistics.Repeatability | None:
     groups = []
     for cells in _duplicates(arms):
         groups.append(list(values(cells, whole_fairness).values()))
-    return stats.repeatability(groups)
+    return statistics.repeatability(groups)
 
 
 def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from runner import stats
 from runner.records import Effort, Phases, Price, Usage
+from runner.records.run_store import LoadedCell, LostAttempt
 from runner.report.records import Costs, LostTurns
 from runner.report.view import (
     ArmView,
@@ -16,8 +16,8 @@ from runner.report.view import (
     fingerprints,
     trial_of,
 )
-from runner.store import LoadedCell, LostAttempt
-from runner.tokens import estimated_tokens
+from runner.scoring import statistics
+from runner.support.token_estimate import estimated_tokens
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ def _billed(usage: Usage) -> int:
 def _usd(efforts: Sequence[Effort], price: Price | None) -> float | None:
     if price is None or not efforts:
         return None
-    return round(stats.mean([price.cost_usd(effort) for effort in efforts]), 4)
+    return round(statistics.mean([price.cost_usd(effort) for effort in efforts]), 4)
 
 
 def _phases(efforts: Sequence[Effort]) -> Phases | None:
@@ -116,7 +116,7 @@ def _phases(efforts: Sequence[Effort]) -> Phases | None:
     means = {}
     for name in Phases.model_fields:
         if name != "estimated":
-            means[name] = round(stats.mean([getattr(phases, name) for phases in counted]))
+            means[name] = round(statistics.mean([getattr(phases, name) for phases in counted]))
     return Phases(estimated=any(phases.estimated for phases in counted), **means)
 
 
@@ -137,7 +137,9 @@ def _ratio(
     return round(sum(own[trial] for trial in shared) / total, 2)
 
 
-def _spent(arm: ArmView, cost_of: Callable[[LoadedCell], float | None]) -> dict[stats.Trial, float]:
+def _spent(
+    arm: ArmView, cost_of: Callable[[LoadedCell], float | None]
+) -> dict[statistics.Trial, float]:
     spent = {}
     for cell in arm.usable:
         cost = cost_of(cell)
@@ -172,14 +174,14 @@ def _average(items: Iterable[T], cost_of: Callable[[T], float]) -> float | None:
     figures = list(map(cost_of, items))
     if not figures:
         return None
-    return round(stats.mean(figures), 2)
+    return round(statistics.mean(figures), 2)
 
 
 def _average_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | None:
     figures = list(map(count_of, items))
     if not figures:
         return None
-    return round(stats.mean(figures))
+    return round(statistics.mean(figures))
 
 
 def _largest(items: Iterable[T], size_of: Callable[[T], float | None]) -> float | None:

@@ -7,8 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from runner import stats
-from runner.code_identity import makes_figures
 from runner.records import (
     Adoption,
     Fairness,
@@ -19,6 +17,7 @@ from runner.records import (
     ShiftedRates,
     Unscored,
 )
+from runner.records.run_store import LoadedCell
 from runner.report.records import (
     AdoptionFigures,
     FairnessFigures,
@@ -27,8 +26,8 @@ from runner.report.records import (
     ShiftedParts,
 )
 from runner.report.view import ArmView, fairness_halves, fairness_of, trial_of
-from runner.scoring import ADOPTION, FAIRNESS
-from runner.store import LoadedCell
+from runner.scoring import ADOPTION, FAIRNESS, statistics
+from runner.support.code_digest import makes_figures
 
 # --- one score of a cell --------------------------------------------------------------------
 
@@ -68,7 +67,7 @@ def _adoption_part(name: str) -> ScoreOf:
     return _of_adoption(lambda adoption: adoption.parts.get(name))
 
 
-def values(cells: Iterable[LoadedCell], score_of: ScoreOf) -> dict[stats.Trial, float]:
+def values(cells: Iterable[LoadedCell], score_of: ScoreOf) -> dict[statistics.Trial, float]:
     """Of the cells that are scored."""
     scored = {}
     for cell in cells:
@@ -117,7 +116,7 @@ def _summed(records: Iterable[Record], names: Iterable[str]) -> dict[str, int]:
 
 def _figure(arm: ArmView, score_of: ScoreOf) -> Figure:
     scored = values(arm.usable, score_of)
-    means = list(stats.scenario_means(scored).values())
+    means = list(statistics.scenario_means(scored).values())
     low, high = bounds(interval_of(means))
     return Figure(
         value=_rounded_mean(means),
@@ -164,14 +163,14 @@ def _why_unusable(arm: ArmView, cell: LoadedCell) -> str:
     return ""
 
 
-def interval_of(by_scenario: Sequence[float]) -> stats.Interval | None:
+def interval_of(by_scenario: Sequence[float]) -> statistics.Interval | None:
     """95 %; None if there are too few scenarios for one."""
-    if len(by_scenario) < stats.MIN_SCENARIOS:
+    if len(by_scenario) < statistics.MIN_SCENARIOS:
         return None
-    return stats.bootstrap_interval(by_scenario)
+    return statistics.bootstrap_interval(by_scenario)
 
 
-def bounds(interval: stats.Interval | None) -> tuple[float | None, float | None]:
+def bounds(interval: statistics.Interval | None) -> tuple[float | None, float | None]:
     if interval is None:
         return None, None
     return rounded(interval.low), rounded(interval.high)
@@ -180,7 +179,7 @@ def bounds(interval: stats.Interval | None) -> tuple[float | None, float | None]
 def _rounded_mean(values: Sequence[float]) -> float | None:
     if not values:
         return None
-    return rounded(stats.mean(values))
+    return rounded(statistics.mean(values))
 
 
 def rounded(score: float) -> float:

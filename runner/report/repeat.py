@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.records import Fingerprint, Record, Scenario, ServerSpec, digest_of
+from runner.records.run_store import LoadedRun
 from runner.report.records import Repeat
 from runner.report.view import (
     RunView,
@@ -15,7 +16,6 @@ from runner.report.view import (
     is_import,
     unique,
 )
-from runner.store import LoadedRun
 
 _SHARED = (
     "harness",

@@ -48,7 +48,7 @@ from runner.report.records import (
 )
 from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
-from runner.scoring.weights import Parts, formula
+from runner.scoring.score_parts import Parts, formula
 
 A = TypeVar("A", bound=Arm | ScenarioArm | Beside)
 

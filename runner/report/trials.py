@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runner import stats
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import PassChance, Trials
 from runner.report.view import ArmView
+from runner.scoring import statistics
 
 
 def trials_of(arm: ArmView, pass_at: float) -> Trials:
@@ -18,7 +18,7 @@ def trials_of(arm: ArmView, pass_at: float) -> Trials:
         planned=len(arm.cells),
         scored=len(figures),
         passed=passed,
-        mean=rounded(stats.mean(figures)) if figures else None,
+        mean=rounded(statistics.mean(figures)) if figures else None,
         sd=_sd(figures),
         lowest=rounded(min(figures)) if figures else None,
         highest=rounded(max(figures)) if figures else None,
@@ -26,7 +26,7 @@ def trials_of(arm: ArmView, pass_at: float) -> Trials:
 
 
 def _sd(figures: Sequence[float]) -> float | None:
-    spread = stats.repeatability([figures])
+    spread = statistics.repeatability([figures])
     if spread is None:
         return None
     return rounded(spread.sd)
@@ -49,13 +49,13 @@ def _ks(most: int) -> list[int]:
 
 
 def _chance(k: int, trials: Sequence[Trials]) -> PassChance:
-    all_pass = [stats.all_pass(item.scored, item.passed, k) for item in trials]
-    any_passes = [stats.any_passes(item.scored, item.passed, k) for item in trials]
+    all_pass = [statistics.all_pass(item.scored, item.passed, k) for item in trials]
+    any_passes = [statistics.any_passes(item.scored, item.passed, k) for item in trials]
     low, high = bounds(interval_of(all_pass))
     return PassChance(
         k=k,
-        all_of_k=rounded(stats.mean(all_pass)),
-        any_of_k=rounded(stats.mean(any_passes)),
+        all_of_k=rounded(statistics.mean(all_pass)),
+        any_of_k=rounded(statistics.mean(any_passes)),
         low=low,
         high=high,
         scenarios=len(trials),

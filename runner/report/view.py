@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from runner import stats
-from runner.code_identity import makes_figures
-from runner.importers.cells import KIND
-from runner.models import is_language_model, kind_name, kind_that_answered
+from runner.agents.models import is_language_model, kind_name, kind_that_answered
 from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict
-from runner.store import LoadedCell, LoadedRun
+from runner.records.run_store import LoadedCell, LoadedRun
+from runner.runs.importing.imported_cell import KIND
+from runner.scoring import statistics
+from runner.support.code_digest import makes_figures
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -274,7 +274,7 @@ def _beside(import_: Imported, cell: LoadedCell) -> tuple[str, ...]:
 def _against(baseline: Fingerprint | None, cell: LoadedCell) -> tuple[str, ...]:
     fingerprint = fingerprint_of(cell)
     if fingerprint is not None and baseline is not None:
-        return tuple(stats.differences(baseline, fingerprint))
+        return tuple(statistics.differences(baseline, fingerprint))
     if cell.result is not None and cell.result.outcome.kind == "server_crashed":
         # Otherwise a server that dies before its fingerprint is known would shed its worst cells.
         return ()
@@ -289,7 +289,7 @@ def is_measured(cell: LoadedCell) -> bool:
     return cell.measured and cell.believed
 
 
-def trial_of(cell: LoadedCell) -> stats.Trial:
+def trial_of(cell: LoadedCell) -> statistics.Trial:
     return cell.cell.scenario, cell.cell.trial
 
 

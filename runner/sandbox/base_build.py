@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.errors import EngineError
 from runner.protocols import Log
 from runner.records import Record, Sha256
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import LABEL, Engine, engine_faults
-from runner.sandbox.images import ImageRecipe
+from runner.sandbox.image_names import ImageRecipe
+from runner.support.errors import EngineError
 
 PYTHON = "images/base/python.sh"
 """Brings the newer Python, inside the image."""

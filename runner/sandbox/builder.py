@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from runner.errors import SandboxError
-from runner.interrupts import held
-from runner.sandbox.ending import HUNG_UP
+from runner.sandbox.cell_layout import INSTALL
 from runner.sandbox.engine import (
     DEADLINE_LABEL,
     LABEL,
@@ -30,8 +28,10 @@ from runner.sandbox.engine import (
     owner_labels,
     remove_container,
 )
+from runner.sandbox.exit_cause import HUNG_UP
 from runner.sandbox.package_index import index_variables
-from runner.sandbox.places import INSTALL
+from runner.support.errors import SandboxError
+from runner.support.interrupts import held
 
 CA_INSIDE = "/etc/ssl/certs/ca-certificates.crt"
 _CA_NAMES = (

@@ -14,21 +14,9 @@ from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.records import Limits, Sha256, digest_of
-from runner.sandbox.ending import require_at_work, shell_end
-from runner.sandbox.engine import (
-    LABEL,
-    Engine,
-    absent_ok,
-    engine_faults,
-    no_log,
-    owner_labels,
-    remove_container,
-    volume_mount,
-)
-from runner.sandbox.places import (
+from runner.sandbox.cell_layout import (
     AGENT,
     AGENT_UID,
     HOMES,
@@ -41,8 +29,20 @@ from runner.sandbox.places import (
     TMP,
     WORKSPACE,
 )
+from runner.sandbox.engine import (
+    LABEL,
+    Engine,
+    absent_ok,
+    engine_faults,
+    no_log,
+    owner_labels,
+    remove_container,
+    volume_mount,
+)
+from runner.sandbox.exit_cause import require_at_work, shell_end
 from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
 from runner.sandbox.stream import ExecStream, upgrade
+from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
     from docker.types import Mount
@@ -348,7 +348,7 @@ class Container:
 
 def program(name: str) -> list[str]:
     """The command of a program of ours that runs inside the container, on its own Python."""
-    source = resources.files("runner.sandbox").joinpath(name).read_text(encoding="utf-8")
+    source = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     return ["python3", "-I", "-c", source]
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runner.errors import EngineError, FairtrialError, SandboxError
 from runner.records import digest_of
+from runner.support.errors import EngineError, FairtrialError, SandboxError
 
 if TYPE_CHECKING:
     # Loading the SDK takes a third of a second: `--help` and `plan` must not pay for it, and both

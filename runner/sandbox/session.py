@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import ServerError
 from runner.records import ToolListing, canonical_json
+from runner.sandbox.cell_layout import SERVER
 from runner.sandbox.container import Container, program
-from runner.sandbox.ending import require_at_work, server_end
+from runner.sandbox.exit_cause import require_at_work, server_end
 from runner.sandbox.listing import SHOWN_CHARS, listing_fault, listing_of
-from runner.sandbox.places import SERVER
 from runner.sandbox.transport import (
     STREAM_ENDED,
     BadAnswerError,
@@ -31,6 +30,7 @@ from runner.sandbox.transport import (
     ServerLog,
     open_peer,
 )
+from runner.support.errors import ServerError
 
 if TYPE_CHECKING:
     # Loading it takes as long as all of our own code, and nearly every verb reaches this module. So

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.sandbox.stream import ExecStream, lines
-from runner.text import join_cut
+from runner.support.errors import SandboxError
+from runner.support.text import join_cut
 
 ExecStarter = Callable[[], Awaitable[ExecStream]]
 """Starts a shell host in the cell."""

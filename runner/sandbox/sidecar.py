@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import SandboxError, ServerError
 from runner.records import Limits
+from runner.sandbox.cell_layout import STATE, TMP, WORKSPACE
 from runner.sandbox.container import (
     ENVIRONMENT,
     Container,
@@ -24,7 +24,6 @@ from runner.sandbox.container import (
     confinement,
     remove,
 )
-from runner.sandbox.ending import POLL_SEC, SETTLE_SEC, ended_with, require_at_work
 from runner.sandbox.engine import (
     LABEL,
     Engine,
@@ -35,10 +34,11 @@ from runner.sandbox.engine import (
     owner_labels,
     volume_mount,
 )
-from runner.sandbox.lending import TOOLS, ended_in_time, lent, require_lent
-from runner.sandbox.places import STATE, TMP, WORKSPACE
+from runner.sandbox.exit_cause import POLL_SEC, SETTLE_SEC, ended_with, require_at_work
 from runner.sandbox.stream import ExecStream, attach
 from runner.sandbox.transport import ServerLog
+from runner.sandbox.tree_volume import TOOLS, ended_in_time, lent, require_lent
+from runner.support.errors import SandboxError, ServerError
 
 if TYPE_CHECKING:
     from docker.types import Mount

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from runner.errors import EngineError, SandboxError
 from runner.sandbox.engine import Engine
+from runner.support.errors import EngineError, SandboxError
 
 STDERR_LIMIT_BYTES = 8_000_000
 STDERR_TAIL_BYTES = 2000

@@ -12,12 +12,12 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from runner import grounding
-from runner.code_identity import definitions_digest, makes_figures
 from runner.protocols import Files, Judge
 from runner.records import Event, Rubric, Scenario, Scorecard, digest_of
+from runner.records.transcript_files import split
 from runner.scoring.adoption import ADOPTION, score_adoption
 from runner.scoring.fairness import FAIRNESS, score_fairness
-from runner.transcript import split
+from runner.support.code_digest import definitions_digest, makes_figures
 
 __all__ = ["ADOPTION", "FAIRNESS", "rules_digest", "score_cell"]
 

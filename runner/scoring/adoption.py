@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from runner.protocols import AdoptionScorer
 from runner.records import Adoption, Score, Scored, ToolTrace, TraceCall, Unscored
-from runner.scoring.weights import Part, weighted
+from runner.scoring.score_parts import Part, weighted
 
 STRUCTURAL = Unscored(reason="structural: the shell arm has no server to adopt")
 

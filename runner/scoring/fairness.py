@@ -23,12 +23,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import NoVerdict
+from runner.catalog.commit_lines import CommitLines
 from runner.grounding.pointing import spray_share
 from runner.grounding.rates import rate
 from runner.grounding.verify import cited_files, ground, step_citations
 from runner.grounding.verify import must_cite_recall as recalled
-from runner.judges.sources import CommitLines
 from runner.protocols import Files, Judge
 from runner.records import (
     Answer,
@@ -45,7 +44,8 @@ from runner.records import (
 )
 from runner.scoring.efficiency import efficiency
 from runner.scoring.keywords import keyword_coverage
-from runner.scoring.weights import Part, weighted
+from runner.scoring.score_parts import Part, weighted
+from runner.support.errors import NoVerdict
 
 UNTOLD_WEIGHT = 0.2
 """Of lines that exist, with neither a symbol nor words to tell whether they are the right ones. At

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from runner.records import Answer, Check, Scenario, Score, Scored, Unscored
-from runner.text import at_word_edges, fold
+from runner.support.text import at_word_edges, fold
 
 SEMANTICS = "1"
 """Raise it if the meaning of a check changes: the anchors' lock holds it."""

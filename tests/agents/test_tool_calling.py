@@ -15,7 +15,6 @@ from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import Toolbox, ToolOutcome
 from runner.agents.usage import UsageTotals
-from runner.errors import ProviderError, ServerError
 from runner.protocols import Call, ShellResult, Turn
 from runner.records import (
     Event,
@@ -29,8 +28,9 @@ from runner.records import (
     ToolResult,
     Usage,
 )
+from runner.records.transcript_files import split
 from runner.sandbox.session import only_reads
-from runner.transcript import split
+from runner.support.errors import ProviderError, ServerError
 from tests.helpers import PATIENCE_SEC, Asked, LocalSandbox, Scripted, calls, says, scenario
 
 E = TypeVar("E", bound=Event)

@@ -12,11 +12,10 @@ from llmock.pytest_plugin import LLMock
 
 from runner.agents import system_prompt
 from runner.agents.json_actions import JsonActions, schema
+from runner.agents.models import open_model
+from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.react import React
 from runner.agents.tools import SHELL_SPEC
-from runner.errors import ProviderRefused
-from runner.models import open_model
-from runner.models.settings import Endpoint, ModelSettings
 from runner.protocols import Model, ToolSpec
 from runner.records import (
     Event,
@@ -30,6 +29,7 @@ from runner.records import (
     ToolCall,
     ToolResult,
 )
+from runner.support.errors import ProviderRefused
 from tests.helpers import Scripted, converse_here, says, scenario
 
 

@@ -11,11 +11,8 @@ from typing import Any
 
 import yaml
 
-from runner.anchors import gate
-from runner.anchors.examination import Examined
-from runner.errors import NoVerdict
-from runner.judges.checklist import Checklist
-from runner.judges.inputs import verdict_inputs
+from runner.gate import gate
+from runner.gate.examination import Examined
 from runner.protocols import Source
 from runner.records import (
     AnswerStep,
@@ -27,6 +24,9 @@ from runner.records import (
     StepVerdict,
     Verdict,
 )
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.judges.inputs import verdict_inputs
+from runner.support.errors import NoVerdict
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, UNCITED
 
 DATE = "2025-01-02"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from runner.anchors.agreement import correlate, disagreements, resampled_rhos
 from runner.records import AnchorScore, Correlation
+from runner.scoring.rank_agreement import correlate, disagreements, resampled_rhos
 
 
 def test_rho_is_spearmans_with_average_ranks_for_ties() -> None:

@@ -13,14 +13,20 @@ from typing import Any
 
 import pytest
 
-from runner.anchors import chain, gate
-from runner.anchors.material import load_anchors
-from runner.anchors.verdicts import key_of
-from runner.catalog import load_catalog
-from runner.errors import AnchorsDisagree, AnchorsDrifted, CatalogError, GateError, NoVerdict
-from runner.judges.checklist import Checklist
+from runner.catalog.catalog import load_catalog
+from runner.gate import chain, gate
+from runner.gate.calibration_data import load_anchors
+from runner.gate.verdicts import key_of
 from runner.protocols import Judge
 from runner.records import GoldScores, canonical_json, digest_of, parse_json
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.support.errors import (
+    AnchorsDisagree,
+    AnchorsDrifted,
+    CatalogError,
+    GateError,
+    NoVerdict,
+)
 from tests.anchors.material import (
     ANSWERS,
     CORE,

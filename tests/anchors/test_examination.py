@@ -15,12 +15,13 @@ from typing import Literal
 
 import pytest
 
-from runner import cli, judges
-from runner.anchors import gate, qualities
-from runner.anchors.chain import read_chain
-from runner.anchors.frozen import canonical_text
-from runner.anchors.material import Anchor, held_out, load_anchors
-from runner.anchors.pairs import (
+from runner import cli
+from runner.catalog.catalog import HELD_OUT, LoadedScenario, load_catalog
+from runner.gate import gate, qualities
+from runner.gate.calibration_data import Anchor, held_out, load_anchors
+from runner.gate.chain import read_chain
+from runner.gate.frozen import canonical_text
+from runner.gate.pairs import (
     CITATIONS,
     PADDED,
     SHUFFLED,
@@ -32,10 +33,7 @@ from runner.anchors.pairs import (
     questions_of,
     shuffled_steps,
 )
-from runner.anchors.requirements import examination
-from runner.catalog import HELD_OUT, LoadedScenario, load_catalog
-from runner.errors import AnchorsDisagree, AnchorsDrifted
-from runner.judges.checklist import Checklist
+from runner.gate.requirements import examination
 from runner.protocols import Source
 from runner.records import (
     AnchorsLock,
@@ -46,6 +44,9 @@ from runner.records import (
     Rubric,
     parse_json,
 )
+from runner.scoring import judges
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.support.errors import AnchorsDisagree, AnchorsDrifted
 from tests.anchors.material import DATE, FarAway, Judging, Tree
 
 ROOT = Path(__file__).resolve().parents[2]

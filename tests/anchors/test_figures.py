@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner import code_identity
-from runner.anchors.chain import read_chain
-from runner.anchors.changes import scoring_drifts
-from runner.anchors.figures import code_in_use
-from runner.errors import Drift
+from runner.gate.chain import read_chain
+from runner.gate.changes import scoring_drifts
+from runner.gate.figure_code import code_in_use
+from runner.support import code_digest
+from runner.support.errors import Drift
 from tests.anchors.material import Tree, accept, locked, verify
 from tests.anchors.test_cheats import drifted
 
@@ -52,7 +52,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "runner"
     shutil.copytree(RUNNER, folder, ignore=shutil.ignore_patterns("__pycache__"))
     copied = SimpleNamespace(files=lambda package: tmp_path.joinpath(*package.split(".")))
-    monkeypatch.setattr(code_identity, "resources", copied)
+    monkeypatch.setattr(code_digest, "resources", copied)
     return folder
 
 

@@ -9,19 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runner.anchors import chain, gate, material
-from runner.anchors.agreement import correlate
-from runner.anchors.examination import refusal
-from runner.catalog import load_catalog
-from runner.errors import (
-    AnchorsDisagree,
-    AnchorsDrifted,
-    CatalogError,
-    Drift,
-    FairtrialError,
-    NoVerdict,
-)
-from runner.judges.checklist import Checklist
+from runner.catalog.catalog import load_catalog
+from runner.gate import calibration_data, chain, gate
+from runner.gate.examination import refusal
 from runner.protocols import Source
 from runner.records import (
     AnchorsLock,
@@ -33,6 +23,16 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring import FAIRNESS
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.rank_agreement import correlate
+from runner.support.errors import (
+    AnchorsDisagree,
+    AnchorsDrifted,
+    CatalogError,
+    Drift,
+    FairtrialError,
+    NoVerdict,
+)
 from tests.anchors.material import (
     CORE,
     DATE,
@@ -430,7 +430,7 @@ def test_grades_that_do_not_fit_their_transcripts_are_refused(
 
 
 def test_gold_is_summed_as_a_judges_quality_is(tree: Tree) -> None:
-    anchors = material.load_anchors(load_catalog(tree.root), None)
+    anchors = calibration_data.load_anchors(load_catalog(tree.root), None)
     (uncited,) = (anchor for anchor in anchors if anchor.name == "queue-one/uncited.jsonl")
     assert uncited.gold_steps == pytest.approx((0.6 * 0.35 + 0.4 * 0.8, 0.7))
     assert uncited.gold == pytest.approx((0.53 + 0.7) / 2)

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 
 from runner import cli
-from runner.anchors import gate
-from runner.anchors.chain import read_chain
-from runner.anchors.material import must_find
-from runner.anchors.rescoring import stamp_of
-from runner.catalog import load_catalog
-from runner.judges.checklist import Checklist
-from runner.locks import write_repos_lock
+from runner.catalog.catalog import load_catalog
+from runner.catalog.locks import write_repos_lock
+from runner.gate import gate
+from runner.gate.calibration_data import must_find
+from runner.gate.chain import read_chain
+from runner.gate.rescoring import stamp_of
 from runner.records import Plan, Rubric, Scorecard, Verdict
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import iter_transcript, split
 from runner.report import html, markdown, terminal
-from runner.report.data import build_report
+from runner.report.build_report import build_report
 from runner.report.records import Report
-from runner.repository import fetch_source
-from runner.store import RunStore
-from runner.transcript import iter_transcript, split
+from runner.repositories.repository import fetch_source
+from runner.scoring.judges.checklist.checklist import Checklist
 from tests.anchors.material import CORE, Judging, Tree, accept, locked, regrade, verify
 from tests.checkout import git
 from tests.report import loaded
@@ -186,7 +186,7 @@ def test_run_refuses_before_anything_is_built(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("an image was asked for")
 
-    monkeypatch.setattr("runner.checkout.Checkout.prepare", never)
+    monkeypatch.setattr("runner.catalog.checkout.Checkout.prepare", never)
     tree.edit(path, "A coding agent", "A coding agenT")
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 3
     assert path in capsys.readouterr().err
@@ -205,7 +205,9 @@ def test_run_refuses_where_the_anchors_disagree(
 def test_run_refuses_a_judge_that_no_generation_holds(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runner.checkout.Checkout.judge", Judging(lambda _: 1.0, name="generous"))
+    monkeypatch.setattr(
+        "runner.catalog.checkout.Checkout.judge", Judging(lambda _: 1.0, name="generous")
+    )
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 5
 
 

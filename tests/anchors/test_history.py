@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.anchors import chain, gate
-from runner.anchors.history import history_of
-from runner.errors import AnchorsDrifted
-from runner.judges.checklist import Checklist
+from runner.gate import chain, gate
+from runner.gate.chain_history import history_of
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.support.errors import AnchorsDrifted
 from tests.anchors.material import Tree, locked, verify
 from tests.anchors.test_cheats import accept_rewording, commit, drifted, forge, git, write_lock
 

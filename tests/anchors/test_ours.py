@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from runner.anchors import gate, material
-from runner.anchors.examination import examine
-from runner.catalog import HELD_OUT, LoadedScenario, load_catalog
-from runner.judges.checklist import Checklist
+from runner.catalog.catalog import HELD_OUT, LoadedScenario, load_catalog
+from runner.gate import calibration_data, gate
+from runner.gate.examination import examine
 from runner.records import GoldScores
+from runner.scoring.judges.checklist.checklist import Checklist
 from tests.anchors.material import Judging
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def _repositories(scenarios: Iterable[LoadedScenario]) -> set[str]:
 
 def test_three_repositories_two_languages_and_none_used_elsewhere() -> None:
     catalog = load_catalog(ROOT)
-    held_out = material.held_out(catalog)
+    held_out = calibration_data.held_out(catalog)
     elsewhere = [loaded for loaded in catalog.scenarios.values() if loaded.suite != HELD_OUT]
     # A repository that a rubric was tuned on would vouch for that tuning.
     assert not _repositories(held_out) & _repositories(elsewhere)
@@ -41,8 +41,8 @@ def test_three_repositories_two_languages_and_none_used_elsewhere() -> None:
 
 def test_every_held_out_scenario_has_five_answers_or_more() -> None:
     catalog = load_catalog(ROOT)
-    counts = Counter(anchor.scenario for anchor in material.load_anchors(catalog, None))
-    assert len(counts) == len(material.held_out(catalog))
+    counts = Counter(anchor.scenario for anchor in calibration_data.load_anchors(catalog, None))
+    assert len(counts) == len(calibration_data.held_out(catalog))
     assert min(counts.values()) >= 5 and counts.total() >= 15
 
 
@@ -55,7 +55,9 @@ def _reasons(gold: GoldScores) -> Iterator[str]:
 
 def test_every_grade_gives_its_reason() -> None:
     for folder in (ROOT / "scenarios/held-out").iterdir():
-        reasons = list(_reasons(material.read_gold(folder / material.GOLD, folder.name)))
+        reasons = list(
+            _reasons(calibration_data.read_gold(folder / calibration_data.GOLD, folder.name))
+        )
         # A reason that stops in the middle was cut by a tool, not written by a reader.
         assert reasons and all(reason.endswith((".", "!", "?")) for reason in reasons)
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from runner.anchors import perturbations
+from runner.gate import perturbations
 
 TEXT = """\
 ## How it runs

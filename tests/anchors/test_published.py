@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from runner.anchors.agreement import correlate
-from runner.anchors.examination import refusal
-from runner.anchors.frozen import compare, digest_tree
-from runner.anchors.material import gold_steps
-from runner.importers.claude_code import read_transcript
+from runner.gate.calibration_data import gold_steps
+from runner.gate.examination import refusal
+from runner.gate.frozen import compare, digest_tree
 from runner.records import (
     GoldCriterion,
     GoldStep,
@@ -29,6 +27,8 @@ from runner.records import (
     ToolCall,
     ToolResult,
 )
+from runner.runs.importing.claude_code import read_transcript
+from runner.scoring.rank_agreement import correlate
 
 SCENARIOS = {"axum": "axum-towers", "flask": "flask-blueprints", "sense": "sense-mcp-flow"}
 ARMS = ("baseline", "sense")

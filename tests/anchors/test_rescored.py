@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from runner.anchors import gate
-from runner.anchors.chain import read_chain
-from runner.anchors.rescoring import stamp_of
-from runner.checkout import Checkout
-from runner.errors import AnchorsDisagree, AnchorsDrifted
-from runner.judges.checklist import Checklist
+from runner.catalog.checkout import Checkout
+from runner.gate import gate
+from runner.gate.chain import read_chain
+from runner.gate.rescoring import stamp_of
 from runner.records import Plan
-from runner.store import RunStore
+from runner.records.run_store import RunStore
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.support.errors import AnchorsDisagree, AnchorsDrifted
 from tests.anchors.material import CORE, FLUENT, Tree, accept
 from tests.anchors.test_cheats import commit
 from tests.anchors.test_gated import (
@@ -143,7 +143,7 @@ def test_scoring_that_was_accepted_after_the_run_marks_it(
 ) -> None:
     store = finished_run(with_shop)
     made_up = {"runner.scoring.efficiency": "1" * 64}
-    monkeypatch.setattr("runner.anchors.figures.code_in_use", lambda: made_up)
+    monkeypatch.setattr("runner.gate.figure_code.code_in_use", lambda: made_up)
     accept(with_shop, reason="cheaper tokens")
     assert fairtrial(with_shop, "report", "done") == 0
     since = report_json(store)["since"]
@@ -155,7 +155,7 @@ def test_a_judge_that_was_accepted_after_the_run_marks_it(with_shop: Tree) -> No
     store = finished_run(with_shop)
     lock = read_chain(with_shop.root)[-1]
     older = lock.judges["checklist"].model_copy(update={"identity": "1" * 64})
-    from runner.anchors import rescoring
+    from runner.gate import rescoring
 
     first = lock.model_copy(update={"judges": {"checklist": older}})
     second = lock.model_copy(update={"generation": 2})

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from runner.benchmarks import BENCHMARKS
-from runner.prepared import Arm, PreparedRun, PreparedScenario
 from runner.records import Canary, Limits, McpCall, RepoPin, Scenario
+from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
 from tests.helpers import COMMIT, scenario
 from tests.report.loaded import server
 

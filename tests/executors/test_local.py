@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from runner import spending
-from runner.errors import EngineError, ProviderRefused, SpendingCap
-from runner.executors import EXECUTORS
-from runner.interrupts import run_until_done
-from runner.plan import Wanted, load_or_create_plan
-from runner.prepared import PreparedRun
+from runner.agents import spending
 from runner.protocols import Progress
 from runner.records import Cell, CellResult
-from runner.run import Shared
-from runner.store import RunStore
+from runner.records.run_store import RunStore
+from runner.runs.attempt import Shared
+from runner.runs.executors import EXECUTORS
+from runner.runs.plan import Wanted, load_or_create_plan
+from runner.runs.run_inputs import PreparedRun
+from runner.support.errors import EngineError, ProviderRefused, SpendingCap
+from runner.support.interrupts import run_until_done
 from tests.benchmarks.test_scenarios import arm, prepared
 from tests.helpers import PATIENCE_SEC, cell
 from tests.report.loaded import result
@@ -89,7 +89,7 @@ def execute(blocks: Sequence[Sequence[Cell]], store: RunStore, *, jobs: int) -> 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     engine = FakeEngine()
-    monkeypatch.setattr("runner.executors.local.connect", lambda _: engine)
+    monkeypatch.setattr("runner.runs.executors.local_executor.connect", lambda _: engine)
     return engine
 
 
@@ -98,7 +98,7 @@ def test_as_many_blocks_as_asked_run_at_once_and_a_block_s_arms_one_after_anothe
     jobs: int, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cells = Cells(together=jobs)
-    monkeypatch.setattr("runner.executors.local.run_cell", cells.run)
+    monkeypatch.setattr("runner.runs.executors.local_executor.run_cell", cells.run)
     blocks = [block(number, "good", "shell") for number in range(1, 7)]
     execute(blocks, store_of(tmp_path, blocks), jobs=jobs)
     assert (cells.most, cells.most_of_a_block, engine.closed) == (jobs, 1, 1)
@@ -128,7 +128,7 @@ def test_a_run_at_its_cap_lets_turns_end_that_are_paid_for(
         ended.append((given.trial, given.server))
         return result(given)
 
-    monkeypatch.setattr("runner.executors.local.run_cell", run)
+    monkeypatch.setattr("runner.runs.executors.local_executor.run_cell", run)
     blocks = [block(number, "shell", "good") for number in (1, 2, 3)]
     with pytest.raises(SpendingCap):
         execute(blocks, store_of(tmp_path, blocks), jobs=2)
@@ -156,7 +156,7 @@ def test_an_interruption_is_recorded_in_the_cells_under_way_and_begins_no_other(
             recorded.append((given.trial, given.server))
         return result(given, "cancelled", "the runner was interrupted")
 
-    monkeypatch.setattr("runner.executors.local.run_cell", run)
+    monkeypatch.setattr("runner.runs.executors.local_executor.run_cell", run)
     blocks = [block(number, "good", "shell") for number in (1, 2, 3)]
     store = store_of(tmp_path, blocks)
 
@@ -191,7 +191,7 @@ def test_a_provider_that_refuses_ends_the_blocks_beside_it_too(
             raise
         return result(given)
 
-    monkeypatch.setattr("runner.executors.local.run_cell", run)
+    monkeypatch.setattr("runner.runs.executors.local_executor.run_cell", run)
     blocks = [block(number, "shell", "good") for number in (1, 2, 3)]
     with pytest.raises(ProviderRefused):
         execute(blocks, store_of(tmp_path, blocks), jobs=2)
@@ -216,7 +216,7 @@ def test_what_was_spent_is_read_once_however_many_cells_follow(
         read[path] += 1
         return []
 
-    monkeypatch.setattr("runner.executors.local.run_cell", run)
+    monkeypatch.setattr("runner.runs.executors.local_executor.run_cell", run)
     monkeypatch.setattr(spending, "usage_in", counted)
     execute(blocks, store, jobs=1)
     assert len(read) == 29

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
 from runner.grounding.verify import ground
 from runner.records import Citation
 from tests.grounding.fakes import MemoryFiles

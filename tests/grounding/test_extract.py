@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
 from runner.grounding.mentions import MOST_MENTIONS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

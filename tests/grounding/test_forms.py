@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
 
 TREE = (
     "axum/src/extract/matched_path.rs",

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
 from runner.grounding.rows import rows_in
 from runner.grounding.verify import ground
-from runner.judges import open_judge
-from runner.judges.settings import JudgeSettings
 from runner.scoring.adoption import runs_search
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.keywords import variants
 from tests.grounding import zoo
 from tests.grounding.test_extract import INDEX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from runner.grounding.intervals import Intervals, points
+from runner.grounding.line_ranges import Intervals, points
 from runner.grounding.nearness import gap, kind_near, measure, smallest
 from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import WIDE_LINES

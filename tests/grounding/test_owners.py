@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from runner.grounding import extract as extracting
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import read_all
-from runner.grounding.files import PathIndex
 from runner.grounding.mentions import Mention
 from runner.grounding.owners import Seen
 from tests.grounding.test_extract import INDEX, cited

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from runner.grounding import inline
+from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
-from runner.grounding.files import PathIndex
 from runner.grounding.inline import read_below
 from runner.grounding.mentions import Reading
 from runner.grounding.owners import Above, Seen

@@ -12,9 +12,8 @@ from pathlib import Path
 import git
 import pytest
 
-from runner.errors import SourceError
 from runner.grounding.command import ground_file
-from runner.grounding.files import GitFiles
+from runner.grounding.commit_files import GitFiles
 from runner.grounding.mentions import MOST_MENTIONS
 from runner.grounding.pointing import WIDE_LINES
 from runner.grounding.verify import (
@@ -25,6 +24,7 @@ from runner.grounding.verify import (
     step_citations,
 )
 from runner.records import Citation, MustCite
+from runner.support.errors import SourceError
 from tests.grounding.fakes import MemoryFiles
 
 BODY = "\n".join(f"        step_{n} = {n}" for n in range(40))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.importers.cells import MAX_BYTES, Recording, Session, read_session
 from runner.records import Event, Note, Prose, Scored, StepEnd, ToolCall, ToolResult, Unscored
+from runner.records.transcript_files import TranscriptWriter, iter_transcript, split
+from runner.runs.importing.imported_cell import MAX_BYTES, Recording, Session, read_session
 from runner.scoring.efficiency import efficiency
-from runner.transcript import TranscriptWriter, iter_transcript, split
+from runner.support.errors import FairtrialError
 from tests.importers.test_claude_code import INIT, asked, result, said, spoken
 from tests.report.loaded import scenario
 

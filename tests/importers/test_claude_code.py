@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.importers.claude_code import read_transcript
-from runner.importers.texts import read_text
 from runner.records import Note, Prompt, Prose, StepEnd, ToolCall, ToolResult, Usage
+from runner.runs.importing.claude_code import read_transcript
+from runner.runs.importing.texts import read_text
+from runner.support.errors import FairtrialError
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"
 

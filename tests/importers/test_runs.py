@@ -13,15 +13,15 @@ import pytest
 import yaml
 
 from runner import cli
-from runner.audit import Audit
-from runner.checkout import Checkout
-from runner.locks import write_repos_lock
+from runner.catalog.checkout import Checkout
+from runner.catalog.locks import write_repos_lock
 from runner.records import CellResult, Imported, RecordedResult, Scored
+from runner.records.run_store import LoadedRun, RunStore
 from runner.report import terminal
-from runner.report.data import build_report
+from runner.report.build_report import build_report
 from runner.report.records import Report
-from runner.repository import fetch_source
-from runner.store import LoadedRun, RunStore
+from runner.repositories.repository import fetch_source
+from runner.runs.audit import Audit
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
 from tests.importers.test_claude_code import INIT, result, said
 from tests.report import loaded

@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from runner import cli
-from runner.catalog import IMPORTED, load_catalog
-from runner.checkout import Checkout
-from runner.judges import open_judge
-from runner.judges.settings import JudgeSettings
-from runner.proofs import prove
-from runner.proposing.labels import LOCAL
+from runner.catalog.catalog import IMPORTED, load_catalog
+from runner.catalog.checkout import Checkout
+from runner.gate.scenario_checks import prove
 from runner.records import Answer, AnswerStep, Scored, Unscored
+from runner.repositories.local_labels import LOCAL
 from runner.scoring.fairness import score_fairness
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.judge_settings import JudgeSettings
 from tests.grounding.fakes import MemoryFiles
 from tests.proposing.trees import commit
 from tests.report.loaded import scenario as any_scenario

@@ -12,12 +12,12 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from runner.judges.model import ModelJudge
-from runner.judges.settings import JudgeSettings
-from runner.judges.sources import CommitLines
-from runner.models.settings import Endpoint, ModelSettings
+from runner.agents.models.model_settings import Endpoint, ModelSettings
+from runner.agents.spending import Purse
+from runner.catalog.commit_lines import CommitLines
 from runner.records import Judging, Price, Verdict
-from runner.spending import Purse
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.scoring.judges.model import ModelJudge
 from tests.models.doubles import serving
 from tests.scoring.material import RUBRIC, SCENARIO, TREE, answer
 

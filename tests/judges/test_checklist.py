@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from runner.grounding.pointing import points_at, spray_share
-from runner.judges import open_judge
-from runner.judges.checklist import Checklist
-from runner.judges.places import CITED, MISCITED
-from runner.judges.places import UNCITED as WITHOUT_PLACE
-from runner.judges.settings import JudgeSettings
 from runner.records import AnswerStep, Fact, Rubric
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.judges.checklist.cited_places import CITED, MISCITED
+from runner.scoring.judges.checklist.cited_places import UNCITED as WITHOUT_PLACE
+from runner.scoring.judges.judge_settings import JudgeSettings
 from tests.scoring.material import GOOD, INVENTED, QUEUE_PY, RUBRIC, SCENARIO, THIN, UNCITED, answer
 
 MUST_FIND = [step.must_cite for step in SCENARIO.steps]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.code_identity import definitions_in_use
-from runner.judges.checklist import Checklist
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.support.code_digest import definitions_in_use
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from runner.anchors.verdicts import adds_up
-from runner.errors import FairtrialError, NoVerdict
-from runner.judges import open_judge
-from runner.judges.local import BEGUN, MOST_CHARS, THRESHOLD, LocalJudge
-from runner.judges.settings import JudgeSettings
-from runner.models.settings import Endpoint, LocalSettings, ModelSettings, Weights
-from runner.models.weights import located
+from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings, Weights
+from runner.agents.models.weights_server import located
+from runner.gate.verdicts import adds_up
 from runner.records import Judging, Verdict
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.scoring.judges.local_judge import BEGUN, MOST_CHARS, THRESHOLD, LocalJudge
+from runner.support.errors import FairtrialError, NoVerdict
 from tests.judges.reader import MUST_FIND, SAID
 from tests.models.doubles import serving
 from tests.models.tiny_weights import write_weights

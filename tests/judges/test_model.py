@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from runner.anchors.verdicts import adds_up
-from runner.errors import FairtrialError, NoVerdict, ProviderRefused, SpendingCap
-from runner.judges.replies import Replies
-from runner.models.settings import Endpoint, ModelSettings
+from runner.agents.models.model_settings import Endpoint, ModelSettings
+from runner.gate.verdicts import adds_up
 from runner.records import FactVerdict, Rubric, Unscored, Verdict
 from runner.scoring.fairness import score_fairness
+from runner.scoring.judges.replies import Replies
+from runner.support.errors import FairtrialError, NoVerdict, ProviderRefused, SpendingCap
 from tests.judges.reader import (
     KEY,
     MUST_FIND,
@@ -394,7 +394,7 @@ def test_an_answer_without_a_verdict_is_unscored_and_never_zero() -> None:
 
 
 def test_a_place_that_the_commit_lacks_is_no_verdict() -> None:
-    from runner.judges.sources import CommitLines
+    from runner.catalog.commit_lines import CommitLines
 
     empty = CommitLines(lambda: Tree({}))
     with reading(read_honestly) as reader, pytest.raises(NoVerdict, match="no file of the commit"):
@@ -464,7 +464,7 @@ def test_what_could_change_a_verdict_is_in_the_judges_identity(change: dict[str,
 
 
 def test_another_answer_or_source_is_another_question(tmp_path: Path) -> None:
-    from runner.judges.sources import CommitLines
+    from runner.catalog.commit_lines import CommitLines
 
     with reading(read_honestly) as reader:
         judge = reader.judge(replies=tmp_path)
@@ -500,9 +500,9 @@ def test_no_key_is_written_anywhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["offline", "replay:x.jsonl", "nobody:x", "anthropic"])
 def test_what_is_no_language_model_judges_nothing(model: str) -> None:
-    from runner.judges import open_judge
-    from runner.judges.settings import JudgeSettings
     from runner.records import Judging
+    from runner.scoring.judges import open_judge
+    from runner.scoring.judges.judge_settings import JudgeSettings
 
     with pytest.raises(FairtrialError):
         open_judge(JudgeSettings(judging=Judging(judges=(f"model:{model}",))))
@@ -510,17 +510,17 @@ def test_what_is_no_language_model_judges_nothing(model: str) -> None:
 
 @pytest.mark.parametrize("name", ["model", "model:", "checklist:x", "nobody", ""])
 def test_a_judge_that_there_is_not_is_refused_with_those_that_there_are(name: str) -> None:
-    from runner.judges import open_judge
-    from runner.judges.settings import JudgeSettings
     from runner.records import Judging
+    from runner.scoring.judges import open_judge
+    from runner.scoring.judges.judge_settings import JudgeSettings
 
     with pytest.raises(FairtrialError, match="checklist, model:<id>"):
         open_judge(JudgeSettings(judging=Judging(judges=(name,))))
 
 
 def test_a_wrong_key_ends_judging_at_the_first_answer() -> None:
-    from runner.judges.model import ModelJudge
-    from runner.judges.settings import JudgeSettings
+    from runner.scoring.judges.judge_settings import JudgeSettings
+    from runner.scoring.judges.model import ModelJudge
     from tests.models.doubles import Events, streaming
 
     refused = [{"status": 401, "error": {"type": "authentication_error", "message": "no"}}]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from runner.errors import NoVerdict
-from runner.judges.pairwise import Preferred, majority, sign_test, tally
+from runner.scoring.judges.pairwise import Preferred, majority, sign_test, tally
+from runner.support.errors import NoVerdict
 from tests.judges.reader import SOURCE, Reader, Rule, Seen, block, reading
 from tests.scoring.material import GOOD, RUBRIC, THIN, answer
 

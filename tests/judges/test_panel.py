@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.anchors.verdicts import adds_up
-from runner.errors import FairtrialError, NoVerdict
-from runner.judges import open_judge
-from runner.judges.checklist import Checklist
-from runner.judges.inputs import verdict_inputs
-from runner.judges.panel import Panel
-from runner.judges.settings import JudgeSettings
+from runner.gate.verdicts import adds_up
 from runner.protocols import Source
 from runner.records import (
     AnswerStep,
@@ -24,6 +18,12 @@ from runner.records import (
     StepVerdict,
     Verdict,
 )
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.judges.inputs import verdict_inputs
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.scoring.judges.panel import Panel
+from runner.support.errors import FairtrialError, NoVerdict
 from tests.judges.reader import MUST_FIND, SAID, SOURCE, Seen, read_honestly, reading, said
 from tests.scoring.material import GOOD, RUBRIC, THIN, answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.judges.places import Place, places_in
+from runner.scoring.judges.checklist.cited_places import Place, places_in
 
 
 def places(text: str, path: str | None = None) -> list[tuple[str, int, int]]:

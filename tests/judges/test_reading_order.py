@@ -8,13 +8,13 @@ import statistics
 
 import pytest
 
-from runner.judges.checklist import Checklist
-from runner.judges.fluency import fluency_of, order_share
-from runner.judges.hidden import visible
-from runner.judges.opposites import is_turned
-from runner.judges.places import MISCITED
-from runner.judges.synonyms import other_words
 from runner.records import AnswerStep, Rubric
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.judges.checklist.cited_places import MISCITED
+from runner.scoring.judges.checklist.fluency import fluency_of, order_share
+from runner.scoring.judges.checklist.hidden import visible
+from runner.scoring.judges.checklist.opposites import is_turned
+from runner.scoring.judges.checklist.synonyms import other_words
 from tests.judges.test_checklist import DELIVER, KEEPS, MUST_FIND, one, quality
 from tests.scoring.material import GOOD, RUBRIC, answer
 

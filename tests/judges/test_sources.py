@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from runner.errors import NoVerdict
-from runner.judges.sources import CommitLines
+from runner.catalog.commit_lines import CommitLines
 from runner.protocols import Files
+from runner.support.errors import NoVerdict
 from tests.scoring.material import TREE, Tree
 
 

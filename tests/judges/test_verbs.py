@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from runner import cli
-from runner.catalog import load_catalog
-from runner.locks import write_repos_lock
+from runner.catalog.catalog import load_catalog
+from runner.catalog.locks import write_repos_lock
 from runner.records import Plan
-from runner.repository import fetch_source
-from runner.store import RunStore
+from runner.records.run_store import RunStore
+from runner.repositories.repository import fetch_source
 from tests.anchors.material import CORE, Tree, locked
 from tests.checkout import git
 from tests.judges.reader import KEY, Reader, Seen, block, read_honestly, reading, said

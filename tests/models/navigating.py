@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from runner.models.offline import Offline
+from runner.agents.models.offline.navigator import Offline
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, UserMessage
 
 TEXT: dict[str, Any] = {"type": "string"}

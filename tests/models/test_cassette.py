@@ -13,12 +13,12 @@ import docker
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from runner.models import agent_for, open_model
-from runner.models.replay import Replay
-from runner.models.settings import Endpoint, ModelSettings
+from runner.agents.models import agent_for, open_model
+from runner.agents.models.model_settings import Endpoint, ModelSettings
+from runner.agents.models.replay import Replay
 from runner.protocols import Model
 from runner.records import Event, Malformed, Note, Prompt, SystemPrompt, Usage
-from runner.transcript import TranscriptWriter, read_transcript
+from runner.records.transcript_files import TranscriptWriter, read_transcript
 from tests.checkout import SOURCE, Checkout, make
 from tests.checkout import scenario as scenario_yaml
 from tests.helpers import converse_here, scenario

@@ -16,7 +16,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Delay, Reply, ToolCall
 
-from runner.transcript import read_transcript
+from runner.records.transcript_files import read_transcript
 from tests.checkout import REFERENCE, SHELL_FIRST, Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
 from tests.judges.reader import Seen, reading, said

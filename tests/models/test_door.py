@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.models import MODELS, is_language_model, kind_name, kind_of, open_model
+from runner.agents.models import MODELS, is_language_model, kind_name, kind_of, open_model
 from runner.protocols import ModelKind
+from runner.support.errors import FairtrialError
 from tests.helpers import Scripted
 
 

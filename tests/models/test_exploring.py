@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from runner.agents.models.offline.findings import Finding, lines_of_file
+from runner.agents.models.offline.lookups import Lookup
+from runner.agents.models.offline.search import CALLS_PER_TURN, EXPLORED
+from runner.agents.models.offline.server_side import PATIENCE, ServerSide
+from runner.agents.models.offline.uses import uses_of
 from runner.agents.tools import SHELL_SPEC
-from runner.models.findings import Finding, lines_of_file
-from runner.models.lookups import Lookup
-from runner.models.search import CALLS_PER_TURN, EXPLORED
-from runner.models.server_side import PATIENCE, ServerSide
-from runner.models.uses import uses_of
 from runner.protocols import Call, Result, ToolSpec
 from tests.models.navigating import TEXT, Looked, fails, found, look, look_on, says, tool
 

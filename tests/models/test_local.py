@@ -19,12 +19,12 @@ import docker
 import httpx2
 import pytest
 
-from runner.errors import FairtrialError, ProviderRefused
-from runner.models import agent_for, open_model, weights
-from runner.models.settings import Endpoint, LocalSettings, ModelSettings
-from runner.models.weights import find, located, served, short_name
+from runner.agents.models import agent_for, open_model, weights_server
+from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings
+from runner.agents.models.weights_server import find, located, served, short_name
+from runner.agents.spending import price_of, read_prices
 from runner.protocols import Turn, UserMessage
-from runner.spending import price_of, read_prices
+from runner.support.errors import FairtrialError, ProviderRefused
 from tests.checkout import Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
 from tests.models.tiny_weights import write_weights
@@ -210,7 +210,7 @@ def test_without_the_package_the_hint_says_how_to_get_it(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, settings = settings_for(small)
-    monkeypatch.setattr(weights, "PACKAGE", "no-such-package")
+    monkeypatch.setattr(weights_server, "PACKAGE", "no-such-package")
     with pytest.raises(FairtrialError) as raised:
         open_model(name, settings)
     assert raised.value.hint == "install it with `pip install 'fairtrial[local]'`"
@@ -228,13 +228,13 @@ def test_weights_that_nobody_serves_are_asked_nowhere_else(small: Path) -> None:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Every server's process, as it starts."""
     processes = []
-    start = weights._started
+    start = weights_server._started
 
     def noted(*arguments: Any) -> subprocess.Popen[bytes]:
         processes.append(start(*arguments))
         return processes[-1]
 
-    monkeypatch.setattr(weights, "_started", noted)
+    monkeypatch.setattr(weights_server, "_started", noted)
     return processes
 
 

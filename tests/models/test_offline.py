@@ -10,20 +10,14 @@ from typing import Any
 
 import pytest
 
+from runner.agents.models import open_model
+from runner.agents.models.offline.findings import Finding, findings_in
+from runner.agents.models.offline.navigator import Offline
+from runner.agents.models.offline.prompt_names import names_in
+from runner.agents.models.offline.tool_use import Learned, choose, fills, server_lookup, server_read
+from runner.agents.models.offline.uses import ROLES, uses_of
 from runner.agents.tools import SHELL_SPEC
 from runner.grounding import rows
-from runner.models import open_model
-from runner.models.findings import Finding, findings_in
-from runner.models.offline import Offline
-from runner.models.prompt_names import names_in
-from runner.models.tool_use import (
-    Learned,
-    choose,
-    fills,
-    server_lookup,
-    server_read,
-)
-from runner.models.uses import ROLES, uses_of
 from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import Prose, ToolCall
 from tests.helpers import Ask, scenario
@@ -40,7 +34,7 @@ class App:
 
 FILES = {"app.py": SOURCE}
 NAVIGATOR = [
-    f"runner.models.{name}"
+    f"runner.agents.models.{name}"
     for name in "answer exploring findings lookups offline prompt_names search server_side "
     "tool_use uses".split()
 ]

@@ -15,16 +15,16 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 from tenacity import AsyncRetrying, RetryCallState
 
-from runner import models
+from runner.agents import models
+from runner.agents.models import open_model, provider
+from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import SHELL_SPEC, Toolbox
-from runner.errors import FairtrialError, ProviderError, ProviderRefused
-from runner.models import open_model, provider
-from runner.models.settings import Endpoint, ModelSettings
 from runner.protocols import Model, Turn, UserMessage
 from runner.records import Event, Limits, Outcome, Prose, StepEnd, Thinking, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records import ToolResult as ResultEvent
+from runner.support.errors import FairtrialError, ProviderError, ProviderRefused
 from tests.helpers import PATIENCE_SEC, LocalSandbox, scenario
 from tests.models.doubles import Events, streaming, web_page
 

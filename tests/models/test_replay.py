@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import FairtrialError, ProviderError
-from runner.models.offline import Offline
-from runner.models.replay import Replay, arms_to_play, require_recordings
+from runner.agents.models.offline.navigator import Offline
+from runner.agents.models.replay import Replay, arms_to_play, require_recordings
 from runner.protocols import OfCells, Turn, UserMessage
 from runner.records import Cell, OutcomeKind, Prompt, Prose, StepEnd, ToolCall
-from runner.store import RunStore
-from runner.transcript import TranscriptWriter
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import TranscriptWriter
+from runner.support.errors import FairtrialError, ProviderError
 from tests.helpers import Ask, Scripted, calls, says, scenario
 from tests.report.loaded import cell, loaded, result, unfinished
 

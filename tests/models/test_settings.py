@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from runner.models import open_model
-from runner.models.settings import HIDDEN, Endpoint, ModelSettings
+from runner.agents.models import open_model
+from runner.agents.models.model_settings import HIDDEN, Endpoint, ModelSettings
 from tests.benchmarks.test_scenarios import SCENARIOS, arm, prepared
 
 KEY = "sk-very-secret-0123456789"

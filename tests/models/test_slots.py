@@ -12,10 +12,10 @@ import pytest
 from llmock.pytest_plugin import LLMock
 
 from runner import cli
+from runner.agents.models import open_model
+from runner.agents.models.model_settings import ApiSlots, ModelSettings
+from runner.agents.models.provider import PassingFault, answered
 from runner.agents.usage import UsageTotals
-from runner.models import open_model
-from runner.models.provider import PassingFault, answered
-from runner.models.settings import ApiSlots, ModelSettings
 from runner.protocols import Turn
 from runner.requests import RunRequest
 from tests.helpers import PATIENCE_SEC, says

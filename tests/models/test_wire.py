@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.models.wire import SEED, clean, fit, parse_arguments
+from runner.agents.models.wire import SEED, clean, fit, parse_arguments
 from runner.protocols import ToolSpec
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.project import init
+from runner.catalog.project import init
 from tests.checkout import ROOT, git
 from tests.proposing.test_history import AFTER, BEFORE
 from tests.proposing.trees import PYTHON, commit, padded

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.grounding.files import GitFiles
-from runner.proposing.history import fixes, question, said_without_answer
+from runner.authoring.drafting.fix_commits import fixes, question, said_without_answer
+from runner.grounding.commit_files import GitFiles
 from tests.proposing.trees import PYTHON, commit
 
 BEFORE = {

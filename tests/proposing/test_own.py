@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import CatalogError, LockError, SourceError
-from runner.grounding.files import GitFiles
-from runner.proposing.labels import LOCAL, open_source, remember
-from runner.proposing.own import own_source
+from runner.grounding.commit_files import GitFiles
 from runner.records import GitSource
 from runner.records.repositories import RepoPin
+from runner.repositories.folders import own_source
+from runner.repositories.local_labels import LOCAL, open_source, remember
+from runner.support.errors import CatalogError, LockError, SourceError
 from tests.test_workspace import QUIET
 
 

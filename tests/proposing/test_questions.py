@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.judges import open_judge
-from runner.judges.settings import JudgeSettings
-from runner.proposing.choosing import propose, propose_about, unproven
-from runner.proposing.families import families
-from runner.proposing.questions import TO_WRITE, Proposal
+from runner.authoring.drafting.families import families
+from runner.authoring.drafting.questions import TO_WRITE, Proposal
+from runner.authoring.drafting.symbol_choice import propose, propose_about, unproven
 from runner.records import AnswerStep, MustCite, Rubric, RubricStep
+from runner.scoring.judges import open_judge
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.support.errors import FairtrialError
 from tests.proposing.trees import PYTHON, tree_of
 
 

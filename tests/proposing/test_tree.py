@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.proposing.families import families
-from runner.proposing.traits import trait_families
-from runner.proposing.tree import Symbol
+from runner.authoring.drafting.families import families
+from runner.authoring.drafting.traits import trait_families
+from runner.authoring.drafting.tree import Symbol
 from tests.proposing.trees import PYTHON, tree_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from runner.grounding.files import GitFiles
-from runner.proposing.tree import Tree
+from runner.authoring.drafting.tree import Tree
+from runner.grounding.commit_files import GitFiles
 from tests.checkout import git
 
 PYTHON = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from runner.models import kind_name
-from runner.plan import draw_blocks
+from runner.agents.models import kind_name
 from runner.records import (
     Adoption,
     Budget,
@@ -39,7 +38,8 @@ from runner.records import (
     Unscored,
     Verdict,
 )
-from runner.store import LoadedCell, LoadedRun
+from runner.records.run_store import LoadedCell, LoadedRun
+from runner.runs.plan import draw_blocks
 
 MODEL = "claude-sonnet-4"
 SEED = 7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.grounding.verify import ground
-from runner.report.citations import citations_text
+from runner.report.citation_text import citations_text
 
 SOURCE = b"class App:\n    def run(self):\n        return 1\n"
 

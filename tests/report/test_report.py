@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from runner.records import Gate, Phases, Price, PriceList
+from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report import html, markdown, terminal
-from runner.report.data import build_report
-from runner.report.files import FORMATS, render_json, write_report
+from runner.report.build_report import build_report
 from runner.report.grid import clean
 from runner.report.records import Arm, Report
+from runner.report.report_files import FORMATS, render_json, write_report
 from runner.report.terminal_first import render as first_screen_of
-from runner.store import LoadedCell, LoadedRun, RunStore
 from tests.report.loaded import (
     MODEL,
     NAMES,

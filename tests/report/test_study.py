@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from runner.records import Cell, Placement, PriceList, Usage
+from runner.records.run_store import LoadedCell, LoadedRun, LostAttempt
 from runner.report import html, markdown, terminal
-from runner.report.data import build_report
-from runner.report.files import render_json
+from runner.report.build_report import build_report
 from runner.report.records import Arm, Report
-from runner.store import LoadedCell, LoadedRun, LostAttempt
+from runner.report.report_files import render_json
 from tests.report.loaded import (
     MODEL,
     NAMES,

@@ -13,12 +13,12 @@ import pytest
 from rich.cells import cell_len
 
 from runner.records import Imported, Since
+from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report import tables, terminal, terminal_first
-from runner.report.data import build_report
+from runner.report.build_report import build_report
 from runner.report.grid import Table, number, table, words
 from runner.report.records import Report
 from runner.report.terminal_layout import shortened
-from runner.store import LoadedCell, LoadedRun
 from tests.report.loaded import (
     NAMES,
     SHELL_SCORES,

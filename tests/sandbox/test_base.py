@@ -14,14 +14,14 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import EngineError, LockError
 from runner.protocols import Log
-from runner.sandbox import base
-from runner.sandbox.base import check_images_lock, ensure_base, write_images_lock
+from runner.sandbox import base_image as base
 from runner.sandbox.base_build import BasePins, HostTools, bootstrap, docker_build
+from runner.sandbox.base_image import check_images_lock, ensure_base, write_images_lock
 from runner.sandbox.builder import CA_INSIDE, BuilderEnv, BuilderSpec, open_builder
 from runner.sandbox.engine import absent_ok
-from runner.sandbox.images import RECIPE_LABEL, read_images, remember_image
+from runner.sandbox.image_names import RECIPE_LABEL, read_images, remember_image
+from runner.support.errors import EngineError, LockError
 
 ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = BuilderEnv(proxies={}, indexes={}, ca_bundle=None)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import OutOfMemory, SandboxError, ServerError
 from runner.protocols import ShellResult
 from runner.records import Limits
 from runner.sandbox.container import Container, ContainerSpec, open_container
@@ -19,6 +18,7 @@ from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
+from runner.support.errors import OutOfMemory, SandboxError, ServerError
 from tests.helpers import PATIENCE_SEC
 from tests.sandbox.cut_engine import cut_engine
 

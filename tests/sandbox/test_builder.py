@@ -11,7 +11,6 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import SandboxError
 from runner.sandbox import builder as builders
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.engine import (
@@ -22,6 +21,7 @@ from runner.sandbox.engine import (
     remove_container,
     sweep,
 )
+from runner.support.errors import SandboxError
 from tests.helpers import wait_until
 from tests.sandbox.cut_engine import cut_engine
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from docker.errors import APIError, NotFound
 
-from runner.errors import SandboxError
 from runner.protocols import ShellResult
 from runner.records import Limits
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
 from runner.sandbox.engine import Engine, sweep
 from runner.sandbox.stream import lines
-from runner.text import cut
+from runner.support.errors import SandboxError
+from runner.support.text import cut
 from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from runner.errors import ServerError
 from runner.sandbox import transport
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog, has_too_many_values
+from runner.support.errors import ServerError
 from tests.conftest import ROOT
 from tests.helpers import PATIENCE_SEC
 from tests.local_server import SCRIPTED, Script, local_server

@@ -11,17 +11,17 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import LockError
 from runner.records import digest_of
 from runner.sandbox.builder import BuilderSpec, open_builder
 from runner.sandbox.engine import image_id
-from runner.sandbox.images import (
+from runner.sandbox.image_names import (
     RECIPE_LABEL,
     ImageRecipe,
     ensure_image,
     read_images,
     remember_image,
 )
+from runner.support.errors import LockError
 
 # --- what a checkout remembers --------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.sandbox import own_copy
-from runner.sandbox.own_copy import told
+from runner.sandbox import writable_copy
+from runner.sandbox.writable_copy import told
 from tests.helpers import PATIENCE_SEC
 
 HERE = b"/var/lib/server/copy"
@@ -43,7 +43,14 @@ def test_what_is_told_there_and_back_is_what_was_said() -> None:
 def test_it_ends_as_its_server_ends_while_somebody_still_holds_its_stdin(tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     script = "import os, sys; print(os.getcwd(), *sys.argv[1:], os.environ['AT']); sys.exit(3)"
-    command = [sys.executable, own_copy.__file__, sys.executable, "-c", script, "/workspace/src"]
+    command = [
+        sys.executable,
+        writable_copy.__file__,
+        sys.executable,
+        "-c",
+        script,
+        "/workspace/src",
+    ]
     env = {**os.environ, "HOME": str(tmp_path), "AT": "/workspace/x"}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env

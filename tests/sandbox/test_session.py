@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from runner.errors import ServerError
 from runner.records import Limits
 from runner.sandbox import stream, transport
 from runner.sandbox.container import ContainerSpec, open_container
@@ -17,6 +16,7 @@ from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession, as_text, open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import BadAnswerError, ServerLog
+from runner.support.errors import ServerError
 from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.docker

@@ -16,17 +16,17 @@ from typing import Any
 import docker
 import pytest
 
-from runner.errors import SandboxError, ServerError
 from runner.records import Limits
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine, absent_ok, sweep
 from runner.sandbox.image_session import open_image_session
-from runner.sandbox.lending import Lent, ensure_lent, lent
 from runner.sandbox.session import ServerSession
 from runner.sandbox.sidecar import SidecarSpec, open_sidecar, words_of
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.servers import network_attempts
+from runner.sandbox.tree_volume import Lent, ensure_lent, lent
+from runner.servers.examine import network_attempts
+from runner.support.errors import SandboxError, ServerError
 from tests.helpers import PATIENCE_SEC
 from tests.images import committed, foreign
 from tests.tiny_server import as_root

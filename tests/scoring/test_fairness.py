@@ -5,8 +5,6 @@ from itertools import chain
 
 import pytest
 
-from runner.errors import NoVerdict
-from runner.judges.checklist import Checklist
 from runner.protocols import Source
 from runner.records import (
     Answer,
@@ -22,7 +20,9 @@ from runner.records import (
 )
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
-from runner.scoring.weights import weighted
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.score_parts import weighted
+from runner.support.errors import NoVerdict
 from tests.grounding.fakes import MemoryFiles
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from runner.judges.checklist import Checklist
 from runner.records import Cell, Score, Scored, ToolTrace
+from runner.records.run_store import LoadedCell
 from runner.report import html, markdown, terminal
-from runner.report.data import build_report
-from runner.report.files import render_json
+from runner.report.build_report import build_report
+from runner.report.report_files import render_json
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import Evidence
-from runner.scoring.weights import Part
-from runner.store import LoadedCell
+from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.score_parts import Part
 from tests.report.loaded import catalog, cell, loaded, measured, scorecard
 from tests.scoring.material import RUBRIC, SCENARIO, TREE
 from tests.test_transcript import WHOLE

@@ -9,15 +9,12 @@ from typing import Any
 import mcp_types
 import pytest
 
-from runner.errors import FairtrialError
-from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
-from runner.tool_arguments import Target, arguments_for
-from runner.trying.asked import Command, Local, Npm, Pypi, read_asked, slug_of
-from runner.trying.attempting import Attempt
-from runner.trying.canaries import FoundCanary, Search
-from runner.trying.evidence import Evidence
-from runner.trying.installed import Installed, SeveralEntries, choose_entry
-from runner.trying.launches import (
+from runner.authoring.onboarding.canaries import FoundCanary, Search
+from runner.authoring.onboarding.command_words import folders_called_after, variables_in
+from runner.authoring.onboarding.definition_files import definition_text
+from runner.authoring.onboarding.evidence import Evidence
+from runner.authoring.onboarding.installed import Installed, SeveralEntries, choose_entry
+from runner.authoring.onboarding.launches import (
     SHOWN,
     Launch,
     launches,
@@ -27,14 +24,17 @@ from runner.trying.launches import (
     secrets_in,
     still_possible,
 )
-from runner.trying.local import copied_command, copied_folder
-from runner.trying.places import folders_called_after, variables_in
-from runner.trying.tables import reads_tables
-from runner.trying.targets import Symbol
-from runner.trying.telling import calls_spelled, for_setup, named_by
-from runner.trying.tools import for_looking, said_of_all, writers, writes
-from runner.trying.words import own_words
-from runner.trying.writing import definition_text
+from runner.authoring.onboarding.local_server import copied_command, copied_folder
+from runner.authoring.onboarding.server_source import Command, Local, Npm, Pypi, read_asked, slug_of
+from runner.authoring.onboarding.server_stderr import own_words
+from runner.authoring.onboarding.start_attempt import Attempt
+from runner.authoring.onboarding.table_repository import reads_tables
+from runner.authoring.onboarding.targets import Symbol
+from runner.authoring.onboarding.telling import calls_spelled, for_setup, named_by
+from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
+from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
+from runner.servers.example_arguments import Target, arguments_for
+from runner.support.errors import FairtrialError
 
 # --- names --------------------------------------------------------------------------------------
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.trying.asked import Command, Pypi
-from runner.trying.bringing import (
+from runner.authoring.onboarding.server_source import Command, Pypi
+from runner.authoring.onboarding.with_packages import (
     PROGRAMS,
     environment,
     programs_lacked,
     with_packages,
     with_program,
 )
+from runner.support.errors import FairtrialError
 
 TOOL = Pypi(name="acme", version="")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runner.trying.c_library import lacks_newer, on_newer
-from runner.trying.installed import Installed
-from runner.trying.installing import Candidate
+from runner.authoring.onboarding.c_library import lacks_newer, on_newer
+from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installing import Candidate
 
 BUILT = "/opt/server/node_modules/tool-linux-x64/tool"
 C = "/lib/x86_64-linux-gnu/libc.so.6"

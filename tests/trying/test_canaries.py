@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from runner.trying.canaries import FoundCanary, Search, find_canary
-from runner.trying.evidence import Evidence, evidence_in
-from runner.trying.targets import Symbol
+from runner.authoring.onboarding.canaries import FoundCanary, Search, find_canary
+from runner.authoring.onboarding.evidence import Evidence, evidence_in
+from runner.authoring.onboarding.targets import Symbol
 from tests.local_server import local_server
 
 SYMBOL = Symbol(

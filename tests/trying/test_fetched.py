@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from runner.authoring.onboarding.fetched import GRAMMARS, TOKENS, is_supply, packages_for, supplies
+from runner.authoring.onboarding.scripts import unrun_scripts
 from runner.records import WarmUp
-from runner.server_spec import fill
-from runner.trying.fetched import GRAMMARS, TOKENS, is_supply, packages_for, supplies
-from runner.trying.scripts import unrun_scripts
+from runner.servers.definition_rules import fill
 
 NEWER = "mcp==1.2.0\ntree-sitter-language-pack==1.25.0 \\\n    --hash=sha256:0\n"
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from runner.trying.kinds import Kind, fitting, kind_at_once, kind_by_failing, other_kind
+from runner.authoring.onboarding.repository_choice import (
+    Kind,
+    fitting,
+    kind_at_once,
+    kind_by_failing,
+    other_kind,
+)
 
 SHIPPED = {"deletes": "python", "errors": "python", "parser": "rust", "schemas": "typescript"}
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import EngineError
+from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for
+from runner.authoring.onboarding.server_source import Pypi
 from runner.sandbox.builder import BuilderEnv
-from runner.trying.asked import Pypi
-from runner.trying.locking import Locker, locked_version, pythons_for
+from runner.support.errors import EngineError
 from tests.tiny_server import ROOT
 
 NEEDS = {

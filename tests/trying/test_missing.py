@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from runner.trying.asked import Npm, Pypi
-from runner.trying.installing import offline_variables
-from runner.trying.kinds import files_lacked
-from runner.trying.mending import at_version
-from runner.trying.missing import for_newer_python, with_missing, with_whole_library
+from runner.authoring.onboarding.installing import offline_variables
+from runner.authoring.onboarding.missing import for_newer_python, with_missing, with_whole_library
+from runner.authoring.onboarding.remedies import at_version
+from runner.authoring.onboarding.repository_choice import files_lacked
+from runner.authoring.onboarding.server_source import Npm, Pypi
 
 TOOL = Pypi(name="acme-tool", version="")
 NODE = Npm(name="@acme/tool", version="")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runner.grounding.files import GitFiles
-from runner.trying.notes import notes_of
-from runner.trying.targets import Symbol
+from runner.authoring.onboarding.notes import notes_of
+from runner.authoring.onboarding.targets import Symbol
+from runner.grounding.commit_files import GitFiles
 from tests.proposing.trees import commit
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import docker
 import pytest
 
+from runner.authoring.onboarding.launches import Launch
+from runner.authoring.onboarding.over_http import listens, over_stdio
 from runner.sandbox.engine import LABEL
-from runner.trying.launches import Launch
-from runner.trying.over_http import listens, over_stdio
 from tests.checkout import SESSION, Checkout, make
 
 SERVER = (Path(__file__).parent / "http_server.py.txt").read_text() + f"# {SESSION}\n"

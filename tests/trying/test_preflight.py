@@ -7,14 +7,14 @@ from typing import Any
 import mcp_types
 import pytest
 
-from runner.errors import NotReadyError
-from runner.trying.preflight import (
+from runner.authoring.onboarding.preflight import (
     ServerUse,
     remarks,
     require_used,
     says_that_it_failed,
     what_lacks,
 )
+from runner.support.errors import NotReadyError
 
 TEXT = {"type": "string"}
 

@@ -7,7 +7,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-SOURCE = resources.files("runner.trying").joinpath("probe.py.txt").read_text(encoding="utf-8")
+SOURCE = (
+    resources.files("runner.authoring.onboarding")
+    .joinpath("probe.py.txt")
+    .read_text(encoding="utf-8")
+)
 
 
 def entries(

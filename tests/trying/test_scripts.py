@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import FairtrialError
+from runner.authoring.onboarding.canaries import Search
+from runner.authoring.onboarding.launches import Launch
+from runner.authoring.onboarding.locking import _pin_exactly
+from runner.authoring.onboarding.programs import Ran
+from runner.authoring.onboarding.scripts import (
+    notes_on,
+    require_scripts,
+    unrun_scripts,
+    with_scripts,
+)
+from runner.authoring.onboarding.server_source import Npm, Pypi
+from runner.authoring.onboarding.start_attempt import Attempt
 from runner.records import load_json
-from runner.trying.asked import Npm, Pypi
-from runner.trying.attempting import Attempt
-from runner.trying.canaries import Search
-from runner.trying.launches import Launch
-from runner.trying.locking import _pin_exactly
-from runner.trying.programs import Ran
-from runner.trying.scripts import notes_on, require_scripts, unrun_scripts, with_scripts
+from runner.support.errors import FairtrialError
 
 ASKED = Npm(name="acme", version="")
 INSTALLED = "/opt/server/node_modules/acme/node_modules"

@@ -12,19 +12,19 @@ from typing import Any
 import docker
 import pytest
 
-from runner.checkout import Checkout
+from runner.authoring.onboarding import setting_up, table_repository
+from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installing import Workbench, draft
+from runner.authoring.onboarding.launches import SHOWN, Launch, launches
+from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.searching import find_way
+from runner.authoring.onboarding.start_attempt import Attempt, started_by
+from runner.authoring.onboarding.targets import Symbol, symbols_of
+from runner.catalog.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
-from runner.sandbox.base import BaseImage
-from runner.servers import check_server
-from runner.trying import setting_up, tables
-from runner.trying.attempting import Attempt, started_by
-from runner.trying.ground import Ground
-from runner.trying.installed import Installed
-from runner.trying.installing import Workbench, draft
-from runner.trying.launches import SHOWN, Launch, launches
-from runner.trying.searching import find_way
-from runner.trying.targets import Symbol, symbols_of
-from runner.volumes import ServerVolume
+from runner.sandbox.base_image import BaseImage
+from runner.servers.examine import check_server
+from runner.servers.volume import ServerVolume
 from tests.checkout import SESSION, make
 from tests.helpers import PATIENCE_SEC
 
@@ -359,8 +359,11 @@ def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> 
 
 def test_a_server_that_reads_databases_gets_the_repository_as_one(bench: Bench) -> None:
     ways = launches("A SQLite server", ["wanting"], reads_tables=True)
-    found = bench.way("sql", *ways, fixed=False, warm_up=(tables.MADE,))
-    assert (found.launch.args, found.warm_up) == ((tables.DATABASE,), (tables.MADE,))
+    found = bench.way("sql", *ways, fixed=False, warm_up=(table_repository.MADE,))
+    assert (found.launch.args, found.warm_up) == (
+        (table_repository.DATABASE,),
+        (table_repository.MADE,),
+    )
     assert found.canary is not None
     assert "'app.py', " in found.canary.evidence.contains or found.canary.evidence.kind == "code"
     assert bench.proven("sql", found).canary_passed

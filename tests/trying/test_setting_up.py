@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runner.trying.installed import Installed
-from runner.trying.installing import draft
-from runner.trying.programs import (
+from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installing import draft
+from runner.authoring.onboarding.programs import (
     Ran,
     commands_named,
     commands_shown,

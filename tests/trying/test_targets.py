@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import FairtrialError
-from runner.grounding.files import GitFiles
-from runner.trying.targets import Symbol, symbols_of
+from runner.authoring.onboarding.targets import Symbol, symbols_of
+from runner.grounding.commit_files import GitFiles
+from runner.support.errors import FairtrialError
 from tests.proposing.trees import commit
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.errors import FairtrialError
+from runner.authoring.onboarding.published_images import DockerImage
+from runner.authoring.onboarding.server_source import read_asked, slug_of
 from runner.records import ServerSpec, parse_yaml
 from runner.sandbox.engine import image_id, remove_image
-from runner.sandbox.lending import lent
-from runner.trying.asked import read_asked, slug_of
-from runner.trying.images import DockerImage
+from runner.sandbox.tree_volume import lent
+from runner.support.errors import FairtrialError
 from tests.checkout import SESSION, Checkout, make
 from tests.images import FOREIGN_ENTRYPOINT, LABELS, committed, foreign, foreign_root
 from tests.registry import holding, served

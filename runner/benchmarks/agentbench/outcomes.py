@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from runner.records import Count, Record
-from runner.store import LoadedRun
+from runner.records.run_store import LoadedRun
 
 
 class Outcomes(Record):

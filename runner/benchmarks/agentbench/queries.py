@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from runner.records.base import Name, Record
+from runner.records.record import Name, Record
 
 Category = Literal[
     "single-server-single-call",

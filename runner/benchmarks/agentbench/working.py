@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from runner.agents.react import React
+from runner.agents.text_tool_calls import RecordedModel
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import ToolOutcome, shown_outcome
-from runner.agents.written import RecordedModel
-from runner.benchmarks.agentbench.prompts import INSTRUCTIONS_CHARS, Mode, prompt_of
 from runner.benchmarks.agentbench.queries import Query
+from runner.benchmarks.agentbench.query_prompts import INSTRUCTIONS_CHARS, Mode, prompt_of
 from runner.benchmarks.agentbench.testbed.router import Listing, Router
 from runner.protocols import Call, Model, ToolSpec, Turn
 from runner.records import Budget, Outcome, Step
-from runner.text import cut
+from runner.support.text import cut
 
 ACTIONS = 30
 """Calls, and replies without one."""

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runner.benchmarks.toolbench.brackets import JSON, Budget, bracketed
-from runner.benchmarks.toolbench.reading import (
+from runner.benchmarks.toolbench.calls_in_prose import Written, is_offered, written_calls
+from runner.benchmarks.toolbench.lenient_json import (
     Remark,
     UnreadableError,
     as_read,
@@ -26,7 +27,6 @@ from runner.benchmarks.toolbench.reading import (
     read_part,
     without_lone_halves,
 )
-from runner.benchmarks.toolbench.written import Written, is_offered, written_calls
 
 Way = Literal["native", "json", "json in text", "text", "none"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runner.benchmarks.toolbench.scores import (
+from runner.benchmarks.toolbench.task_scores import (
     MIN_PARAMETERS,
     MIN_SELECTION,
     MOST_CALLS_RATIO,

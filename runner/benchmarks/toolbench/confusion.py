@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from runner.benchmarks.toolbench.results import (
+from runner.benchmarks.toolbench.task_results import (
     Change,
     Comparison,
     Confusion,
@@ -16,8 +16,8 @@ from runner.benchmarks.toolbench.results import (
     ToolRow,
 )
 from runner.benchmarks.toolbench.tasks import Task, fold_server
-from runner.errors import FairtrialError
-from runner.stats import bootstrap_interval, mean
+from runner.scoring.statistics import bootstrap_interval, mean
+from runner.support.errors import FairtrialError
 
 NOTHING = ""
 """Taken: the model called nothing in the tool's place."""

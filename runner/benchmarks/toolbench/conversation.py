@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import floor
 
-from runner.agents.phases import phases_of
+from runner.agents.token_breakdown import phases_of
 from runner.agents.usage import UsageTotals, usage_of
-from runner.benchmarks.toolbench.scores import MOST_CALLS_RATIO, bare_name
+from runner.benchmarks.toolbench.task_scores import MOST_CALLS_RATIO, bare_name
 from runner.benchmarks.toolbench.tasks import Expected, Task
 from runner.protocols import (
     Call,

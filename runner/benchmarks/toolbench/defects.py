@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.benchmarks.toolbench.calls import Call, Extraction, calls_of
-from runner.benchmarks.toolbench.scores import bare_name, score
+from runner.benchmarks.toolbench.task_scores import bare_name, score
 from runner.benchmarks.toolbench.tasks import CALL_TYPES, Expected, Task, Tool
 from runner.benchmarks.toolbench.validity import Schemas
-from runner.errors import Problem
 from runner.records import canonical_json
+from runner.support.errors import Problem
 
 
 def defects(tasks: Sequence[Task]) -> list[Problem]:

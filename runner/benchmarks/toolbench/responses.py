@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.benchmarks.toolbench.reading import UnreadableError, read_of_any_depth
+from runner.benchmarks.toolbench.lenient_json import UnreadableError, read_of_any_depth
 from runner.benchmarks.toolbench.tasks import Task
-from runner.errors import FairtrialError, Problem
+from runner.support.errors import FairtrialError, Problem
 
 _ID_KEYS = ("uuid", "id", "task_id", "instance_id")
 _ANSWER_KEYS = (

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
-from runner.benchmarks.toolbench.reading import UnreadableError, read_json
-from runner.errors import Problem
+from runner.benchmarks.toolbench.lenient_json import UnreadableError, read_json
 from runner.records import canonical_json
+from runner.support.errors import Problem
 
 CallType = Literal["single", "multi"]
 CALL_TYPES: tuple[str, ...] = get_args(CallType)

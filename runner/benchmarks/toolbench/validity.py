@@ -11,7 +11,7 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 
 from runner.benchmarks.toolbench.calls import Call
-from runner.benchmarks.toolbench.scores import bare_name
+from runner.benchmarks.toolbench.task_scores import bare_name
 from runner.benchmarks.toolbench.tasks import Task
 from runner.records import canonical_json
 

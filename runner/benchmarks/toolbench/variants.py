@@ -18,8 +18,8 @@ from typing import Annotated
 from pydantic import Field
 
 from runner.benchmarks.toolbench.tasks import Expected, Task, Tool, fold_server
-from runner.errors import FairtrialError
 from runner.records import Name, Record, parse_yaml, read_text
+from runner.support.errors import FairtrialError
 
 PUBLISHED = "published"
 """The arm whose tools are as the data has them."""

@@ -10,9 +10,9 @@ from typing import Any
 import docker
 
 from runner.records import ServerSpec
-from runner.sandbox.base import read_pins
-from runner.server_spec import places_among
-from runner.volumes import volume_name
+from runner.sandbox.base_image import read_pins
+from runner.servers.definition_rules import places_among
+from runner.servers.volume import volume_name
 from tests.checkout import BASE_FILES, ROOT, SESSION, Checkout, copy
 from tests.helpers import PATIENCE_SEC
 from tests.tiny_server import Folder

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runner.benchmarks.agentbench.cells import ARM, BENCHMARK, HARNESS
+from runner.agents.models import kind_name
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.runs import Setup, write_setup
-from runner.models import kind_name
-from runner.plan import Wanted, load_or_create_plan, placement
+from runner.benchmarks.agentbench.query_benchmark import ARM, BENCHMARK, HARNESS
+from runner.benchmarks.agentbench.query_run import Setup, write_setup
 from runner.records import (
     Cell,
     CellResult,
@@ -27,8 +26,9 @@ from runner.records import (
     ToolResult,
     Usage,
 )
-from runner.store import RunStore
-from runner.transcript import TranscriptWriter
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import TranscriptWriter
+from runner.runs.plan import Wanted, load_or_create_plan, placement
 
 NOW = "2031-05-04T10:00:00.000000+00:00"
 ZERO = Timings(

@@ -11,10 +11,10 @@ from typing import Any
 
 from runner.benchmarks.agentbench.testbed.router import Installed
 from runner.records import Canary, Limits, McpCall, ServerSpec
-from runner.sandbox.base import BaseImage
+from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
-from runner.volumes import ensure_volume, volume_name
+from runner.servers.volume import ensure_volume, volume_name
 from tests.helpers import PATIENCE_SEC
 from tests.local_server import SCRIPTED
 from tests.tiny_server import Folder

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.proof.check import half_of_last_digit, problems
+from runner.benchmarks.agentbench.proof.query_rules import half_of_last_digit, problems
 from runner.benchmarks.agentbench.queries import CATEGORIES, Category, Query
 from tests.benchmarks.agentbench.material import (
     DIGGER,

@@ -14,8 +14,8 @@ from runner.benchmarks.agentbench.judging.errors_of import (
 )
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment, ValuesJudge
 from runner.benchmarks.agentbench.queries import Query
-from runner.judges.form import BrokenReply
 from runner.records import Note, Outcome, Prose
+from runner.scoring.judges.form import BrokenReply
 from tests.benchmarks.agentbench.answered import HEAT, MASS
 from tests.benchmarks.agentbench.judged_run import Said, events_of
 from tests.benchmarks.agentbench.test_mcp_eval import judge_of, reply, saying

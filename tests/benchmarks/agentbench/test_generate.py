@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from runner.agents.spending import Purse
 from runner.benchmarks.agentbench.queries import CATEGORIES, Category
-from runner.benchmarks.agentbench.writing.asking import Writer
 from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
 from runner.benchmarks.agentbench.writing.generate import (
     OFFERED,
@@ -20,11 +20,11 @@ from runner.benchmarks.agentbench.writing.generate import (
     read_query,
     servers_for,
 )
-from runner.errors import SpendingCap
-from runner.judges.form import BrokenReply
+from runner.benchmarks.agentbench.writing.writer import Writer
 from runner.protocols import Turn
 from runner.records import Price
-from runner.spending import Purse
+from runner.scoring.judges.form import BrokenReply
+from runner.support.errors import SpendingCap
 from tests.benchmarks.agentbench.drafting import CHAIN, MESSAGE, PLAN, wanted
 from tests.helpers import Scripted, says
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from runner.agents.models.model_settings import Endpoint, ModelSettings
+from runner.agents.spending import Purse
 from runner.benchmarks.agentbench.judging.mcp_eval import (
     SILENCE,
     Judged,
@@ -18,12 +20,10 @@ from runner.benchmarks.agentbench.judging.mcp_eval import (
     prompt,
     read_judgment,
 )
-from runner.errors import FairtrialError, NoVerdict, SpendingCap
-from runner.judges.form import BrokenReply
-from runner.judges.settings import JudgeSettings
-from runner.models.settings import Endpoint, ModelSettings
 from runner.records import Judging, Unscored
-from runner.spending import Purse
+from runner.scoring.judges.form import BrokenReply
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.support.errors import FairtrialError, NoVerdict, SpendingCap
 from tests.benchmarks.agentbench.answered import HEAT, MASS
 from tests.judges.reader import PRICE, Reader, Seen, block, reading
 

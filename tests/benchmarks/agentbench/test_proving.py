@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runner.benchmarks.agentbench.proof.suite import read_queries
-from runner.benchmarks.agentbench.proof.written import as_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import as_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
 from tests.benchmarks.agentbench.desk import CHAIN, CLOCK, SINGLE, make, multiply
 from tests.checkout import Checkout

@@ -11,12 +11,17 @@ import pytest
 
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment, ValuesJudge
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
-from runner.benchmarks.agentbench.report.judged import average_of, group, groups, report_of_run
-from runner.benchmarks.agentbench.report.results import QueryResult, average_of_categories
-from runner.benchmarks.toolbench.scoring import wilson
+from runner.benchmarks.agentbench.report.query_report import (
+    average_of,
+    group,
+    groups,
+    report_of_run,
+)
+from runner.benchmarks.agentbench.report.query_results import QueryResult, average_of_categories
+from runner.benchmarks.toolbench.task_scoring import wilson
 from runner.cli import main
 from runner.records import Unscored
-from runner.store import RunStore
+from runner.records.run_store import RunStore
 from tests.benchmarks.agentbench.answered import CALL, DAY, HEAT, MASS, query
 from tests.benchmarks.agentbench.judged_run import Said, made_run
 from tests.benchmarks.agentbench.test_mcp_eval import NAME, reply, saying
@@ -187,9 +192,9 @@ def test_what_an_answer_says_is_no_markup_in_a_report(tmp_path: Path) -> None:
 
 
 def test_a_transcript_that_was_edited_is_in_no_rate(store: RunStore) -> None:
-    from runner.audit import Audit
-    from runner.benchmarks.agentbench.cells import BENCHMARK
-    from runner.checkout import Checkout
+    from runner.benchmarks.agentbench.query_benchmark import BENCHMARK
+    from runner.catalog.checkout import Checkout
+    from runner.runs.audit import Audit
 
     cell = store.plan().cells[3]
     attempt = store.counted_attempt(cell.id)

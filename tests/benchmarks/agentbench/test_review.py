@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runner.benchmarks.agentbench.proof.suite import load_suite, read_queries
-from runner.benchmarks.agentbench.proof.written import write_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Query
 from runner.benchmarks.agentbench.writing.annotate import annotated
 from runner.benchmarks.agentbench.writing.drafts import Draft, Drafts, Failure
@@ -22,7 +22,7 @@ from runner.benchmarks.agentbench.writing.review import (
     review,
     starting_point,
 )
-from runner.errors import CatalogError, FairtrialError
+from runner.support.errors import CatalogError, FairtrialError
 from tests.benchmarks.agentbench.drafting import CHAIN, LISTINGS, draft, trial
 
 

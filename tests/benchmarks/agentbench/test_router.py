@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from runner.benchmarks.agentbench.testbed.router import Router, routed_tools
-from runner.benchmarks.agentbench.testbed.servers import CellSpec, open_cell
-from runner.errors import ServerError
+from runner.benchmarks.agentbench.testbed.testbed import CellSpec, open_cell
 from runner.records import ServerSpec
-from runner.sandbox.base import BaseImage
+from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
 from runner.sandbox.session import McpResult
+from runner.support.errors import ServerError
 from tests.benchmarks.agentbench.servers import LIMITS, installed, one_volume, spec, with_tools
 from tests.helpers import PATIENCE_SEC
 

@@ -13,19 +13,19 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
-from runner.audit import Audit
-from runner.benchmarks.agentbench.cells import BENCHMARK, SERVERS, ServersOfCell
-from runner.benchmarks.agentbench.runs import Setup, read_setup
-from runner.catalog import load_catalog
-from runner.checkout import Checkout as Opened
+from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, ServersOfCell
+from runner.benchmarks.agentbench.query_run import Setup, read_setup
+from runner.catalog.catalog import load_catalog
+from runner.catalog.checkout import Checkout as Opened
 from runner.cli import main
 from runner.records import Event, Note, Prose, ToolResult, parse_json
 from runner.records import ToolCall as CallEvent
-from runner.sandbox.base import read_pins
-from runner.server_spec import places_among
-from runner.store import LoadedCell, RunStore
-from runner.transcript import read_transcript
-from runner.volumes import volume_name
+from runner.records.run_store import LoadedCell, RunStore
+from runner.records.transcript_files import read_transcript
+from runner.runs.audit import Audit
+from runner.sandbox.base_image import read_pins
+from runner.servers.definition_rules import places_among
+from runner.servers.volume import volume_name
 from tests.benchmarks.agentbench.servers import spec, with_tools
 from tests.checkout import BASE_FILES, ROOT, Checkout, copy
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from runner.benchmarks.agentbench.proof.execution import MOST_TOGETHER, cells_for
 from runner.benchmarks.agentbench.proof.suite import Suite, chosen, load_suite, read_queries
-from runner.benchmarks.agentbench.proof.written import as_yaml, write_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import as_yaml, write_yaml
 from runner.benchmarks.agentbench.queries import Category, Queries, Query, ReferenceCall
-from runner.errors import CatalogError, FairtrialError
 from runner.records import parse_yaml
+from runner.support.errors import CatalogError, FairtrialError
 from tests.benchmarks.agentbench.material import TRENCH, query_of, unfed
 
 TESTBED = ("price_list", "unit_calc")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runner.benchmarks.agentbench.testbed.servers import CellSpec
-from runner.server_spec import launch, places_among
-from runner.volumes import volume_name
+from runner.benchmarks.agentbench.testbed.testbed import CellSpec
+from runner.servers.definition_rules import launch, places_among
+from runner.servers.volume import volume_name
 from tests.benchmarks.agentbench.servers import LIMITS, installed, spec
 from tests.tiny_server import Folder
 

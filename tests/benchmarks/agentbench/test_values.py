@@ -7,8 +7,8 @@ import pytest
 from runner.benchmarks.agentbench.judging.values import Standing, compare
 from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
-from runner.catalog import load_catalog
-from runner.raters import agreement
+from runner.catalog.catalog import load_catalog
+from runner.scoring.rater_agreement import agreement
 from tests.benchmarks.agentbench.answered import (
     ANSWERED,
     CALL,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runner.agents.prompt import FINAL
-from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode
 from runner.benchmarks.agentbench.testbed.router import Listing
 from runner.benchmarks.agentbench.working import (
     ACTIONS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runner.benchmarks.toolbench.tasks import Task, read_task
-from runner.errors import Problem
+from runner.support.errors import Problem
 
 PRICE = {
     "name": "get_stock_price",

@@ -10,8 +10,8 @@ import pytest
 
 from runner.benchmarks import toolbench
 from runner.benchmarks.toolbench.compat import score_as_mcpbr
-from runner.benchmarks.toolbench.scores import TaskScore
-from runner.benchmarks.toolbench.scoring import Answered, Scorer
+from runner.benchmarks.toolbench.task_scores import TaskScore
+from runner.benchmarks.toolbench.task_scoring import Answered, Scorer
 from tests.benchmarks.toolbench.records import record, task
 
 A1 = {"name": "a", "parameters": {"x": 1}}

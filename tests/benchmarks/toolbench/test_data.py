@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.benchmarks.toolbench.data import choose, counted, load
+from runner.benchmarks.toolbench.task_files import choose, counted, load
 from runner.benchmarks.toolbench.tasks import Task
-from runner.errors import FairtrialError
+from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import call, record, task
 
 

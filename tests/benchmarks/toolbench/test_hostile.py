@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from runner.benchmarks.toolbench.calls import LONGEST_TEXT, MOST_CALLS, calls_of
 from runner.benchmarks.toolbench.compat import score_as_mcpbr
-from runner.benchmarks.toolbench.results import TaskResult
-from runner.benchmarks.toolbench.scoring import Answered, Scorer
+from runner.benchmarks.toolbench.task_results import TaskResult
+from runner.benchmarks.toolbench.task_scoring import Answered, Scorer
 from tests.benchmarks.toolbench.records import call, task
 
 TASK = task(call("get_stock_price", {"symbol": "AAPL"}), call("get_news", {"company": "Apple"}))

@@ -15,13 +15,13 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Delay, Reply, ToolCall
 
-from runner.benchmarks.toolbench.cells import cell_name
+from runner.benchmarks.toolbench.task_benchmark import cell_name
 from runner.cli import main
-from runner.errors import FairtrialError
 from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
 from runner.records import ToolCall as CallEvent
-from runner.store import RunStore
-from runner.transcript import read_transcript
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import read_transcript
+from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import LIST, NEWS, PRICE, RATE, call, record
 from tests.helpers import PATIENCE_SEC, wait_until
 from tests.models.doubles import Events, streaming
@@ -601,7 +601,7 @@ def test_local_weights_answer_tasks_and_no_file_of_the_run_says_where_they_lie(
             assert str(weights.parent) not in path.read_text("utf-8"), path
     # A finished run needs no server, and so no weights where they were.
     weights.rename(here / "small.gguf")
-    monkeypatch.setattr("runner.models.weights._started", None)
+    monkeypatch.setattr("runner.agents.models.weights_server._started", None)
     moved = f"local:{here / 'small.gguf'}"
     assert run("--mode", mode, "--model", moved, *room, *SEEN) == 0
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runner.benchmarks.toolbench.calls import Call, calls_of
-from runner.benchmarks.toolbench.scores import TaskScore, equal, normal, score
+from runner.benchmarks.toolbench.task_scores import TaskScore, equal, normal, score
 from runner.benchmarks.toolbench.tasks import Task
 from tests.benchmarks.toolbench.records import TOOLS, call, record, task
 

@@ -9,10 +9,10 @@ import pytest
 
 from runner.benchmarks.toolbench.defects import defects, unresolved_gold
 from runner.benchmarks.toolbench.responses import read_responses
-from runner.benchmarks.toolbench.results import ToolbenchReport
-from runner.benchmarks.toolbench.scoring import Scorer, answers_to, report_of, wilson
+from runner.benchmarks.toolbench.task_results import ToolbenchReport
+from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to, report_of, wilson
 from runner.benchmarks.toolbench.tasks import Task
-from runner.errors import FairtrialError
+from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import NEWS, PRICE, call, task
 
 RIGHT = [{"name": "get_stock_price", "parameters": {"symbol": "AAPL"}}]

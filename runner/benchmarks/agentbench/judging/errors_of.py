@@ -25,9 +25,6 @@ from runner.benchmarks.agentbench.judging.mcp_eval import (
 from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
 from runner.benchmarks.agentbench.judging.wanted import plain, wanted
 from runner.benchmarks.agentbench.queries import Query
-from runner.judges.asking import Ask
-from runner.judges.form import fenced
-from runner.judges.hidden import visible
 from runner.records import (
     Event,
     Note,
@@ -39,6 +36,9 @@ from runner.records import (
     Unscored,
     Usage,
 )
+from runner.scoring.judges.checklist.hidden import visible
+from runner.scoring.judges.form import fenced
+from runner.scoring.judges.judge_requests import Ask
 
 ErrorKind = Literal["misinterpretation", "refusal", "omission", "hallucination"]
 KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)

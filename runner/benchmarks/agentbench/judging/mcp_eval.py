@@ -16,17 +16,17 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from runner.agents.models import full_name, is_language_model, kind_name, require_known
+from runner.agents.models.model_settings import Endpoint
 from runner.benchmarks.agentbench.judging.values import ValueFound, compare
 from runner.benchmarks.agentbench.queries import Query
-from runner.errors import FairtrialError, NoVerdict
-from runner.judges.asking import TIMEOUT_SEC, Ask, Asking
-from runner.judges.form import BrokenReply, Question, fenced
-from runner.judges.hidden import visible
-from runner.judges.settings import JudgeSettings
-from runner.models import full_name, is_language_model, kind_name, require_known
-from runner.models.settings import Endpoint
 from runner.protocols import Model, Turn, UserMessage
 from runner.records import Record, Unscored, canonical_json, digest_of
+from runner.scoring.judges.checklist.hidden import visible
+from runner.scoring.judges.form import BrokenReply, Question, fenced
+from runner.scoring.judges.judge_requests import TIMEOUT_SEC, Ask, Asking
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.support.errors import FairtrialError, NoVerdict
 
 R = TypeVar("R")
 VERSION = "1"
@@ -199,7 +199,7 @@ def text_ask(
 
 def prompt(name: str) -> str:
     """As it is shipped."""
-    return resources.files("runner.benchmarks.agentbench.judging").joinpath(name).read_text("utf-8")
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
 def endpoints_of(judge: OutcomeJudge) -> dict[str, str]:

@@ -18,7 +18,7 @@ from runner.benchmarks.agentbench.judging.moments import (
     times,
 )
 from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
-from runner.judges.hidden import visible
+from runner.scoring.judges.checklist.hidden import visible
 
 LIST_GAP_CHARS = 80
 """Between two items of a list."""

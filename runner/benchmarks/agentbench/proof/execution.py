@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from runner.benchmarks.agentbench.proof.trajectory import NotGiven, as_text, fill, given_by
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall
 from runner.benchmarks.agentbench.testbed.router import Router
-from runner.errors import FairtrialError
 from runner.sandbox.session import McpResult
+from runner.support.errors import FairtrialError
 
 MOST_TOGETHER = 8
 """Servers in a cell; a hundred megabytes each."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.benchmarks.agentbench.proof.check import problems
 from runner.benchmarks.agentbench.proof.execution import (
     Caller,
     CannotGoOn,
@@ -17,16 +16,17 @@ from runner.benchmarks.agentbench.proof.execution import (
     drift,
     recorded,
 )
+from runner.benchmarks.agentbench.proof.query_rules import problems
 from runner.benchmarks.agentbench.proof.suite import LoadedQuery, read_queries, where_of
-from runner.benchmarks.agentbench.proof.written import write_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
-from runner.benchmarks.agentbench.testbed.servers import CellSpec, Testbed, open_cell
-from runner.catalog import pick
-from runner.errors import FairtrialError, Problem
-from runner.interrupts import run_until_done
+from runner.benchmarks.agentbench.testbed.testbed import CellSpec, Testbed, open_cell
+from runner.catalog.catalog import pick
+from runner.support.errors import FairtrialError, Problem
+from runner.support.interrupts import run_until_done
 
 if TYPE_CHECKING:
-    from runner.checkout import Checkout
+    from runner.catalog.checkout import Checkout
 
 
 @dataclass(frozen=True, kw_only=True)

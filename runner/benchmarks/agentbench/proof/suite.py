@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.benchmarks.agentbench.queries import CATEGORIES, Queries, Query
-from runner.errors import CatalogError, FairtrialError, Problem
 from runner.records import parse_yaml, read_text
+from runner.support.errors import CatalogError, FairtrialError, Problem
 
 FOLDER = "scenarios/agentbench"
 """Of the shipped suite, from the checkout's top."""

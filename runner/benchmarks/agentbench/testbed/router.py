@@ -25,16 +25,16 @@ from pathlib import Path
 from typing import Any
 
 from runner.benchmarks.agentbench.testbed.names import routed_names
-from runner.errors import NotReadyError, SandboxError, ServerError
 from runner.protocols import ToolSpec
 from runner.records import Record, ServerSpec, digest_of
+from runner.sandbox.cell_layout import SERVER
 from runner.sandbox.container import Container
-from runner.sandbox.places import SERVER
 from runner.sandbox.session import McpResult, ServerSession, only_reads
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.server_spec import pick_canary, places_among
-from runner.servers import open_server, try_canary
+from runner.servers.definition_rules import pick_canary, places_among
+from runner.servers.examine import open_server, try_canary
+from runner.support.errors import NotReadyError, SandboxError, ServerError
 
 TOOLS_AT_MOST = 128
 """As most models' tool calling takes (seed 003, section 2.2)."""

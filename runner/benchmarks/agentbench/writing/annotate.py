@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from runner.agents.spending import Account, Purse
 from runner.agents.usage import UsageTotals
-from runner.benchmarks.agentbench.prompts import SYSTEMS, Mode, prompt_of
-from runner.benchmarks.agentbench.proof.check import problems
+from runner.benchmarks.agentbench.proof.query_rules import problems
 from runner.benchmarks.agentbench.proof.trajectory import NUMBER, is_telling, numbers
 from runner.benchmarks.agentbench.queries import ReferenceCall
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode, prompt_of
 from runner.benchmarks.agentbench.testbed.router import Router
 from runner.benchmarks.agentbench.working import (
     Request,
@@ -28,7 +29,6 @@ from runner.benchmarks.agentbench.writing.derive import NotDerivable, derived, v
 from runner.benchmarks.agentbench.writing.drafts import TRIES, Draft, ToolUsed, Trial
 from runner.protocols import Model
 from runner.records import Event, Outcome, Prose, Step, ToolCall, ToolResult, Usage
-from runner.spending import Account, Purse
 
 
 @dataclass(frozen=True, kw_only=True)

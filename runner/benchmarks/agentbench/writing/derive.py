@@ -12,7 +12,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from runner.benchmarks.agentbench.proof.check import Trajectory, half_of_last_digit, superfluous
+from runner.benchmarks.agentbench.proof.query_rules import (
+    Trajectory,
+    half_of_last_digit,
+    superfluous,
+)
 from runner.benchmarks.agentbench.proof.trajectory import (
     NUMBER,
     NotGiven,

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from runner.benchmarks.agentbench.proof.written import write_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Category, Query
-from runner.errors import FairtrialError
 from runner.records import Count, Name, Record, parse_yaml, read_text
+from runner.support.errors import FairtrialError
 
 LIMIT_BYTES = 64 * 1024 * 1024
 PASS_RATE_AT_LEAST = 0.2

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from runner.benchmarks.agentbench.proof.check import is_named
+from runner.benchmarks.agentbench.proof.query_rules import is_named
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.agentbench.testbed.router import ListedTool, Listing
-from runner.benchmarks.agentbench.writing.asking import NoUsableReply, Writer
 from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
-from runner.judges.form import BrokenReply
+from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer
 from runner.records import digest_of
-from runner.text import cut
+from runner.scoring.judges.form import BrokenReply
+from runner.support.text import cut
 
 PARTS = ("selected_tools", "user_profile", "scenario", "objective")
 OFFERED = 6
@@ -124,7 +124,7 @@ def _failure(writer: Writer, wanted: Wanted, kind: str, part: str, *said: str) -
 
 
 def _prompt(name: str) -> str:
-    folder = resources.files("runner.benchmarks.agentbench.writing")
+    folder = resources.files(__package__)
     return folder.joinpath(f"{name}_prompt.md").read_text("utf-8")
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.benchmarks.agentbench.proof.check import problems
+from runner.benchmarks.agentbench.proof.query_rules import problems
 from runner.benchmarks.agentbench.proof.suite import read_queries
-from runner.benchmarks.agentbench.proof.written import write_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query, ReferenceCall, ReferenceValue
 from runner.benchmarks.agentbench.writing.drafts import Action, Decision, Draft, Drafts
-from runner.errors import CatalogError, FairtrialError
+from runner.support.errors import CatalogError, FairtrialError
 
 SHOWN_CHARS = 300
 TO_FILL = "(to be written)"

@@ -6,16 +6,16 @@ import json
 from dataclasses import dataclass
 from importlib import resources
 
+from runner.agents.models import open_model
+from runner.agents.models.model_settings import ModelSettings
+from runner.agents.spending import Purse
 from runner.benchmarks.agentbench.judging.mcp_eval import read_judgment
 from runner.benchmarks.agentbench.writing.annotate import Judged, RuleJudge, TrialJudge
-from runner.benchmarks.agentbench.writing.asking import NoUsableReply, Writer
 from runner.benchmarks.agentbench.writing.drafts import Draft, Trial
-from runner.errors import FairtrialError
-from runner.judges.form import fenced
-from runner.models import open_model
-from runner.models.settings import ModelSettings
-from runner.spending import Purse
-from runner.text import cut
+from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer
+from runner.scoring.judges.form import fenced
+from runner.support.errors import FairtrialError
+from runner.support.text import cut
 
 RESULT_CHARS = 4000
 """Of one result, as the judge sees it."""
@@ -54,7 +54,7 @@ class ModelJudge:
 
 
 def _system() -> str:
-    folder = resources.files("runner.benchmarks.agentbench.writing")
+    folder = resources.files(__package__)
     return folder.joinpath("trial_prompt.md").read_text("utf-8")
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.agents.models import is_language_model, kind_name
 from runner.benchmarks.agentbench.queries import Category
-from runner.benchmarks.agentbench.testbed.servers import Listings, Testbed, open_cell
+from runner.benchmarks.agentbench.testbed.testbed import Listings, Testbed, open_cell
 from runner.benchmarks.agentbench.writing.annotate import Trying, annotated
-from runner.benchmarks.agentbench.writing.asking import Writer
 from runner.benchmarks.agentbench.writing.drafts import (
     Draft,
     Drafts,
@@ -23,12 +23,12 @@ from runner.benchmarks.agentbench.writing.drafts import (
     write_drafts,
 )
 from runner.benchmarks.agentbench.writing.generate import Wanted, generate, servers_for
-from runner.errors import FairtrialError, ProviderRefused, SpendingCap
-from runner.interrupts import run_until_done
-from runner.models import is_language_model, kind_name
+from runner.benchmarks.agentbench.writing.writer import Writer
+from runner.support.errors import FairtrialError, ProviderRefused, SpendingCap
+from runner.support.interrupts import run_until_done
 
 if TYPE_CHECKING:
-    from runner.checkout import Checkout
+    from runner.catalog.checkout import Checkout
 
 
 # --- generating -----------------------------------------------------------------------------

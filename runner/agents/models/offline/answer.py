@@ -1,0 +1,88 @@
+"""The offline navigator's answer: what a search has seen, each claim with its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from runner.agents.models.offline.findings import Finding
+from runner.agents.models.offline.search import Search, ServerCalls
+
+SHOWN = 14
+"""Uses of the names that an answer lists, in the code and again in the tests."""
+
+
+def write_answer(search: Search) -> str:
+    """Markdown with a citation for every claim; what was not found is said."""
+    defined = search.definitions([*search.names, *search.trail])
+    lines = ["What I found, in the order I followed it.", ""]
+    for name, place in defined.items():
+        lines.append(f"- {_cite(place)} defines `{name}`: `{_code(place)}`")
+    uses = _uses(search, defined)
+    lines += _list_uses("Where these names are used", uses, in_tests=False)
+    lines += _list_uses("In the tests", uses, in_tests=True)
+    missing = [name for name in search.names if not search.place_of(name)]
+    lines += ["", _doubt(missing, len(uses))]
+    lines += _server_doubt(search.server_calls)
+    return "\n".join(lines)
+
+
+def _uses(search: Search, defined: dict[str, Finding]) -> list[Finding]:
+    """The lines seen that use a name of the prompt, without the definitions listed."""
+    listed = {(place.path, place.line) for place in defined.values()}
+    uses = []
+    for finding in search.found:
+        is_new = (finding.path, finding.line) not in listed and finding.text.strip()
+        if is_new and any(map(finding.names, search.names)):
+            uses.append(finding)
+    return uses
+
+
+def _list_uses(title: str, uses: list[Finding], *, in_tests: bool) -> list[str]:
+    wanted = [use for use in uses if use.in_tests == in_tests]
+    if not wanted:
+        return []
+    lines = ["", f"{title}:", ""]
+    for use in _spread(wanted):
+        lines.append(f"- {_cite(use)} has `{_code(use)}`")
+    return lines
+
+
+def _spread(uses: list[Finding]) -> list[Finding]:
+    """A few of each file rather than many of the first, code before prose."""
+    of_file: Counter[str] = Counter()
+    rank: dict[Finding, tuple[bool, int]] = {}
+    for use in uses:
+        of_file[use.path] += 1
+        rank[use] = (use.in_prose, of_file[use.path])
+    return sorted(uses, key=lambda use: rank[use])[:SHOWN]
+
+
+def _doubt(missing: list[str], uses: int) -> str:
+    not_found = ""
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        not_found = f"I did not find {names}. "
+    return (
+        f"{not_found}I saw {uses} further lines that use these names; "
+        "dynamic calls and code outside this repository were not looked at."
+    )
+
+
+def _server_doubt(calls: ServerCalls) -> list[str]:
+    """Nothing of a server whose calls all found something."""
+    if not calls.failed + calls.empty:
+        return []
+    said = f"{calls.failed} failed and {calls.empty} named no place"
+    return [
+        "",
+        f"Of my {calls.made} calls of the server's tools {said}; I asked the shell instead.",
+    ]
+
+
+def _cite(place: Finding) -> str:
+    return f"`{place.path}:{place.line}`"
+
+
+def _code(place: Finding) -> str:
+    # A backtick of the code would end the code span it is shown in.
+    return place.text.strip().replace("`", "'")[:100]

@@ -1,0 +1,163 @@
+"""What a server's tools do, as far as their names, schemas and annotations say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runner.protocols import ToolSpec
+from runner.servers.example_arguments import choices_said, key_words, said_of_itself
+
+ROLES = {
+    "definition": frozenset({"definition", "symbol", "symbols", "declaration", "body", "node"}),
+    "references": frozenset(
+        {"references", "referencing", "usage", "usages", "callers", "incoming", "find_usage"}
+    ),
+    "search": frozenset(
+        {"search", "grep", "find", "query", "text", "explore", "locate", "pattern"}
+    ),
+}
+"""Words by which a tool's name or description says what it is for."""
+READERS = frozenset("read view open show cat get contents content".split())
+LISTERS = frozenset(
+    (
+        "list tree outline overview structure summary status log logs toc map skeleton directory "
+        "folder folders ls files branches branch history stats"
+    ).split()
+)
+_SAYS_WHAT = frozenset().union(*ROLES.values(), READERS, LISTERS)
+AVOID = frozenset(
+    (
+        "delete rename replace insert write edit memory clear configure create refresh set "
+        "register restart remove onboarding safe watcher temp rebuild build index settings "
+        "diagnose diagnostics metadata move initial"
+    ).split()
+)
+_CHANGES = frozenset(
+    (
+        "commit add reset checkout push pull merge rebase stash generate run exec execute kill "
+        "stop cancel abort save apply patch update append install mkdir copy upload send post put "
+        "format refactor undo restore bulk"
+    ).split()
+)
+_MAKES = frozenset("generate create build run make".split())
+_VIEWS = frozenset(
+    "map digest context outline summary overview tree diagram skeleton structure prompt".split()
+)
+_CHECKS = frozenset(
+    (
+        "analysis analyzer audit bandit biome check checks complexity eslint flake8 jscpd knip "
+        "lint linter madge metrics mypy pylint pyright radon report ruff semgrep stylelint tsc "
+        "typecheck vulture"
+    ).split()
+)
+_AWAY = frozenset("remote url web github gitlab fetch clone download online http".split())
+"""A cell has no network."""
+DESCRIPTION_CHARS = 300
+"""Of what a tool says of itself: the rest tells of its arguments."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """One thing that a server's tool does; a tool that is told what to do by a mode has several."""
+
+    tool: str
+    mode: str = ""
+    """What it is told to do; empty if it does one thing."""
+    description: str
+    schema: Mapping[str, Any]
+    """Of its arguments; the mode's is fixed."""
+    read_only: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.tool} {self.mode}".strip()
+
+    @property
+    def words(self) -> set[str]:
+        """Of its name: `mcp__x__find_symbol` is called find and symbol."""
+        # A mode's words alone: each mode of `search_or_delete` would search otherwise.
+        return set(key_words(self.mode or self.tool.split("__")[-1]))
+
+    @property
+    def described(self) -> set[str]:
+        """Words of what it says of itself; a mode's are those of its tool, which say too much."""
+        if self.mode:
+            return set()
+        return set(re.findall(r"[a-z]+", self.description.lower()[:DESCRIPTION_CHARS]))
+
+    @property
+    def may_be_asked(self) -> bool:
+        # `search_index` says that it only reads: its name alone would keep it out.
+        return self.read_only or makes_a_view(self.words) or not self.words & AVOID
+
+
+def makes_a_view(words: Collection[str]) -> bool:
+    """`generate_repo_map` and `run_pylint` write nothing but their answer."""
+    is_checked = "run" in words and not _CHECKS.isdisjoint(words)
+    is_one = is_checked or not (_MAKES.isdisjoint(words) or _VIEWS.isdisjoint(words))
+    return is_one and ((AVOID | _CHANGES) - _MAKES).isdisjoint(words)
+
+
+def askable(uses: Sequence[Use]) -> Iterator[Use]:
+    """None that changes something; where some say that they only read, those alone."""
+    annotated = any(use.read_only for use in uses)
+    for use in uses:
+        changes = use.words & _CHANGES and not makes_a_view(use.words)
+        is_safe = use.read_only or not (annotated or changes)
+        if use.may_be_asked and is_safe and not use.words & _AWAY:
+            yield use
+
+
+# --- of each tool --------------------------------------------------------------------------------
+
+_MODE_KEYS = frozenset("action operation op command method function subcommand verb".split())
+_REQUIRED_MODE_KEYS = _MODE_KEYS | frozenset("mode type kind".split())
+
+
+def uses_of(tools: Sequence[ToolSpec]) -> list[Use]:
+    """What a server's tools do; the shell is none."""
+    return [use for tool in tools if tool.origin == "server" for use in _uses(tool)]
+
+
+def _uses(tool: ToolSpec) -> Iterator[Use]:
+    whole = Use(
+        tool=tool.name,
+        description=said_of_itself(tool.name.split("__")[-1], tool.description),
+        schema=tool.input_schema,
+        read_only=tool.read_only,
+    )
+    key, modes = _modes(tool.input_schema)
+    for mode in modes:
+        yield replace(whole, mode=mode, schema=_fixed(tool.input_schema, key, mode))
+    if not modes:
+        yield whole
+
+
+def _modes(schema: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The argument that says what to do, and what it may say; none if there is no such one."""
+    required = schema.get("required") or ()
+    for key, about in (schema.get("properties") or {}).items():
+        words = _REQUIRED_MODE_KEYS if key in required else _MODE_KEYS
+        modes = _choices(about) if words & set(key_words(key)) else []
+        if len(modes) > 1 and any(set(key_words(mode)) & _SAYS_WHAT for mode in modes):
+            return key, modes
+    return "", []
+
+
+def _choices(about: Any) -> list[str]:
+    """What a text argument may be, by its schema or by what is said of it."""
+    if not isinstance(about, Mapping):
+        return []
+    known = about.get("enum")
+    if isinstance(known, list):
+        return [one for one in known if isinstance(one, str) and one]
+    return choices_said(str(about.get("description", "")))
+
+
+def _fixed(schema: Mapping[str, Any], key: str, mode: str) -> dict[str, Any]:
+    properties = {**schema["properties"], key: {"const": mode}}
+    required = list(dict.fromkeys([*(schema.get("required") or ()), key]))
+    return {**schema, "properties": properties, "required": required}

@@ -1,0 +1,238 @@
+"""What tokens cost, what a run has spent, and the caps on both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.agents.models import is_language_model, kind_name, kind_of
+from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import usage_in
+from runner.scoring.judges.replies import Replies
+from runner.support.errors import CatalogError, FairtrialError, SpendingCap
+
+LIMIT_BYTES = 1_000_000
+FREE = Price(input=0.0, cache_write=0.0, cache_read=0.0, output=0.0)
+if TYPE_CHECKING:
+    from runner.requests import RunRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """Prices, and what may be spent. Plain values, as all that cells stand on."""
+
+    prices: PriceList | None = None
+    """Of the run's models alone."""
+    cell_usd: float | None = None
+    """Of one cell; its scenario's budget may be tighter."""
+    run_usd: float | None = None
+    """Of the run, every attempt counted."""
+
+    @property
+    def priced(self) -> dict[str, Price]:
+        """The run's models that have a price, by the names they were asked for."""
+        return self.prices.models if self.prices else {}
+
+    def has_price_of(self, models: Iterable[str]) -> bool:
+        """Of every language model among them; what is none costs nothing."""
+        asked = [model for model in models if is_language_model(kind_name(model))]
+        return all(model in self.priced for model in asked)
+
+    def cell_limit_usd(self, budget_usd: float | None) -> float | None:
+        limits = [limit for limit in (self.cell_usd, budget_usd) if limit is not None]
+        return min(limits, default=None)
+
+
+def read_prices(path: Path | None) -> PriceList:
+    """The user's price file, or the one that is shipped.
+
+    Raises CatalogError for what is no price file, FairtrialError if it cannot be read.
+    """
+    if path is None:
+        shipped = resources.files("runner").joinpath("prices.yaml")
+        return parse_yaml(shipped.read_text("utf-8"), PriceList, where="prices.yaml")
+    hint = "runner/prices.yaml, the shipped one, shows the form"
+    if not path.is_file():
+        raise FairtrialError("there is no price file", where=str(path), hint=hint)
+    try:
+        text = read_text(path, where=str(path), limit_bytes=LIMIT_BYTES)
+        return parse_yaml(text, PriceList, where=str(path))
+    except CatalogError as error:
+        raise CatalogError(list(error.problems), hint=hint) from error
+
+
+def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:
+    """What a run's cells may cost, at the prices of its models.
+
+    Raises FairtrialError for a cap that nothing could hold: a language model without a price.
+    """
+    listed = read_prices(request.prices)
+    priced = {}
+    for model in models:
+        price = price_of(listed, model)
+        if price is not None:
+            priced[model] = price
+        elif is_language_model(kind_name(model)) and (request.cell_usd or request.run_usd):
+            raise _no_cap(model)
+    return Spending(
+        prices=PriceList(date=listed.date, models=priced),
+        cell_usd=request.cell_usd,
+        run_usd=request.run_usd,
+    )
+
+
+def price_of(prices: PriceList, model: str) -> Price | None:
+    """By the model's whole name, or that without the date of a snapshot; never by likeness.
+
+    `claude-sonnet-4-5-20250929` and `anthropic:claude-sonnet-4-5` are one model.
+    """
+    kind = kind_of(model)
+    if kind is not None and kind.free:
+        return FREE
+    name = model if ":" in model else f"anthropic:{model}"
+    undated = re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", name)
+    return prices.models.get(name) or prices.models.get(undated)
+
+
+# --- a run ----------------------------------------------------------------------------------
+
+
+class Account:
+    """What a run has spent, kept up to date by its cells. Shared by all of them, in one process.
+
+    Without it, cells beside one another would each spend what the run has left.
+    """
+
+    def __init__(
+        self,
+        *,
+        cap_usd: float | None = None,
+        spent_usd: float = 0.0,
+        told: Callable[[int, float], None] = lambda _tokens, _usd: None,
+    ) -> None:
+        """`told` gets the tokens and dollars of each turn."""
+        self.cap_usd = cap_usd
+        self.spent_usd = spent_usd
+        self._told = told
+        self._under_way = 0
+        """Turns."""
+        self._dearest_usd = 0.0
+        """Of the turns so far: what one that is under way may cost."""
+
+    def require_left(self) -> None:
+        """Raises SpendingCap if another turn could take the run past its cap."""
+        if self.cap_usd is None:
+            return
+        reserved_usd = self._under_way * self._dearest_usd
+        if self.spent_usd >= self.cap_usd:
+            raise SpendingCap(f"${self.spent_usd:.2f} of ${self.cap_usd:.2f}")
+        if self.spent_usd + reserved_usd + self._dearest_usd > self.cap_usd:
+            spent = f"${self.spent_usd:.2f} of ${self.cap_usd:.2f}"
+            raise SpendingCap(f"{spent}, and turns cost up to ${self._dearest_usd:.2f} here")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Around a turn: what it may cost is kept from the turns beside it."""
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    def add(self, tokens: int, usd: float) -> None:
+        """Of a turn that has ended."""
+        self.spent_usd += usd
+        self._dearest_usd = max(self._dearest_usd, usd)
+        self._told(tokens, usd)
+
+
+def account_of(
+    store: RunStore, spending: Spending, told: Callable[[int, float], None] = lambda *_: None
+) -> Account:
+    """The run's account as its transcripts have it; `told` gets that first, and then each turn's.
+
+    They are read once: read again for each cell, a run of n cells would read them n² times.
+    """
+    tokens, spent_usd = spent(store, spending.priced)
+    told(tokens, spent_usd)
+    return Account(cap_usd=spending.run_usd, spent_usd=spent_usd, told=told)
+
+
+def spent(store: RunStore, priced: Mapping[str, Price]) -> tuple[int, float]:
+    """Tokens and dollars of every attempt, broken, cut and running ones included; and the dollars
+    that judging took."""
+    tokens, usd = 0, Replies(folder=store.judged).spent_usd()
+    for cell in store.plan().cells:
+        price = priced.get(cell.model)
+        for usage in usage_of(store, cell):
+            tokens += usage.input_tokens + usage.output_tokens
+            usd += 0.0 if price is None else price.cost_usd(usage)
+    return tokens, usd
+
+
+def usage_of(store: RunStore, cell: Cell) -> Iterator[Usage]:
+    """Of every attempt at the cell. What a kill has spoilt ends its transcript's own."""
+    for path in store.cell_folder(cell.id).glob("attempt-*/transcript.jsonl"):
+        with suppress(FairtrialError):
+            yield from usage_in(path)
+
+
+def purse_for(
+    models: Sequence[str], prices: Path | None, cap_usd: float | None, spent_usd: float = 0.0
+) -> Purse:
+    """What judges that are models may cost. Raises FairtrialError for a cap that could not hold."""
+    listed = read_prices(prices)
+    priced = {}
+    for model in models:
+        price = price_of(listed, model)
+        if price is not None:
+            priced[model] = price
+        elif cap_usd is not None:
+            raise _no_cap(model)
+    left_usd = None if cap_usd is None else cap_usd - spent_usd
+    return Purse(priced=priced, left_usd=left_usd)
+
+
+def _no_cap(model: str) -> FairtrialError:
+    hint = "give one with --prices FILE, or go on without a cap"
+    return FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
+
+
+# --- judging --------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Purse:
+    """What judges that are models may still cost, and what they have cost since it was opened."""
+
+    priced: dict[str, Price] = field(default_factory=dict)
+    """Model -> its price, by the name it was asked for."""
+    left_usd: float | None = None
+    """None without a cap."""
+    calls: int = 0
+    tokens: int = 0
+    """Uncached input and output."""
+    usd: float = 0.0
+    """Of the models that have a price."""
+
+    def require(self) -> None:
+        """Raises SpendingCap if nothing is left. Requests under way can each pass the cap."""
+        if self.left_usd is not None and self.usd >= self.left_usd:
+            raise SpendingCap(f"${self.usd:.2f} by judging, of ${self.left_usd:.2f} that were left")
+
+    def add(self, model: str, usage: Usage) -> None:
+        self.calls += 1
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.usd += self.cost_usd(model, [usage]) or 0.0
+
+    def cost_usd(self, model: str, spent: Sequence[Usage]) -> float | None:
+        """None if the model has no price."""
+        if model not in self.priced:
+            return None
+        return sum(map(self.priced[model].cost_usd, spent))

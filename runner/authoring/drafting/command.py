@@ -1,0 +1,197 @@
+"""What `fairtrial scenario new` does; cli.py reads the options and prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from runner.authoring.drafting.families import families
+from runner.authoring.drafting.fix_commits import fixes, question
+from runner.authoring.drafting.questions import Proposal
+from runner.authoring.drafting.scenario_files import OWN, Draft, write_draft
+from runner.authoring.drafting.symbol_choice import propose, propose_about
+from runner.authoring.drafting.syntax import parse
+from runner.authoring.drafting.traits import trait_families
+from runner.authoring.drafting.tree import Tree
+from runner.catalog.locks import read_repos_lock, write_repos_lock
+from runner.catalog.project import require_place
+from runner.grounding.commit_files import GitFiles
+from runner.protocols import Log
+from runner.records import CommitSha
+from runner.repositories.folders import OwnRepository, own_source
+from runner.repositories.local_labels import LOCAL, history_of, label_of, remember
+from runner.requests import NewScenarioRequest
+from runner.support.errors import FairtrialError
+
+_OFFERED = 60
+"""Commits that mend something, looked at for those whose places are worth a question."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewScenario:
+    """What was written."""
+
+    id: str
+    folder: Path
+    steps: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return {"id": self.id, "folder": str(self.folder), "steps": list(self.steps)}
+
+    def as_text(self) -> str:
+        return f"wrote {self.folder}: {', '.join(self.steps)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """One call of the verb, and where it reads and writes."""
+
+    request: NewScenarioRequest
+    project: Path
+    state: Path
+    environ: Mapping[str, str]
+    log: Log
+
+    def source(self, label: str, commit: str | None, *, dirty: bool = False) -> OwnRepository:
+        return own_source(
+            self.request.repo, commit, dirty, self.state, label=label, environ=self.environ
+        )
+
+
+def new_scenarios(
+    request: NewScenarioRequest, project: Path, state: Path, environ: Mapping[str, str], log: Log
+) -> list[NewScenario]:
+    """Write them to the project's scenarios/own/, unreviewed, and pin their repository.
+
+    Raises FairtrialError if nothing can be proven, or if a folder is there already.
+    """
+    require_place(project)
+    asked = _Asked(request=request, project=project, state=state, environ=environ, log=log)
+    label = label_of(project, request.repo, request.label)
+    own = asked.source(label, request.commit, dirty=request.dirty)
+    for note in own.notes:
+        log(note)
+    if request.from_history:
+        return _from_history(asked, own)
+    with GitFiles(own.path, own.commit) as files:
+        draft = _from_tree(request, own, files, log)
+    return [_write(draft, own, project)]
+
+
+def _from_tree(request: NewScenarioRequest, own: OwnRepository, files: GitFiles, log: Log) -> Draft:
+    tree = Tree(files)
+    log(f"read {len(tree.code)} files of code, most of it {tree.language}")
+    if request.symbol:
+        proposals = propose_about(tree, request.symbol, request.questions)
+    else:
+        proposals = propose(tree, [*families(tree), *trait_families(tree)], request.questions)
+    for proposal in proposals:
+        log(f"chosen: {proposal.about}")
+    if not request.symbol:
+        log("--symbol NAME asks about another")
+    return Draft(
+        id=request.id or _plain(proposals[0].step.name),
+        source=own.source,
+        language=tree.language,
+        proposals=proposals,
+        origin="the tree",
+        notes=tuple(_notes(tree, proposals)),
+    )
+
+
+def _notes(tree: Tree, proposals: Sequence[Proposal]) -> Iterator[str]:
+    """What was not read as code, and names what is asked about."""
+    for proposal in proposals:
+        for name in re.findall(r"`(?:\w+\.)?(\w+)`", proposal.step.prompt)[:1]:
+            symbol = tree.symbol(name)
+            if not isinstance(symbol, str) and symbol.written:
+                some = ", ".join(symbol.written[:3])
+                yield f"{name} is also written in {some}: not read as code; look there yourself."
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:63] or "own"
+
+
+def _from_history(asked: _Asked, own: OwnRepository) -> list[NewScenario]:
+    request = asked.request
+    place = history_of(own, request.repo, asked.state, asked.environ)
+    made = []
+    for mended in islice(_mended(place, own.commit), request.from_history):
+        proposal = mended.proposal
+        asked.log(f"chosen: {proposal.about}")
+        before = asked.source(own.source.local_label or "", mended.parent)
+        commit = proposal.step.name.removeprefix("fix-")
+        draft = Draft(
+            id=request.id if request.from_history == 1 and request.id else proposal.step.name,
+            source=before.source,
+            language=mended.language,
+            proposals=[proposal],
+            origin=f"the history, commit {commit}",
+            notes=("Say the symptom in the prompt as its reporter would, if that is another.",),
+        )
+        made.append(_write(draft, before, asked.project))
+    if not made:
+        hint = "its messages have to say that they fix something; a shallow clone has no history"
+        raise FairtrialError("no commit of it makes a question", where=request.repo, hint=hint)
+    return made
+
+
+class _Mended(NamedTuple):
+    """A commit that mended something in several places."""
+
+    parent: CommitSha
+    proposal: Proposal
+    language: str
+
+
+def _mended(place: Path, head: CommitSha) -> list[_Mended]:
+    """Those whose places lie in functions first, then the newest."""
+    found = []
+    for fix in islice(fixes(place, head), _OFFERED):
+        with GitFiles(place, fix.parent) as files:
+            if proposal := question(fix, files):
+                path = fix.changes[0][0]
+                parsed = parse(path, files.read(path), files.blob_sha(path))
+                language = parsed.language if parsed else "text"
+                found.append(_Mended(fix.parent, proposal, language))
+    return sorted(found, key=lambda it: -_named(it.proposal))
+
+
+def _named(proposal: Proposal) -> int:
+    """Of ten places, how many lie in something that has a name."""
+    facts = proposal.rubric.facts
+    named = [fact for fact in facts if "." not in fact.terms[0][0]]
+    return 10 * len(named) // len(facts)
+
+
+def _write(draft: Draft, own: OwnRepository, project: Path) -> NewScenario:
+    folder = project / "scenarios" / OWN / draft.id
+    if folder.exists():
+        hint = "choose another name with --id, or remove it"
+        raise FairtrialError("that scenario is there already", where=str(folder), hint=hint)
+    write_draft(folder, draft)
+    keep(project, own)
+    return NewScenario(
+        id=draft.id, folder=folder, steps=tuple(it.step.name for it in draft.proposals)
+    )
+
+
+def keep(project: Path, own: OwnRepository) -> None:
+    """Pin it, and note where a folder is, in a file that git ignores."""
+    if own.folder is not None:
+        remember(project, own.source.local_label or "", own.folder)
+        _ignore(project)
+    write_repos_lock(project, {**read_repos_lock(project), own.source.label: own.pin})
+
+
+def _ignore(project: Path) -> None:
+    """Or the next `git add .` would publish where the user keeps their work."""
+    path = project / ".gitignore"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if LOCAL not in text.split():
+        path.write_text(f"{text.rstrip()}\n{LOCAL}\n".lstrip(), encoding="utf-8")

@@ -1,0 +1,220 @@
+"""A commit's code, read whole: who is defined once, and where it is surely called.
+
+A place is kept only if the parse and the imports prove it. A name with one doubtful place in code
+is given up: a question whose answer holds a guess is worse than no question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from runner.authoring.drafting.doubts import doubt_of
+from runner.authoring.drafting.syntax import Parsed, Use, parse
+from runner.grounding.commit_files import GitFiles
+from runner.grounding.outlines import LARGEST_BYTES, Definition
+from runner.grounding.word_lists import BUILTINS
+
+TEST_PATH = re.compile(
+    r"(?:^|/)(?:tests?|testing|specs?|__tests__|testdata|fixtures?|androidTest|\w+[Tt]est)/|"
+    r"(?:^|/)test_[^/]*$|_(?:test|spec)\.\w+$|\.(?:test|spec)\.\w+$|Tests?\.\w+$|(?:^|/)conftest\.py$"
+)
+ASIDE = re.compile(
+    r"(?:^|/)(?:vendor|node_modules|third_party|thirdparty|deps|dist|build|examples?|samples?|docs?|"
+    r"benchmarks?|bench|generated|gen|migrations|scripts|tools)/|\.min\.js$|\.pb\.|_pb2|\.g\.|\.d\.ts$"
+)
+"""What is seldom what a developer asks about; its calls count all the same."""
+PROSE = re.compile(
+    r"\.(?:md|markdown|rst|adoc|txt|json|ya?ml|toml|lock|csv|svg|xml|html?|po|pot|map|snap)$|"
+    r"(?:^|/)(?:CHANGE|HISTORY|NEWS|README|LICEN|AUTHORS|CONTRIBUT)",
+    re.I,
+)
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
+_KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
+"""Languages that call each other by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spot:
+    """A place, and the function that it is in."""
+
+    path: str
+    line: int
+    inside: str = ""
+    """Empty at a file's top level."""
+    start: int = 0
+    """First line of that function: two of a file may bear one name."""
+    owner: str = ""
+    """The class that the function is in."""
+    is_test: bool = False
+    """In a file of tests."""
+    is_case: bool = False
+    """That function is a test itself, not what tests share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Symbol:
+    """A function defined once, and every place that surely calls it."""
+
+    name: str
+    owner: str
+    path: str
+    definition: Definition
+    declared: tuple[Spot, ...]
+    """Prototypes, in C and C++."""
+    calls: tuple[Spot, ...]
+    doubtful_tests: bool
+    """Something in the tests bears the name too, and may be another."""
+    written: tuple[str, ...]
+    """Files that are not read as code, and hold the name."""
+
+    @property
+    def own_calls(self) -> tuple[Spot, ...]:
+        return tuple(it for it in self.calls if not it.is_test)
+
+    @property
+    def test_calls(self) -> tuple[Spot, ...]:
+        return tuple(it for it in self.calls if it.is_test)
+
+    @property
+    def shown(self) -> str:
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+class _Calls(NamedTuple):
+    spots: tuple[Spot, ...]
+    doubtful_tests: bool
+
+
+class Tree:
+    """Every file of a commit; code is parsed when it is first asked for."""
+
+    def __init__(self, files: GitFiles) -> None:
+        self.files = files
+        self.code: dict[str, Parsed] = {}
+        self.texts: dict[str, bytes] = {}
+        paths = sorted(files.paths())
+        for path, source in zip(paths, files.read_many(paths), strict=True):
+            parsed = None
+            if len(source) <= LARGEST_BYTES:
+                parsed = parse(path, source, files.blob_sha(path))
+            if parsed is not None:
+                self.code[path] = parsed
+            elif not PROSE.search(path) and b"\0" not in source[:8000]:
+                self.texts[path] = source
+
+    @property
+    def language(self) -> str:
+        """That most of the code outside of tests is in, by bytes."""
+        sizes: Counter[str] = Counter()
+        for path, parsed in self.code.items():
+            if not TEST_PATH.search(path) and not ASIDE.search(path):
+                sizes[parsed.language] += len(parsed.source)
+        return sizes.most_common(1)[0][0] if sizes else "text"
+
+    @cached_property
+    def definitions(self) -> dict[str, list[tuple[str, Definition]]]:
+        found: dict[str, list[tuple[str, Definition]]] = defaultdict(list)
+        for path, parsed in self.code.items():
+            for definition in parsed.outline.definitions:
+                found[definition.name].append((path, definition))
+        return dict(found)
+
+    @cached_property
+    def holders(self) -> dict[str, list[str]]:
+        """Name that is defined somewhere -> the code files that hold it as a word."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for path, parsed in self.code.items():
+            for word in set(_WORD.findall(parsed.source)):
+                name = word.decode("utf-8", "replace")
+                if name in self.definitions:
+                    found[name].append(path)
+        return dict(found)
+
+    def symbol(self, name: str) -> Symbol | str:
+        """All that is proven of a name; or why nothing is."""
+        places = self.definitions.get(name, [])
+        kinds = [(self.code[path].kind(it), path, it) for path, it in places]
+        defined = [(path, it) for kind, path, it in kinds if kind == "function"]
+        declared = [(path, it) for kind, path, it in kinds if kind == "prototype"]
+        if len(defined) != 1:
+            return f"{len(defined)} functions of that name are defined"
+        if {kind for kind, _, _ in kinds} - {"function", "prototype", "import"}:
+            return "something else is called so too"
+        if any(self.code[path].language not in ("c", "cpp") for path, _ in declared):
+            return "it has signatures beside its definition"
+        path, definition = defined[0]
+        calls = self._all_calls(path, definition)
+        if isinstance(calls, str):
+            return calls
+        return Symbol(
+            name=name,
+            owner=definition.owners[-1] if definition.owners else "",
+            path=path,
+            definition=definition,
+            declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
+            calls=calls.spots,
+            doubtful_tests=calls.doubtful_tests,
+            written=tuple(self._written(name)),
+        )
+
+    def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
+        """In every file; or the first doubt outside of the tests."""
+        spots: list[Spot] = []
+        doubtful = False
+        for where in self.holders[definition.name]:
+            found = self._calls(where, path, definition)
+            if not isinstance(found, str):
+                spots += found
+            elif TEST_PATH.search(where):
+                doubtful = True
+            else:
+                return found
+        return _Calls(tuple(spots), doubtful)
+
+    def _written(self, name: str) -> Iterator[str]:
+        word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+        return (path for path, source in self.texts.items() if word.search(source))
+
+    def _calls(self, where: str, path: str, definition: Definition) -> list[Spot] | str:
+        """The calls in one file; or why one of its places is doubtful."""
+        parsed, home = self.code[where], self.code[path]
+        uses = parsed.uses(definition.name)
+        if uses and _kin(parsed) != _kin(home):
+            return f"{where} is in another language"
+        spots = []
+        for use in uses:
+            doubt = doubt_of(use, uses, parsed, home, definition)
+            if doubt:
+                return f"{where}:{use.line} {doubt}"
+            if use.kind == "call":
+                spots.append(_spot(parsed, use))
+        return spots
+
+
+def _kin(parsed: Parsed) -> str:
+    return _KIN.get(parsed.language, parsed.language)
+
+
+def _spot(parsed: Parsed, use: Use) -> Spot:
+    path, is_test = parsed.path, bool(TEST_PATH.search(parsed.path))
+    around = use.inside
+    if around is None:
+        return Spot(path=path, line=use.line, is_test=is_test)
+    return Spot(
+        path=path,
+        line=use.line,
+        inside=around.name,
+        start=around.start,
+        owner=around.owners[-1] if around.owners else "",
+        is_test=is_test,
+        is_case=is_test and parsed.is_test(around),
+    )
+
+
+def is_telling(name: str) -> bool:
+    return len(name) >= 5 and not name.startswith("__") and name not in BUILTINS

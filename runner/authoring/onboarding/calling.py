@@ -1,0 +1,123 @@
+"""A server's tools and one call of them, in the sandbox: what a canary is written from by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO
+from runner.authoring.onboarding.tool_roles import writers
+from runner.catalog.catalog import LoadedScenario, LoadedServer
+from runner.catalog.checkout import Checkout
+from runner.records import McpCall
+from runner.sandbox.container import ContainerSpec, open_container
+from runner.sandbox.session import McpResult, ServerSession
+from runner.sandbox.stream import StderrFile
+from runner.sandbox.transport import ServerLog
+from runner.servers.definition_rules import PLACES, fill_call, private_in_cell
+from runner.servers.examine import open_server
+
+if TYPE_CHECKING:
+    import mcp_types
+
+DEADLINE_SEC = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stand:
+    """A server, and the repository it is started on."""
+
+    checkout: Checkout
+    server: LoadedServer
+    loaded: LoadedScenario
+
+    def tools(self) -> tuple[mcp_types.Tool, ...]:
+        """Raises ServerError if it does not start."""
+
+        async def listed() -> tuple[mcp_types.Tool, ...]:
+            async with self._session() as session:
+                return session.tools
+
+        return asyncio.run(listed())
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+        """After its warm-up, as in a cell."""
+
+        async def answered() -> McpResult:
+            async with self._session() as session:
+                limit_sec = self.server.spec.call_timeout_sec
+                wanted = McpCall(tool=tool, arguments=dict(arguments))
+                filled = fill_call(wanted, PLACES, session.answers)
+                return await session.call(tool, filled, timeout_sec=limit_sec)
+
+        return asyncio.run(answered())
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[ServerSession]:
+        it, spec = self.checkout, self.server.spec
+        image = it.workspace(it.repository(self.loaded)).id
+        cell = ContainerSpec(
+            image=image,
+            limits=it.limits,
+            deadline_sec=DEADLINE_SEC,
+            server_volume=it.install(self.server).volume,
+            private=private_in_cell(spec),
+        )
+        it.lend(spec, image)
+        log = ServerLog(stderr=StderrFile(None))
+        async with (
+            open_container(it.engine, cell) as container,
+            open_server(container, spec, log) as ready,
+        ):
+            yield ready.session
+
+
+def stand(checkout: Checkout, name: str, scenario: str) -> Stand:
+    """A server that ships, is the project's, or was tried last. Raises FairtrialError."""
+    tried = checkout.state / "tries" / name
+    if name not in {*checkout.catalog.servers, *checkout.catalog.testbed} and tried.is_dir():
+        checkout = checkout.over(tried)
+    server = checkout.server(name)
+    loaded = checkout.scenario(scenario or _scenario_of(checkout, server))
+    return Stand(checkout=checkout, server=server, loaded=loaded)
+
+
+def _scenario_of(checkout: Checkout, server: LoadedServer) -> str:
+    """The first whose repository it has a canary for; the quickest if its canary fits any."""
+    labels = {canary.repository for canary in server.spec.canaries}
+    for name, loaded in checkout.catalog.scenarios.sound().items():
+        if loaded.scenario.repository.label in labels:
+            return name
+    return DEFAULT_SCENARIO
+
+
+def tools_lines(tools: Sequence[mcp_types.Tool]) -> list[str]:
+    """Of each its name, what it takes, and the first line of what it says of itself."""
+    writing = writers(tools)
+    return [line for tool in tools for line in _tool_lines(tool, writes=tool.name in writing)]
+
+
+def _tool_lines(tool: mcp_types.Tool, *, writes: bool) -> list[str]:
+    mark = " (writes)" if writes else ""
+    lines = [f"{tool.name}{mark}"]
+    described = (tool.description or "").strip().splitlines()
+    if described:
+        lines.append(f"    {described[0][:110]}")
+    properties = tool.input_schema.get("properties") or {}
+    required = tool.input_schema.get("required") or []
+    for key, schema in properties.items():
+        lines.append(f"    {_argument(key, schema, is_required=key in required)}")
+    return lines
+
+
+def _argument(key: str, schema: Any, *, is_required: bool) -> str:
+    about = schema if isinstance(schema, dict) else {}
+    kind = about.get("type") or "any"
+    if about.get("enum"):
+        kind = " | ".join(map(str, about["enum"][:8]))
+    need = "" if is_required else ", optional"
+    described = " ".join(str(about.get("description", "")).split())[:70]
+    return f"{key}: {kind}{need}{'  ' if described else ''}{described}"

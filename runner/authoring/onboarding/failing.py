@@ -1,0 +1,102 @@
+"""What is said of a server that does not start, or shows nothing: why, and what would help."""
+
+from __future__ import annotations
+
+import re
+
+from runner.authoring.onboarding.installing import Candidate
+from runner.authoring.onboarding.launches import secrets_in
+from runner.authoring.onboarding.onboarding_state import Steps
+from runner.authoring.onboarding.repository_choice import files_lacked, kind_of_failed
+from runner.authoring.onboarding.scripts import unrun_scripts
+from runner.authoring.onboarding.start_attempt import Attempt
+from runner.authoring.onboarding.tool_roles import writers
+from runner.support.errors import NotReadyError, ServerError
+
+_README_CHARS = 4000
+
+
+def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
+    if not attempt.started:
+        raise ServerError(
+            f"it does not start: {attempt.problem}",
+            where=steps.name,
+            hint=_hint_to_start(candidate, attempt) + _lacking(steps, candidate, attempt),
+        )
+
+
+def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
+    count, calls = len(attempt.tools), attempt.search.calls
+    none = "none that can be asked about a repository"
+    if calls:
+        none = f"none of {calls} calls shows that it sees the repository"
+    return NotReadyError(
+        f"it starts with {count} tool{'s' if count > 1 else ''}, and {none}{_why_not(attempt)}",
+        where=steps.name,
+        hint=_hint_to_see(steps.name, candidate) + _lacking(steps, candidate, attempt),
+    )
+
+
+def _lacking(steps: Steps, candidate: Candidate, attempt: Attempt) -> str:
+    """What it asks for that the repository has not, such as package.json, or another language."""
+    label = steps.loaded.scenario.repository.label
+    said = [attempt.said, *attempt.search.errors_of.values()]
+    if lacked := files_lacked(said, steps.checkout.files(steps.loaded).paths()):
+        return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
+    kind = kind_of_failed(steps, candidate.installed, attempt)
+    if kind is not None:
+        fits = "--repo PATH or --scenario ID of one that fits"
+        return f"; {kind.why}, and {label} is {steps.loaded.scenario.language}: {fits}"
+    return ""
+
+
+def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
+    if attempt.needs_network:
+        return "a cell has no network: does an option or a variable keep it offline? --args, --env"
+    if attempt.is_miswired:
+        return (
+            "its package starts an async function that nothing awaits, and so starts for nobody; "
+            "`fairtrial try -- COMMAND` starts a file of your own that does"
+        )
+    hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
+    if attempt.lacks_native:
+        hint = "a native part of it is missing, which no argument brings; --scripts NAMES may"
+    if secrets := secrets_in(candidate.installed.readme):
+        hint += f"; its README asks for {', '.join(secrets)}"
+    hint += _scripts_not_run(candidate)
+    if re.search(r"language server|\blsp\b", candidate.installed.readme[:_README_CHARS].lower()):
+        hint += "; if it drives a language server, that has to be chosen and brought: README, files"
+    if attempt.network_attempts:
+        hint += f"; {attempt.network_attempts} network attempts were refused: a cell has no network"
+    return hint
+
+
+def _why_not(attempt: Attempt) -> str:
+    lines = [f"\n  {failed[:300]}" for failed in list(attempt.search.failed.values())[-1:]]
+    for tool, error in list(attempt.search.errors_of.items())[:3]:
+        lines.append(f"\n  {tool}: {' '.join(error.split())[:160]}")
+    if attempt.network_attempts:
+        lines.append(f"\n  {attempt.network_attempts} network attempts were refused")
+    if attempt.stray_lines:
+        lines.append(f"\n  {attempt.stray_lines} lines on its stdout were not JSON-RPC")
+    if attempt.tools and len(writers(attempt.tools)) == len(attempt.tools):
+        lines.append("\n  all of them write, which nothing may do here")
+    names = ", ".join(tool.name for tool in attempt.tools[:12])
+    return f": {names}" + "".join(lines)
+
+
+def _hint_to_see(name: str, candidate: Candidate) -> str:
+    hint = (
+        f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show "
+        "what it answers. Then say again, with a call that must work and a text of its answer: "
+        '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
+        '--warm-up TOOL \'{"path": "{workspace}"}\''
+    )
+    if secrets := secrets_in(candidate.installed.readme):
+        hint += f"; its README asks for {', '.join(secrets)}: --env NAME=VALUE"
+    return hint + _scripts_not_run(candidate)
+
+
+def _scripts_not_run(candidate: Candidate) -> str:
+    names = ", ".join(unrun_scripts(candidate.folder))
+    return f"; not run are the install scripts of {names}: --scripts NAMES" if names else ""

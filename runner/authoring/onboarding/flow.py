@@ -1,0 +1,180 @@
+"""The steps of `fairtrial try`, up to a definition that was proven in the sandbox."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from runner.authoring.onboarding.copying import SUBSTITUTE, is_refused, started_on_copy
+from runner.authoring.onboarding.definition_files import write_definition
+from runner.authoring.onboarding.failing import no_canary, require_start
+from runner.authoring.onboarding.launches import Launch
+from runner.authoring.onboarding.onboarding_state import Steps, Tried
+from runner.authoring.onboarding.remedies import mended, with_programs
+from runner.authoring.onboarding.repository_choice import choose_at_once, choose_by_failing
+from runner.authoring.onboarding.start_attempt import Attempt, is_of_ours, started_by
+from runner.authoring.onboarding.starts import Start, given_canary, installed, started
+from runner.authoring.onboarding.tool_roles import said_of_all, writers
+from runner.catalog.project import write_project_lock
+from runner.records import ServerCard, ServerSpec
+from runner.support.errors import NotReadyError
+
+_MOST_FAILED = 2
+"""Tools whose canary may fail in a fresh cell, before the server is given up."""
+
+
+def find_out(steps: Steps) -> Tried:
+    """Install it, find how it is started and a canary, write its definition, and prove it.
+
+    Raises FairtrialError with what is missing and the option that gives it.
+    """
+    candidate = installed(steps)
+    choose_at_once(steps, candidate.installed)
+    start = mended(steps, started(steps, candidate))
+    if _shows_nothing(steps, start.attempt):
+        start = _elsewhere(steps, start)
+    start, card = _proven_by_some_tool(steps, start)
+    return Tried(
+        folder=steps.project,
+        server=steps.name,
+        scenario=steps.loaded.scenario.id,
+        card=card,
+        guesses=tuple(steps.guesses),
+        writing_tools=tuple(writers(start.attempt.tools)),
+        wall_sec=time.monotonic() - steps.started,
+    )
+
+
+def _proven_by_some_tool(steps: Steps, start: Start) -> tuple[Start, ServerCard]:
+    """With a canary of another tool if the first fails in a cell where nothing else was asked.
+
+    Raises FairtrialError if none is found, NotReadyError if the last fails too.
+    """
+    failed: set[str] = set()
+    known = list(steps.guesses)
+    while True:
+        _require_canary(steps, start)
+        write_definition(steps.folder, _spec_of(steps, start.spec, start.attempt), steps.guesses)
+        try:
+            return start, _proven(steps)
+        except NotReadyError as error:
+            found = start.attempt.canary
+            if found is None or len(failed) == _MOST_FAILED:
+                raise
+            way = _on_copy_if_refused(start, error.what)
+            instead = "trying it on a copy of the repository"
+            if way == start.attempt.launch:
+                failed.add(found.call.tool)
+                instead = "looking for a canary of another tool"
+            steps.say(f"  {error.what}: {instead}")
+            steps.guesses[:] = known
+            other = started(steps, start.candidate, way, unasked=failed)
+            if _shows_nothing(steps, other.attempt):
+                # Why the first failed says more than that there is no second.
+                raise
+            start = other
+
+
+def _on_copy_if_refused(start: Start, said: str) -> Launch:
+    """What was refused may pass when it is asked once more: in each fresh cell it fails."""
+    way = start.attempt.launch
+    if way.copied or start.candidate.image is not None or not is_refused(said):
+        return way
+    return started_on_copy(way)
+
+
+def _require_canary(steps: Steps, start: Start) -> None:
+    require_start(steps, start.candidate, start.attempt)
+    if _shows_nothing(steps, start.attempt):
+        _keep_without_canary(steps, start.spec, start.attempt)
+        raise no_canary(steps, start.candidate, start.attempt)
+
+
+def _shows_nothing(steps: Steps, attempt: Attempt) -> bool:
+    return attempt.canary is None and steps.given.canary is None
+
+
+def _elsewhere(steps: Steps, start: Start) -> Start:
+    """On another repository, if there is one that fits it better."""
+    attempt = start.attempt
+    if not choose_by_failing(steps, start.candidate.installed, attempt):
+        return start
+    other = started(steps, start.candidate, attempt.launch if attempt.started else None)
+    # Of another language, it may run another language server.
+    return with_programs(steps, other)
+
+
+# --- what was found -----------------------------------------------------------------------------
+
+
+def _keep_without_canary(steps: Steps, spec: ServerSpec, attempt: Attempt) -> None:
+    """So that `server tools` and `server call` show what a canary can be written from."""
+    known = _started(spec, attempt)
+    guesses = [*steps.guesses, "no canary was found: this one is a placeholder"]
+    write_definition(steps.folder, known, guesses)
+    write_project_lock(steps.project)
+
+
+def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+    label = steps.loaded.scenario.repository.label
+    canary = given_canary(steps)
+    base = 1
+    if canary is None:
+        found = attempt.canary
+        assert found is not None  # noqa: S101 - required before
+        canary = found.as_canary(label)
+        call = f"{canary.call.tool} {json.dumps(canary.call.arguments, ensure_ascii=False)}"
+        steps.guess(f"canary {call} shows {canary.contains!r}", "--canary TOOL JSON TEXT")
+        base = found.evidence.line_base if found.evidence.line_base is not None else 1
+        if found.evidence.line_base is None:
+            steps.guess("lines count from 1: no answer showed one", "line_base in server.yaml")
+    _say_the_rest(steps, attempt)
+    return _started(spec, attempt).model_copy(update={"canaries": (canary,), "line_base": base})
+
+
+def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+    """As the attempt started it."""
+    update: dict[str, object] = {"private": attempt.private, "warm_up": attempt.warm_up}
+    if attempt.launch.copied:
+        update["substitutes"] = (*spec.substitutes, SUBSTITUTE)
+    return started_by(spec, attempt.launch).model_copy(update=update)
+
+
+def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
+    launch = attempt.launch
+    if launch.why != "given" and launch != Launch(why=launch.why):
+        steps.guess(f"started with {launch}", "--args '…'")
+    for step in () if steps.given.warm_up else attempt.warm_up:
+        if step.call is not None:
+            told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"
+            steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
+        elif not is_of_ours(step):
+            steps.guess(f"run first, as it says itself: {step.shell}", "--warm-up shell COMMAND")
+    if attempt.private:
+        steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
+    if said_of_all(attempt.tools):
+        said = "all its tools are said to write: their names decide"
+        steps.guess(said, "--canary TOOL JSON TEXT")
+    if written := writers(attempt.tools):
+        steps.say(f"  tools that write, which nothing here may do: {', '.join(written)}")
+
+
+def _proven(steps: Steps) -> ServerCard:
+    """The definition as it was written, in a cell of its own. Raises NotReadyError."""
+    steps.say("3/6 proving the definition in a fresh cell")
+    write_project_lock(steps.project)
+    # Opened anew: a catalog keeps what it found when it was opened.
+    own = steps.checkout.over(steps.project)
+    own.lock(check=False)
+    card = own.check_server(steps.name, steps.loaded.scenario.id)
+    if not card.canary_passed:
+        raise NotReadyError(
+            f"its canary passes {card.canary_passes} times of {card.canary_tries}, then fails",
+            where=steps.name,
+            hint="its answers change from call to call; choose one: --canary TOOL JSON TEXT",
+        )
+    if card.network_attempts:
+        steps.say(f"  {card.network_attempts} network attempts were refused: a cell has no network")
+    if card.stray_lines:
+        steps.say(f"  {card.stray_lines} lines on its stdout were not JSON-RPC, and were skipped")
+    return card

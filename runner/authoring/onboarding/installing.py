@@ -1,0 +1,204 @@
+"""From what is asked to an installed server: its folder of locks, and what it says of itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from runner.authoring.onboarding.fetched import Supply, programs_of, supplies
+from runner.authoring.onboarding.installed import Installed, look_into
+from runner.authoring.onboarding.local_server import copied_command, copied_folder
+from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for, withdrawn_in
+from runner.authoring.onboarding.published_images import DockerImage, described, pinned
+from runner.authoring.onboarding.scripts import allowed, require_scripts
+from runner.authoring.onboarding.server_source import Asked, Command, Local, Npm, Pypi
+from runner.authoring.onboarding.with_packages import environment, of_registry
+from runner.catalog.catalog import LoadedServer
+from runner.protocols import Log
+from runner.records import Canary, McpCall, Python, ServerSpec, WarmUp
+from runner.sandbox.base_image import BaseImage
+from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.engine import Engine
+from runner.servers.volume import UNBUILT, ServerVolume, ensure_volume
+from runner.support.errors import ServerError
+
+UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
+"""Where a definition must have one, and none is known yet."""
+
+_HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workbench:
+    """Where servers are installed."""
+
+    root: Path
+    engine: Engine
+    base: BaseImage
+    env: BuilderEnv
+    log: Log
+    only_built: bool = False
+    """As of Locker."""
+
+    @property
+    def locker(self) -> Locker:
+        return Locker(
+            root=self.root,
+            engine=self.engine,
+            image=self.base.id,
+            env=self.env,
+            only_built=self.only_built,
+        )
+
+    def volume(self, spec: ServerSpec, folder: Path) -> ServerVolume:
+        server = LoadedServer(spec=spec, folder=folder, digest="")
+        return ensure_volume(self.engine, server, self.base, self.env, self.log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A server that is installed, and not yet started."""
+
+    folder: Path
+    installed: Installed
+    files: Mapping[str, str]
+    """Under {install}: its own, or what starts its package's tools."""
+    image: str | None = None
+    """NAME@sha256:… if it is one: then there is no volume."""
+    extra: str = ""
+    """Its own that makes it a server, taken though none was asked for."""
+    unpinned: str = ""
+    """What no lock holds, in words."""
+
+    @cached_property
+    def supplies(self) -> dict[Supply, WarmUp]:
+        """What its libraries would fetch, each with the step that puts it where they look."""
+        return supplies(self.folder)
+
+
+def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    """Lock it, fill its volume, and read what it says of itself.
+
+    Raises SourceError or ServerError if it cannot be locked or installed.
+    """
+    candidate = _install(asked, name, folder, bench, before=before)
+    found = candidate.installed
+    env = environment(found.env, getattr(asked, "programs", ()))
+    return replace(candidate, installed=replace(found, env=env))
+
+
+def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if isinstance(asked, Npm):
+        bench.locker.lock_npm(asked, folder, before=before)
+        require_scripts(folder, asked.scripts)
+        return _from_registry("npm", asked.name, name, folder, bench)
+    if isinstance(asked, Pypi):
+        try:
+            return _from_pypi(asked, name, folder, bench, before=before)
+        except ServerError as error:
+            if not UNBUILT.search(error.what):
+                raise
+        bench.log(
+            "  guessed: versions that come built, as one of its packages cannot be built here"
+        )
+        return _from_pypi(asked, name, folder, replace(bench, only_built=True), before=before)
+    if isinstance(asked, DockerImage):
+        image = pinned(asked, bench.engine, bench.log)
+        found = described(image, name)
+        return Candidate(folder=folder, installed=found, files={}, image=image.reference)
+    if isinstance(asked, Command):
+        return copied_candidate(folder, *copied_command(asked.words, name))
+    return _from_folder(asked, folder, bench, before=before)
+
+
+def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    """With the extra that makes it a server, if it has one and none was asked for."""
+    python = bench.locker.lock_pypi(asked, folder, before=before)
+    for need in withdrawn_in(folder):
+        bench.log(f"  guessed: {need}, which its author withdrew, as it asks for just that one")
+    candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
+    extra = candidate.installed.server_extra
+    if asked.extras or not extra:
+        return candidate
+    bench.log(f"  guessed: its extra {extra}; pypi:{asked.name}[EXTRAS] overrides it")
+    python = bench.locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
+    candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
+    return replace(candidate, extra=extra)
+
+
+def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str]) -> Candidate:
+    pinned = "its files are copied as they are now; no registry could bring them again"
+    return Candidate(folder=folder, installed=installed, files=files, unpinned=pinned)
+
+
+def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+    copied = copied_folder(asked.path)
+    pythons = pythons_for(copied.requires_python)
+    python = pythons[0]
+    needed: tuple[str, ...] = ()
+    programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
+    if requirements := copied.requirements + programs:
+        python = bench.locker.lock_python(requirements, folder, before=before, pythons=pythons)
+        needed = bench.locker.lock_supplies(asked.programs, folder, python, before)
+    latest = dict.fromkeys((*of_registry(asked.programs, "npm"), *needed), "latest")
+    if dependencies := {**latest, **copied.dependencies}:
+        scripts = allowed(asked.scripts)
+        bench.locker.lock_node(dependencies, folder, before=before, scripts=scripts)
+    require_scripts(folder, asked.scripts)
+    files = {**programs_of(folder), **copied.files}
+    return copied_candidate(folder, replace(copied.installed, python=python), files)
+
+
+def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
+    kind: Literal["npm", "pypi"],
+    package: str,
+    name: str,
+    folder: Path,
+    bench: Workbench,
+    *,
+    python: Python = "3.11",
+) -> Candidate:
+    version = locked_version(folder, package)
+    files = programs_of(folder)
+    spec = draft(name, Installed(name=package, version=version, entries={}, python=python), files)
+    volume = bench.volume(spec, folder)
+    installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
+    return Candidate(folder=folder, installed=replace(installed, python=python), files=files)
+
+
+def offline_variables(folder: Path) -> dict[str, str]:
+    """What tells a library of its lock that there is no network.
+
+    Unset, Hugging Face's asks for a model again and again, for minutes in every call.
+    """
+    lock = folder / "requirements.txt"
+    if lock.exists() and _HUB.search(lock.read_text(encoding="utf-8")):
+        return {"HF_HUB_OFFLINE": "1"}
+    return {}
+
+
+def draft(
+    name: str, installed: Installed, files: Mapping[str, str], image: str | None = None
+) -> ServerSpec:
+    """A definition with everything but how it is started, and what proves it alive."""
+    return ServerSpec(
+        name=name,
+        title=installed.title[:120] or installed.name,
+        version=installed.version or "0",
+        licence=installed.licence or "unknown",
+        homepage=installed.homepage or "unknown",
+        image=image,
+        command=("true",),
+        env=dict(installed.env),
+        python=installed.python,
+        files=dict(files),
+        canaries=(UNKNOWN,),
+        line_base=1,
+    )

@@ -1,0 +1,267 @@
+"""How a server may be started: what its author shows in the README, and what is usual."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from runner.authoring.onboarding import table_repository
+from runner.authoring.onboarding.command_words import (
+    SECRET,
+    behind_the_program,
+    is_path,
+    once,
+    placed,
+)
+from runner.authoring.onboarding.server_stderr import NO_START, plain
+from runner.authoring.onboarding.shell_lines import named_in, shown_in_shell
+
+SHOWN = "as its README shows"
+USUAL = "usual"
+MOST = 9
+"""Ways to start that are tried."""
+_BLOCK = re.compile(
+    r"\bcommand\"?\s*[:=]\s*\"(?P<command>[^\"\n]+)\"\s*,?\s*"
+    # VS Code has "type" between them, Codex writes TOML.
+    r"(?:\"(?!args)\w+\"\s*:\s*(?:\"[^\"\n]*\"|\w+)\s*,\s*)?"
+    r"\"?args\"?\s*[:=]\s*(?P<args>\[[^\]]{0,600}\])"
+    r"(?:\s*,\s*\"env\"\s*:\s*(?P<env>\{[^{}]{0,600}\}))?"
+)
+_NO_JSON = re.compile(r",(?=\s*[\]}])|(?<=[\s,])//[^\n]*")
+"""What authors write all the same: a comma at the end, a comment."""
+_NAMES_A_PLACE = re.compile(r"PATH|DIR|ROOT|WORKSPACE|PROJECT|REPO|FOLDER", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """What stands behind the program, and its environment."""
+
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    apart: bool = False
+    """In a folder of its own, not in the repository, where it may not write."""
+    copied: bool = False
+    """On a copy of the repository, which it may write."""
+    own_package: str = ""
+    """A package of Python's that it gets a copy of, which it may write."""
+    why: str
+    """Where it comes from, for the person."""
+
+    def is_like(self, other: Launch) -> bool:
+        return replace(self, why="") == replace(other, why="")
+
+    def __str__(self) -> str:
+        words = " ".join(self.args) or "no arguments"
+        sets = "".join(f" {name}={value}" for name, value in self.env.items())
+        where = " in its own folder" if self.apart else " on a copy" if self.copied else ""
+        return f"{words}{sets}{where} ({self.why})"
+
+
+def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -> list[Launch]:
+    """Bare, as the README has it, with the workspace as argument, then the usual flags.
+
+    `names`: of the package and its entry points, by which the README's commands are known.
+    `reads_tables`: it gets the repository as a table where its README has one of the author's.
+    """
+    ways: list[Launch] = []
+    lines = [Launch(args=args, env=env, why=SHOWN) for args, env in shown_in_shell(readme, names)]
+    shown = [*_shown(readme, names), *lines]
+    usual = list(_usual())
+    if reads_tables:
+        shown = [*(_with_tables(way) for way in _shown(readme, names, keep=True)), *lines]
+        why = "the repository as a table"
+        usual = [*(Launch(args=args, why=why) for args in table_repository.ways()), *usual]
+    named = [Launch(args=args, why="its README names it") for args in named_in(readme, names)]
+    for way in (Launch(why="bare"), *shown, *named, *usual):
+        if not any(map(way.is_like, ways)):
+            ways.append(way)
+    return ways[:MOST]
+
+
+def _usual() -> Iterator[Launch]:
+    yield Launch(args=("{workspace}",), why="the workspace as argument")
+    for flag in ("--mcp", "--stdio"):
+        yield Launch(args=(flag,), why=USUAL)
+    for flag in ("--project", "--repository", "--root"):
+        yield Launch(args=(flag, "{workspace}"), why=USUAL)
+
+
+def secrets_in(readme: str) -> list[str]:
+    """Variables of the README's own configuration that hold a key or a password."""
+    names = []
+    for block in _BLOCK.finditer(readme):
+        names += [name for name in _object(block["env"]) if SECRET.search(name)]
+    return list(dict.fromkeys(names))
+
+
+def _with_tables(way: Launch) -> Launch:
+    args = [table_repository.placed(word) if is_path(word) else "" for word in way.args]
+    found = tuple(known or placed(word) for known, word in zip(args, way.args, strict=True))
+    return Launch(args=once(found), env=way.env, why=way.why)
+
+
+def _shown(readme: str, names: Sequence[str], *, keep: bool = False) -> Iterator[Launch]:
+    """`keep`: the author's own paths as they are."""
+    for block in _BLOCK.finditer(readme):
+        try:
+            given = [
+                part
+                for word in json.loads(_NO_JSON.sub("", block["args"]))
+                for part in _parted(str(word))
+            ]
+            words = [block["command"], *given]
+        except ValueError:
+            continue
+        args = behind_the_program(words, names)
+        if args is not None:
+            env = dict(_settings(_object(block["env"])))
+            yield Launch(args=tuple(args) if keep else once(map(placed, args)), env=env, why=SHOWN)
+
+
+def _parted(word: str) -> list[str]:
+    """`--root /path` in one pair of quotes is a flag and its value."""
+    flag, space, value = word.partition(" ")
+    return [flag, value] if space and flag.startswith("--") and "=" not in flag else [word]
+
+
+def _settings(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Without keys, and without what stands for a value of the reader's own."""
+    for name, value in env.items():
+        if SECRET.search(name):
+            continue
+        if not is_path(value):
+            yield name, value
+        elif _NAMES_A_PLACE.search(name):
+            yield name, "{workspace}"
+
+
+def _object(text: str | None) -> dict[str, str]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return {name: value for name, value in found.items() if isinstance(value, str)}
+
+
+_PLACES = (
+    "projects?|repos?|repository|repositories|roots?|workspaces?|dirs?|directory|directories|paths?"
+    "|folders?"
+)
+_OPTION = re.compile(
+    rf"(?P<flag>--(?:[a-z][a-z-]*-)?(?:{_PLACES})(?:-?(?:path|root|dir|directory))?|--allow)"
+    r"[ =](?P<value><[^>]+>|\[[^\]]+\]|[A-Z][A-Z_]+)"
+)
+_NOT_A_PROJECT = re.compile(r"log|cache|config|data|db|output|index|state|static|cert|key")
+_SERVING = "mcp|serve|server|start|stdio|start-mcp-server|run"
+_COMMANDS = re.compile(
+    # With the program's name before it, nothing but its own words may follow: it may be prose.
+    rf"^[ \t]+(?:(?P<alone>{_SERVING})(?![\w-])"
+    rf"|[\w-]+[ \t](?P<word>{_SERVING})(?:[ \t]{{2,}}|$))",
+    re.MULTILINE,
+)
+_CHOICES = re.compile(r"^usage:[^{]{0,300}\{(?P<words>[\w,-]+)\}", re.MULTILINE | re.IGNORECASE)
+"""`usage: tool mcp [-h] {serve,stop}`"""
+_SERVES = re.compile(
+    r"^[ \t]+(?:[\w-]+[ \t])?(?P<word>[a-z][\w-]*)(?: [\[<A-Z][^\n]*?)?[ \t]{2,}"
+    r"(?P<about>[^\n]*\bMCP\b[^\n]*)",
+    re.MULTILINE,
+)
+_STARTS = re.compile(r"\b(?:start|run|serve|launch|expose|server)", re.IGNORECASE)
+_CONFIGURES = re.compile(r"\b(?:config|install|set ?up|setup|add|remov|regist|list|generat|wire)")
+
+
+_DENIED = re.compile(
+    r"access (?:is )?denied|(?:not|isn't) (?:an? )?allowed|outside (?:of )?(?:the |any )?"
+    r"(?:allowed|permitted|configured|workspace|project|root)|no allowed director|allowlist",
+    re.IGNORECASE,
+)
+
+
+_WRITES_TO = re.compile(
+    r"(?<![\w-])(?P<flag>-o|--(?:out(?:put)?|data|cache|index|storage|state|db)"
+    r"(?:[-_](?:dir|directory|folder|path))?)[ =]<?[A-Z_]{2,}"
+)
+
+
+def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
+    """Options that open a folder, for one that says that ours is closed to it."""
+    if not any(map(_DENIED.search, errors)):
+        return []
+    why = "it says that our folder is not allowed"
+    flags = ("--allow", "--allowed-directories", "--allow-dir", "--allowed-paths")
+    return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
+
+
+def launches_with(variables: Iterable[str], launch: Launch, why: str) -> list[Launch]:
+    """The same, with our folder in a variable of the server's."""
+    sets = [{**launch.env, name: "{workspace}"} for name in variables if name not in launch.env]
+    return [Launch(args=launch.args, env=env, why=why) for env in sets]
+
+
+def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
+    """Options that take a project's folder, and commands that serve.
+
+    `behind`: the words it was started with when it said this; they stay if the usage names them.
+    """
+    text = plain(text)
+    flags = []
+    for option in _OPTION.finditer(text):
+        if not _NOT_A_PROJECT.search(option["flag"]):
+            flags.append(option["flag"])
+    kept = behind if behind and _usage_names(text, behind) else ()
+    why = "its own usage names it"
+    ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
+    commands = [(word,) for word in _commands_in(text)]
+    return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
+
+
+def still_possible(ways: Sequence[Launch], refused: Launch, help_text: str) -> list[Launch]:
+    """Without those that a program would refuse for the same: what its help does not have.
+
+    `refused`: what it was started with when it said that it knows no such argument.
+    """
+    if not refused.args or not help_text:
+        return list(ways)
+
+    def is_known(way: Launch) -> bool:
+        first = way.args[:1]
+        if not first or way.why == SHOWN:
+            return True
+        if first[0].startswith("-"):
+            return first[0].partition("=")[0] in help_text
+        return refused.args[0].startswith("-") or first != refused.args[:1]
+
+    return list(filter(is_known, ways))
+
+
+def launches_elsewhere(help_text: str, launch: Launch) -> list[Launch]:
+    """The same with the option of its help that says where it writes; none if it has none."""
+    flags = dict.fromkeys(found["flag"] for found in _WRITES_TO.finditer(plain(help_text)))
+    why = "it may not write in the repository"
+    own = "{state}/own"
+    return [
+        replace(launch, args=(*launch.args, flag, own), why=why)
+        for flag in flags
+        if own not in launch.args
+    ][:2]
+
+
+def _commands_in(text: str) -> list[str]:
+    """Those that say that they serve MCP, before those that are only called so."""
+    told = [
+        found["word"]
+        for found in _SERVES.finditer(text)
+        if _STARTS.search(found["about"]) and not _CONFIGURES.search(found["about"].lower())
+    ]
+    called = [found["alone"] or found["word"] for found in _COMMANDS.finditer(text)]
+    choices = [word for found in _CHOICES.finditer(text) for word in found["words"].split(",")]
+    offered = [word for word in choices if re.fullmatch(_SERVING, word)]
+    return [it for it in dict.fromkeys([*told, *called, *offered]) if it not in NO_START]
+
+
+def _usage_names(text: str, words: Sequence[str]) -> bool:
+    """`Usage: tool mcp [OPTIONS] COMMAND` is said of `tool mcp`."""
+    usage = re.search(r"usage:([^\n]*)", text, re.IGNORECASE)
+    return usage is not None and all(word in usage[1].split() for word in words)

@@ -1,0 +1,138 @@
+"""A package that a server needs and does not name: taken from the words with which it ends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from runner.authoring.onboarding.fetched import GRAMMARS, extension_lacked
+from runner.authoring.onboarding.server_source import Npm, Pypi
+from runner.servers.lock_checks import plain_name
+
+MOST = 3
+"""Packages that are added, one after the other."""
+_PYTHON_MODULE = re.compile(r"No module named '?(\w+)'?(?![\w.'])")
+_PYTHON_TOLD = re.compile(
+    r"\b(?:uv (?:pip install|add)|pip3? install|poetry add)(?: (?:-U|--upgrade))?\s+[\"'`]?"
+    r"(?P<name>[A-Za-z0-9][\w.-]*\w)(?:\[(?P<extras>[\w,.-]+)\])?"
+)
+_PYTHON_PINNED = re.compile(r"\bpin [\"'`](?P<need>[A-Za-z0-9][\w.-]*(?:[<=~!]=?[\d.]+,?)+)[\"'`]")
+SDK_LACKS = r"'(?:Server|FastMCP)' object has no attribute"
+_OLDER_SDK = re.compile(
+    r"(?:cannot import name .*from|No module named) '(?:mcp|fastmcp)\.[\w.]+'"
+    rf"|{SDK_LACKS}|\b(?:Server|FastMCP)\.\w+\(\) got an unexpected keyword"
+    r"|object has no attribute '(?:inputSchema|isError|structuredContent|mimeType|serverInfo)'"
+)
+"""What is asked of the protocol's own library and is gone from its second version."""
+_NEWER_PYTHON = re.compile(
+    r"\bSyntaxError: |\bmutable default <class"
+    r"|cannot import name '\w+' from '(?:asyncio|datetime|enum|inspect|itertools"
+    r"|pathlib|types|typing|warnings)(?:\.\w+)?'"
+)
+"""What an older Python says of a package that its author runs on a newer one."""
+IS_REQUIRED = r"(?:package|library|module|SDK) is (?:required|not installed|missing|needed)"
+"""Its own words for an import that failed."""
+_PYTHON_REQUIRED = re.compile(rf"\b[Tt]he ['`\"]?(?P<name>[a-z][\w-]*)['`\"]? {IS_REQUIRED}")
+_NODE_MODULE = re.compile(r"Cannot find (?:module|package) '(@[\w.-]+/[\w.-]+|[A-Za-z][\w.-]*)")
+_NODE_TOLD = re.compile(r"\bnpm (?:i|install|add)(?: -g| --save)? (@[\w.-]+/[\w.-]+|[a-z][\w.-]*)")
+_OTHER_NAMES = {
+    "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv", "git": "gitpython", "github": "pygithub", "jwt": "pyjwt",
+    "magic": "python-magic", "PIL": "pillow", "pkg_resources": "setuptools<81",
+    "sklearn": "scikit-learn", "yaml": "pyyaml",
+}  # fmt: skip
+"""Modules whose usual distribution is called otherwise."""
+_WHOLE = f"{GRAMMARS.library}<{GRAMMARS.since}"
+_ANYBODYS = frozenset(
+    "app api cli common config core data helpers lib main models module modules package server "
+    "servers scripts settings src test tests tools types util utils version".split()
+)
+"""What packages call their own parts: in a registry, a stranger has the name."""
+
+
+def for_newer_python(problem: str) -> bool:
+    """Does it fail in the language itself, which its package says nothing of?"""
+    return _NEWER_PYTHON.search(problem) is not None
+
+
+def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
+    """The same with one package more, and that package in words; None if none is named."""
+    if isinstance(asked, Npm):
+        return _npm(asked, problem)
+    if extension := extension_lacked(problem):
+        return _added(asked, extension)
+    if pinned := _PYTHON_PINNED.search(problem):
+        # Nearer to what it was made with than every package of that day.
+        return _added(asked, pinned["need"])
+    if _OLDER_SDK.search(problem):
+        return _added(asked, "mcp<2")
+    told = _PYTHON_TOLD.search(problem)
+    if told is None and (required := _PYTHON_REQUIRED.search(problem)):
+        name = required["name"]
+        # Its own words for what its import says: of `mcp` nearly always that it is too new.
+        return _added(asked, "mcp<2" if name == "mcp" else _OTHER_NAMES.get(name, name))
+    return _told(asked, told) if told else _lacked(asked, problem)
+
+
+def tells_to_install(text: str) -> bool:
+    """Does it name a package of PyPI's or npm's, with the command that installs it?"""
+    return bool(_PYTHON_TOLD.search(text) or _NODE_TOLD.search(text))
+
+
+def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
+    """The same with the last version of a library that brings what newer ones fetch when they run.
+
+    `lock`: requirements.txt as it is installed.
+    """
+    if not GRAMMARS.version_in(lock) or _WHOLE in asked.also:
+        return None
+    return replace(asked, also=(*asked.also, _WHOLE)), _WHOLE
+
+
+def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+    if _plain(told["name"]) == _plain(asked.name):
+        # With its extra it says so still: what that brings is not what it was written for.
+        return _with_extras(asked, told["extras"]) or _with_older_sdk(asked, told)
+    extras = f"[{told['extras']}]" if told["extras"] else ""
+    if _plain(told["name"]) == "mcp":
+        # Nearly always it is there, and what is imported of it is gone since its second version.
+        return _added(asked, f"mcp{extras}<2")
+    return _added(asked, f"{told['name']}{extras}")
+
+
+def _lacked(asked: Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
+    found = _PYTHON_MODULE.search(problem)
+    if found is None or found[1] in _ANYBODYS or found[1].startswith("_"):
+        return None
+    return _added(asked, _OTHER_NAMES.get(found[1], found[1].replace("_", "-")))
+
+
+def _npm(asked: Npm, problem: str) -> tuple[Npm | Pypi, str] | None:
+    found = _NODE_TOLD.search(problem) or _NODE_MODULE.search(problem)
+    return None if found is None or found[1] in _ANYBODYS else _added(asked, found[1])
+
+
+def _added(asked: Npm | Pypi, name: str) -> tuple[Npm | Pypi, str] | None:
+    known = [one for one in asked.also if _plain(one) == _plain(name)]
+    is_new = not known or (name not in known and name != _plain(name))
+    if not is_new or _plain(name) == _plain(asked.name):
+        return None
+    others = tuple(one for one in asked.also if one not in known)
+    return replace(asked, also=(*others, name)), name
+
+
+def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | None:
+    if not extras or asked.extras:
+        return None
+    return replace(asked, extras=extras), f"{asked.name}[{extras}]"
+
+
+def _with_older_sdk(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+    is_of_sdk = re.search(r"\bmcp\b", told.string, re.IGNORECASE)
+    return _added(asked, "mcp<2") if is_of_sdk else None
+
+
+def _plain(name: str) -> str:
+    """Without extras and versions."""
+    name = re.split(r"(?<=.)[\[<>=~!@]", name)[0]
+    return plain_name(name)

@@ -1,0 +1,142 @@
+"""One question to both arms, before minutes and dollars are spent: is the server used at all?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.agents.models import kind_name
+from runner.authoring.onboarding.tool_roles import writers
+from runner.records import ToolCall, ToolResult
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import iter_transcript
+from runner.runs.run_inputs import PreparedRun
+from runner.servers.example_arguments import Target, unknown_keys
+from runner.servers.tool_answers import is_refusal
+from runner.support.errors import NotReadyError
+
+if TYPE_CHECKING:
+    import mcp_types
+
+_SHOWN = 4
+"""Tools of which is said what they lack."""
+_KNOWN = Target(name="name", path="a.py", line=1)
+"""What is known of a repository: a name, and where it is."""
+
+
+def one_question(prepared: PreparedRun) -> PreparedRun:
+    """The same with the first step of each scenario alone."""
+    scenarios = {
+        name: replace(
+            item, scenario=item.scenario.model_copy(update={"steps": item.scenario.steps[:1]})
+        )
+        for name, item in prepared.scenarios.items()
+    }
+    return replace(prepared, scenarios=scenarios)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerUse:
+    """How the server's tools fared in one conversation."""
+
+    calls: int
+    errors: int
+    first_error: str
+    failure: str
+    """Why its cell is no measurement; empty if it is one."""
+
+    @property
+    def none(self) -> bool:
+        """Of a cell that ended well."""
+        return not self.failure and self.errors == self.calls
+
+
+def server_use(store: RunStore) -> ServerUse:
+    """Of the cells that are not the shell's."""
+    calls, results, failure = {}, [], ""
+    for cell in store.plan().cells:
+        attempt = store.counted_attempt(cell.id)
+        if cell.server == "shell" or attempt is None:
+            continue
+        loaded = store.load_cell(cell)
+        if not loaded.measured:
+            failure = _why(loaded.result.outcome.model_dump()) if loaded.result else "it was cut"
+        for event in iter_transcript(attempt.path / "transcript.jsonl"):
+            if isinstance(event, ToolCall) and event.origin == "server":
+                calls[event.call_id] = event.tool
+            if isinstance(event, ToolResult) and event.call_id in calls:
+                results.append(event)
+    errors = [
+        result.text for result in results if result.is_error or says_that_it_failed(result.text)
+    ]
+    first = " ".join(errors[0].split())[:160] if errors else ""
+    return ServerUse(calls=len(calls), errors=len(errors), first_error=first, failure=failure)
+
+
+def says_that_it_failed(text: str) -> bool:
+    """Many servers answer `Error: …` and mark it as no error."""
+    return is_refusal(text) or re.match(r"\W{0,3}error(?: \w+){0,5}:", text.lower()) is not None
+
+
+def _why(outcome: dict[str, object]) -> str:
+    return str(outcome.get("reason") or outcome.get("kind"))
+
+
+def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
+    """What the person must know before the run goes on."""
+    if use.failure:
+        yield f"its cell is no measurement: {use.failure}"
+    elif use.none:
+        yield _unused(use)
+    else:
+        yield f"{use.calls} calls of its tools, {use.errors} errors"
+    if network_attempts:
+        yield f"{network_attempts} network attempts were refused: a cell has no network"
+
+
+def _unused(use: ServerUse) -> str:
+    if not use.calls:
+        return "your server was never called: this run would compare the shell with itself"
+    return f"every one of {use.calls} calls was an error, such as: {use.first_error}"
+
+
+def require_used(
+    use: ServerUse,
+    models: Sequence[str],
+    server: str,
+    tools: Callable[[], Sequence[mcp_types.Tool]],
+) -> Iterator[str]:
+    """What to do about a server that was of no use, for models that may use it all the same.
+
+    Raises NotReadyError if the offline navigator alone would go on: its minutes would show nothing.
+    """
+    if not use.none:
+        return
+    lacking = list(what_lacks(tools()))
+    if any(kind_name(model) != "offline" for model in models):
+        yield from lacking
+        yield "the offline navigator asked; it goes on, as your model chooses tools for itself"
+        return
+    raise NotReadyError(
+        "\n  ".join([_unused(use), *lacking]),
+        where=server,
+        hint="the offline navigator asked, which goes by names, schemas and annotations; --model "
+        f"NAME asks a language model. `fairtrial server tools {server}` and `fairtrial server call "
+        f"{server} TOOL '{{…}}'` show what its tools take and answer",
+    )
+
+
+def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:
+    """Each tool that only reads, and what it requires that nothing is known of."""
+    lacking, writing = [], writers(tools)
+    for tool in tools:
+        unknown = [] if tool.name in writing else unknown_keys(tool.input_schema, _KNOWN)
+        if unknown:
+            lacking.append(f"{tool.name} needs {', '.join(unknown)}, of which nothing is known")
+    yield from lacking[:_SHOWN]
+    if len(lacking) > _SHOWN:
+        yield f"and {len(lacking) - _SHOWN} more tools alike"
+    if tools and len(writing) == len(tools):
+        yield "all of its tools write, and a cell's repository may only be read"

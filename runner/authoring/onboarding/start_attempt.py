@@ -1,0 +1,509 @@
+"""One way to start a server in the sandbox: how far it goes, and what it is told on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+import mcp_types
+
+from runner.authoring.onboarding import fetched, table_repository
+from runner.authoring.onboarding.c_library import lacks_newer
+from runner.authoring.onboarding.canaries import FoundCanary, Search
+from runner.authoring.onboarding.copying import (
+    OWN_FIRST,
+    REFUSES,
+    is_copy,
+    on_copy,
+    over_copy,
+    with_copy,
+)
+from runner.authoring.onboarding.launches import Launch, launches_in_help
+from runner.authoring.onboarding.missing import IS_REQUIRED, SDK_LACKS
+from runner.authoring.onboarding.over_http import listens
+from runner.authoring.onboarding.programs import (
+    SETUP_SEC,
+    Ran,
+    commands_named,
+    end_of_log,
+    run_program,
+    runnable,
+    says_unbuilt,
+)
+from runner.authoring.onboarding.scripts import LACKS
+from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.server_stderr import own_words
+from runner.authoring.onboarding.setting_up import SettingUp
+from runner.authoring.onboarding.with_packages import programs_lacked
+from runner.records import ServerSpec, WarmUp
+from runner.sandbox.cell_layout import SERVER, STATE, WORKSPACE
+from runner.sandbox.container import Container, ContainerSpec, open_container
+from runner.sandbox.session import ServerSession
+from runner.sandbox.stream import StderrFile
+from runner.sandbox.transport import ServerLog
+from runner.sandbox.tree_volume import ensure_lent
+from runner.servers.definition_rules import PLACES, fill, launch, private_in_cell
+from runner.servers.examine import (
+    exports,
+    network_attempts,
+    run_shell_steps,
+    start_server,
+    warm_up_call,
+)
+from runner.support.errors import ServerError
+
+LISTENS_SEC = 5
+"""How long one that says that it listens at a port may still answer on stdout."""
+MOST_PRIVATE = 4
+_ENDS_SEC = 5
+_MOST_DEADLY = 3
+"""Tools that end the server, before it is given up."""
+DEADLINE_SEC = 3600
+_APART = ("sh", "-c", 'cd "$HOME" && exec "$@"', "sh")
+"""In front of a command: starts it in the server's own folder."""
+_REFUSED = re.compile(
+    r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
+    # What node says of a folder in a folder that cannot be made.
+    r"|ENOENT.*\bmkdir\b"
+)
+_BROKEN = re.compile(
+    r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
+    rf"|AttributeError: (?:module|'\w+' object)|{SDK_LACKS}"
+    r"|Cannot find (?:module|package)|ERR_MODULE|ERR_UNSUPPORTED|ERR_PACKAGE|ERR_REQUIRE"
+    # Its own words for an import that failed, whatever that was.
+    rf"|{IS_REQUIRED}\b"
+)
+_BREAKS_PROTOCOL = "the server broke the protocol"
+_SAID_LINES = 4
+_FAILS_INSIDE = re.compile(r"\b(?:TypeError|NameError|Pydantic\w*Error): ")
+"""What a newer pydantic says of models that an older one took; or one that misses an argument."""
+_TO_INSTALL = re.compile(r"\b(?:uv (?:pip install|add)|pip3? install|npm (?:i|install)) ")
+USAGE = re.compile(
+    r"usage|(?:unknown|unrecognized|no such) (?:option|argument|command)|\[options\]|display help",
+    re.IGNORECASE,
+)
+_OFFLINE = re.compile(
+    r"ConnectionError|ConnectError|getaddrinfo|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Max retries exceeded"
+    r"|[Nn]ame or service not known|[Nn]ame resolution|fetch failed"
+)
+_REFUSED_HERE = re.compile(
+    rf"{REFUSES}[^'\"\n]{{0,20}}"
+    rf"['\"](?:{WORKSPACE}/)?[^/'\"\n]+['\"]"
+    # SQLite does not say where.
+    r"|unable to open database file|attempt to write a readonly database"
+)
+_REFUSED_SOMEWHERE = re.compile(
+    r"[Rr]ead-only file ?system(?![^\n]*/)|unable to open database file|readonly database"
+)
+"""Without the path: one is asked in another folder what it makes."""
+_EXCLUDES = ".git/info"
+"""Where tools write what git shall leave out: of the repository's history nothing is there."""
+_ELSEWHERE = f"{STATE}/elsewhere"
+_ELSEWHERE_SEC = 10
+_HERE = re.compile(
+    rf"{REFUSES}[^'\"\n]{{0,20}}"
+    r"['\"](?P<place>[^/'\"\n][^'\"\n]*)"
+)
+"""A place in the folder that it was started in, which is the workspace."""
+_NEAR_CHARS = 160
+_PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One way to start it, and how far that went."""
+
+    launch: Launch
+    private: tuple[str, ...] = ()
+    tools: tuple[mcp_types.Tool, ...] = ()
+    """Empty if it did not start."""
+    warm_up: tuple[WarmUp, ...] = ()
+    canary: FoundCanary | None = None
+    problem: str = ""
+    """Why it did not start, or was lost."""
+    said: str = ""
+    """All that it said then."""
+    stderr: str = ""
+    """The end of it."""
+    search: Search = field(default_factory=Search)
+    network_attempts: int = 0
+    stray_lines: int = 0
+    wants_private: tuple[str, ...] = ()
+    writes_where_it_is: bool = False
+    """A file in the folder it is started in, which no private folder could hold."""
+    is_refused: bool = False
+    """It may not write something, and no folder of its own would hold it."""
+    listens: bool = False
+    """It waits at a port, and says so; over stdin nobody would ever answer."""
+
+    @property
+    def is_broken(self) -> bool:
+        """No argument helps a program whose own modules do not load."""
+        return not self.started and bool(_BROKEN.search(self.problem))
+
+    @property
+    def may_be_too_old(self) -> bool:
+        """It fails inside Python code, in every way that was tried, or when it is asked.
+
+        Or its schemas are no schemas: a newer library writes them otherwise.
+        """
+        # Of a long one only the end is kept, without its first line.
+        is_python = re.search(r"File \".+\", line \d+|❱ +\d+ ", self.said)
+        is_unstarted = not self.started and is_python and _FAILS_INSIDE.search(self.problem)
+        is_broken = self.is_broken or self.breaks_when_asked or self.is_garbled
+        return is_broken or bool(is_unstarted)
+
+    @property
+    def breaks_when_asked(self) -> bool:
+        """Its tools fail inside a package: an older one may be what it was made for."""
+        errors = self.search.errors_of.values()
+        return self.canary is None and any(map(_BROKEN.search, errors))
+
+    @property
+    def needs_network(self) -> bool:
+        """It fetches something before it answers, which no argument changes."""
+        return not self.started and bool(_OFFLINE.search(self.problem))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """No other arguments would start it."""
+        if self.lacks_native or self.lacks_a_program or lacks_newer([self.problem]):
+            return True
+        if self.started:
+            return False
+        if self.is_broken or self.is_garbled or self.is_miswired or self.lacks_a_package:
+            return True
+        return self.needs_network or self.listens
+
+    @property
+    def is_miswired(self) -> bool:
+        """Its package starts an async function that nothing awaits: nobody can start it so."""
+        return not self.started and "was never awaited" in self.problem
+
+    @property
+    def is_garbled(self) -> bool:
+        """It runs, and what it says is not the protocol's."""
+        return self.problem.startswith(_BREAKS_PROTOCOL)
+
+    @property
+    def lacks_native(self) -> bool:
+        """A part of it that its install script would have built or fetched is not there."""
+        return self.canary is None and any(map(LACKS.search, self.complaints))
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it said when it did not start, and when it answered with an error."""
+        search = self.search
+        failed = search.failed.values()
+        return [self.problem, self.said, *failed, *search.seen, *search.errors_of.values()]
+
+    @property
+    def complaints_now(self) -> list[str]:
+        """Without what its tools answered, where one of them answers well: that may be code."""
+        if self.canary is None:
+            return [*self.complaints, self.stderr]
+        return list(self.search.errors_of.values())
+
+    @property
+    def lacks_a_program(self) -> bool:
+        """None of its tools works, and it names a program that could be brought."""
+        works = self.search.calls > self.search.errors
+        return self.canary is None and not works and bool(programs_lacked(self.complaints))
+
+    @property
+    def ended_by(self) -> str:
+        """The tool that ended the server when it was asked; empty for none."""
+        return self.search.asking if self.started and self.problem else ""
+
+    @property
+    def may_want_a_program(self) -> bool:
+        """One of its own, run before it is started."""
+        return not self.started or bool(self.ended_by or self.search.shut_out)
+
+    @property
+    def fails_without_a_word(self) -> bool:
+        """Each of its tools answers with an error; a process that it starts may have said why."""
+        calls, errors = self.search.calls, self.search.errors
+        return self.started and self.canary is None and calls == errors > 0
+
+    @property
+    def lacks_a_package(self) -> bool:
+        """It says which one to install, and complains of nothing that it was started with."""
+        says = _TO_INSTALL.search(self.problem) and not USAGE.search(self.problem)
+        return not self.started and bool(says) and not launches_in_help(self.said)
+
+    @property
+    def wants_more(self) -> bool:
+        """A folder of its own: as it is, it shows nothing, or a tool was refused to write there."""
+        # What was refused once may pass when it is asked again: in a fresh cell, it is not.
+        refused = any(map(_REFUSED.search, self.search.errors_of.values()))
+        return bool(self.wants_private) and (self.canary is None or refused)
+
+    @property
+    def started(self) -> bool:
+        return bool(self.tools)
+
+
+async def attempt_at(
+    ground: Ground, spec: ServerSpec, way: Launch, private: tuple[str, ...]
+) -> Attempt:
+    spec = with_copy(spec.model_copy(update={"private": private}), way)
+    if spec.image is not None and private not in ground.lent:
+        await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
+        ground.lent.add(private)
+    cell = ContainerSpec(
+        image=ground.image,
+        limits=ground.limits,
+        deadline_sec=DEADLINE_SEC,
+        server_volume=ground.volume,
+        private=private_in_cell(spec),
+    )
+    async with open_container(ground.engine, cell) as container:
+        attempt = await _once(ground, container, spec, _begun(ground, way, private))
+        if spec.image is None and attempt.may_want_a_program:
+            attempt = await _after_programs(ground, container, spec, attempt)
+        while attempt.ended_by and len(ground.deadly) < _MOST_DEADLY:
+            ground.log(f"  its tool {attempt.ended_by} ends it, and is asked no more")
+            ground.deadly.add(attempt.ended_by)
+            attempt = await _once(ground, container, spec, _begun(ground, way, private))
+        texts = [attempt.problem, attempt.stderr, *attempt.search.seen]
+        wants = _refused(texts, ground.paths, private)
+        if not wants and any(map(_REFUSED_SOMEWHERE.search, texts)):
+            made = await _made_elsewhere(container, started_by(spec, way))
+            wants = _own_folders(made, ground.paths, private)
+        if not wants and attempt.fails_without_a_word:
+            called = [f"{one}/x" for one in ground.own_folders]
+            wants = _own_folders(called, ground.paths, private)
+        attempts = await network_attempts(container)
+    return replace(
+        attempt,
+        network_attempts=attempts,
+        wants_private=wants,
+        writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
+        is_refused=attempt.canary is None and not wants and any(map(_REFUSED.search, texts)),
+        listens=listens([*texts, *attempt.said.splitlines()]),
+    )
+
+
+def _begun(ground: Ground, way: Launch, private: tuple[str, ...]) -> Attempt:
+    search = Search(deadly=ground.deadly, unasked=ground.unasked)
+    return Attempt(launch=way, private=private, search=search)
+
+
+async def _once(
+    ground: Ground,
+    container: Container,
+    spec: ServerSpec,
+    attempt: Attempt,
+    *,
+    is_warm: bool = False,
+) -> Attempt:
+    """`is_warm`: its shell steps were run in that container."""
+    log, started = ServerLog(stderr=StderrFile(None)), started_by(spec, attempt.launch)
+    try:
+        if not is_warm:
+            await run_shell_steps(container, spec)
+        async with _session(container, started, log) as session:
+            attempt = replace(attempt, tools=session.tools)
+            attempt = await _look(ground, container, started, session, attempt)
+    except ServerError as error:
+        stderr, stdout = log.stderr.tail.decode(errors="replace"), "\n".join(log.stray)
+        logged = await end_of_log(container, f"{stdout}\n{stderr}")
+        problem = own_words(logged) or own_words(stderr) or own_words(stdout) or error.what
+        if _BREAKS_PROTOCOL in error.what:
+            # It runs, and what it logs is not why.
+            problem = " | ".join(line.strip() for line in error.what.splitlines()[:_SAID_LINES])
+        attempt = replace(attempt, problem=problem, said=f"{stdout}\n{stderr}\n{logged}")
+    stderr = log.stderr.tail.decode(errors="replace")
+    return replace(attempt, stderr=stderr, stray_lines=log.stray_lines)
+
+
+async def _after_programs(
+    ground: Ground, container: Container, spec: ServerSpec, attempt: Attempt
+) -> Attempt:
+    """Started again after each program of its own that has to be run before it starts."""
+    told_by_person = not all(map(is_of_ours, spec.warm_up))
+    why = "while it is not running" if attempt.started else "as it says itself"
+    further = attempt
+    for command in () if told_by_person else _commands_first(ground, attempt):
+        started = started_by(spec, attempt.launch)
+        own = runnable(command, spec)
+        step = on_copy(own, started)
+        ran = await _run_alone(container, started, own)
+        attempt.search.seen.append(ran.output)
+        if not ran.good:
+            # It may take minutes to fail, in every way that the server is started.
+            ground.failed.add((command, _writable(attempt)))
+            if ran.failed:
+                ground.log(f"  run first, {why}: {ran.failed}")
+            continue
+        ground.log(f"  run first, {why}: {step}")
+        warm_up = (*spec.warm_up, WarmUp(shell=step, timeout_sec=SETUP_SEC))
+        spec = spec.model_copy(update={"warm_up": warm_up})
+        fresh = _begun(ground, attempt.launch, attempt.private)
+        again = await _once(ground, container, spec, fresh, is_warm=True)
+        if again.canary is not None or (again.started and not attempt.started):
+            return again
+        if not (again.started or attempt.started or says_unbuilt(again.problem)):
+            # It has what it missed, and says what it misses next.
+            further = again
+    return further
+
+
+async def _run_alone(container: Container, spec: ServerSpec, command: str) -> Ran:
+    ran = await run_program(container, spec, command)
+    for _ in range(_ENDS_SEC):
+        if not ran.is_shut_out:
+            break
+        # The server that was asked to end may still be at it.
+        await asyncio.sleep(1)
+        ran = await run_program(container, spec, command)
+    return ran
+
+
+def is_of_ours(step: WarmUp) -> bool:
+    """Does it put something in its place, which nobody told the server?"""
+    return step == table_repository.MADE or fetched.is_supply(step) or is_copy(step)
+
+
+def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
+    """Named by its complaint; if that misses an index, those of its README as well."""
+    if attempt.started:
+        # What ends it may be that nothing was built.
+        shown = ground.programs if attempt.ended_by else ()
+        return list(dict.fromkeys([*attempt.search.shut_out, *shown]))
+    said = [attempt.problem, attempt.said]
+    shown = ground.programs if any(map(says_unbuilt, said)) else ()
+    commands = dict.fromkeys([*commands_named(said, ground.names), *shown])
+    return [one for one in commands if (one, _writable(attempt)) not in ground.failed]
+
+
+def _writable(attempt: Attempt) -> tuple[str, ...]:
+    """Where it may write: with more, a program that failed may not fail."""
+    return (*attempt.private, *(("",) if attempt.launch.copied else ()))
+
+
+def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:
+    command = (*spec.command, *way.args)
+    if way.apart:
+        command = (*_APART, *command)
+    if way.copied:
+        command = over_copy(command)
+    own = {"PYTHONPATH": OWN_FIRST} if way.own_package else {}
+    return spec.model_copy(update={"command": command, "env": {**spec.env, **way.env, **own}})
+
+
+@asynccontextmanager
+async def _session(
+    container: Container, spec: ServerSpec, log: ServerLog
+) -> AsyncIterator[ServerSession]:
+    plan = launch(spec)
+    try:
+        async with asyncio.timeout(None) as patience:
+            watch = asyncio.create_task(_end_if_it_listens(log, patience))
+            try:
+                async with start_server(container, spec, plan, log) as session:
+                    watch.cancel()
+                    patience.reschedule(None)
+                    yield session
+            finally:
+                watch.cancel()
+    except TimeoutError as error:
+        raise ServerError("it waits at a port, and says nothing on stdout") from error
+
+
+async def _end_if_it_listens(log: ServerLog, patience: asyncio.Timeout) -> None:
+    """Its whole time to start would be waited for in vain."""
+    while not listens([log.stderr.tail.decode(errors="replace"), *log.stray]):
+        await asyncio.sleep(1)
+    patience.reschedule(asyncio.get_running_loop().time() + LISTENS_SEC)
+
+
+async def _look(
+    ground: Ground,
+    container: Container,
+    spec: ServerSpec,
+    session: ServerSession,
+    attempt: Attempt,
+) -> Attempt:
+    """Look for a canary as it is, and again after each thing that it can be told first."""
+    search = attempt.search
+    if table_repository.MADE in spec.warm_up:
+        search.database = fill(table_repository.DATABASE)
+    for step in spec.warm_up:
+        if step.call is not None:
+            await warm_up_call(session, step.call, SETUP_SEC)
+    search.learn(session.answers)
+    if not ground.symbols:
+        return replace(attempt, warm_up=spec.warm_up)
+    setting_up = SettingUp(
+        ground=ground,
+        container=container,
+        spec=spec,
+        session=session,
+        search=search,
+        warm_up=list(spec.warm_up),
+    )
+    canary = await setting_up.find()
+    return replace(attempt, canary=canary, warm_up=tuple(setting_up.warm_up))
+
+
+# --- what it may not write ----------------------------------------------------------------------
+
+
+async def _made_elsewhere(container: Container, spec: ServerSpec) -> list[str]:
+    """Folders that it makes as it starts, in an empty folder that it may write."""
+    argv = shlex.join(launch(spec, {**PLACES, "workspace": _ELSEWHERE}).argv)
+    made = f"mkdir -p {_ELSEWHERE} && cd {_ELSEWHERE} && git init -q . && mkdir -p src"
+    listed = "find . -mindepth 1 -maxdepth 1 -type d ! -name .git ! -name src -printf '%P/x\\n'"
+    # It lives until its input ends.
+    run = f"(sleep 3 | timeout {_ELSEWHERE_SEC} {argv}) >/dev/null 2>&1"
+    command = f"{exports(spec)}{made} && {{ {run}; {listed}; }}"
+    result = await container.shell(command, timeout_sec=2 * _ELSEWHERE_SEC, user=SERVER)
+    return result.output.split() if result.exit_code == 0 else []
+
+
+def _refused(
+    texts: Sequence[str], paths: frozenset[str], private: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Folders in the workspace that it tried to write and that are not the repository's."""
+    folders = []
+    for text in texts:
+        for line in text.splitlines():
+            for refused in _REFUSED.finditer(line):
+                # An answer may be one line, and tell of other places as well.
+                near = line[max(refused.start() - _NEAR_CHARS, 0) : refused.end() + _NEAR_CHARS]
+                folders += _PLACE.findall(near)
+            folders += [refused["place"] for refused in _HERE.finditer(line)]
+    return _own_folders(folders, paths, private)
+
+
+def _own_folders(
+    folders: Iterable[str], paths: frozenset[str], private: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Those of these paths in the workspace that are neither the repository's nor known."""
+    kept: list[str] = []
+    for place in filter(None, dict.fromkeys(map(_own_folder, folders))):
+        is_new = place not in private and place not in kept
+        # The repository's own folder would be hidden from the server, and so would its history.
+        if (
+            is_new
+            and place != ".git"
+            and not any(path == place or path.startswith(f"{place}/") for path in paths)
+        ):
+            kept.append(place)
+    return tuple(kept[:MOST_PRIVATE])
+
+
+def _own_folder(path: str) -> str:
+    """`.index/db/x.sqlite` is in `.index`; empty for a file at the top: none can be mounted."""
+    if f"{path}/".startswith(f"{_EXCLUDES}/"):
+        return _EXCLUDES
+    first, *others = PurePosixPath(path).parts
+    is_file = "." in first.removeprefix(".") or first.endswith(("ignore", "rc"))
+    return first if others or not is_file else ""

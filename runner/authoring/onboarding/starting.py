@@ -1,0 +1,194 @@
+"""From what the person asked to the first step."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.authoring.drafting.command import new_scenarios
+from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, Ask, Given, Steps
+from runner.authoring.onboarding.programs import SETUP_SEC
+from runner.authoring.onboarding.server_source import Asked, Local, Npm, read_asked, slug_of
+from runner.authoring.onboarding.with_packages import with_packages
+from runner.catalog.locks import REPOS_LOCK
+from runner.catalog.project import write_project_lock
+from runner.records import McpCall, WarmUp, digest_of
+from runner.repositories.local_labels import LOCAL
+from runner.requests import NewScenarioRequest
+from runner.support.errors import FairtrialError
+from runner.support.file_lock import lock_or_refuse
+
+SHELL = "shell"
+"""`--warm-up shell COMMAND` runs a command; with an object behind it, it is a tool's name."""
+QUESTIONS = 4
+"""Of a repository of the person's own."""
+
+if TYPE_CHECKING:
+    from runner.catalog.checkout import Checkout
+    from runner.requests import RunRequest, TryRequest
+
+
+@contextmanager
+def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]:
+    """The first step, in a project of the try's own that no other try may write meanwhile.
+
+    Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
+    """
+    asked, given = _asked(request), _given(request)
+    name = name_for(asked, checkout)
+    project = checkout.state / "tries" / name
+    with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
+        begin(project)
+        scenario = _scenario(request, checkout, project)
+        own = checkout.over(project)
+        try:
+            steps = Steps(
+                checkout=own,
+                asked=asked,
+                given=given,
+                loaded=own.scenario(scenario),
+                ask=ask,
+                name=name,
+                project=project,
+            )
+            if not request.scenarios and not request.repo:
+                steps.choose(steps.loaded)
+            yield steps
+        finally:
+            own.close_files()
+
+
+def _asked(request: TryRequest) -> Asked:
+    asked = read_asked(request.asked, request.command)
+    if request.bring:
+        asked = with_packages(asked, request.bring)
+    if not request.scripts:
+        return asked
+    if not isinstance(asked, (Npm, Local)):
+        raise FairtrialError("only packages of npm have install scripts", where="--scripts")
+    return replace(asked, scripts=tuple(request.scripts.split(",")))
+
+
+def name_for(asked: Asked, checkout: Checkout) -> str:
+    """A name that ships stays what ships."""
+    slug = slug_of(asked)
+    known = {*checkout.catalog.servers.folders, *checkout.catalog.testbed.folders}
+    return f"try-{slug}" if slug in known else slug
+
+
+def begin(project: Path) -> None:
+    """A fresh project: of an earlier try, only its runs stay."""
+    for name in ("images", "scenarios", "locks"):
+        shutil.rmtree(project / name, ignore_errors=True)
+    for name in ("images/servers", "scenarios", "locks"):
+        (project / name).mkdir(parents=True)
+    write_project_lock(project)
+
+
+def _scenario(request: TryRequest, checkout: Checkout, project: Path) -> str:
+    """The scenario's id; one of the person's own is copied or made in the try's project."""
+    if len(request.scenarios) + bool(request.repo) > 1:
+        hint = "one is enough to begin with; --save it, then `fairtrial run` with many"
+        raise FairtrialError("a try has one scenario", where="--scenario, --repo", hint=hint)
+    if request.repo:
+        return _proposed(request, checkout, project)
+    name = request.scenarios[0] if request.scenarios else DEFAULT_SCENARIO
+    loaded = checkout.scenario(name)
+    if checkout.project is not None and checkout.is_own(loaded.folder):
+        _copied(loaded.folder, checkout.project, project)
+    return name
+
+
+def _copied(folder: Path, source: Path, project: Path) -> None:
+    """A scenario, and what says where its repository is."""
+    shutil.copytree(folder, project / folder.relative_to(source))
+    for name in (REPOS_LOCK, LOCAL):
+        if (source / name).is_file():
+            shutil.copy(source / name, project / name)
+
+
+def _proposed(request: TryRequest, checkout: Checkout, project: Path) -> str:
+    """Questions about a repository whose answers can be proven, and that nobody has read."""
+    wanted = NewScenarioRequest(
+        root=request.root,
+        repo=request.repo,
+        commit=request.commit,
+        dirty=request.dirty,
+        id="",
+        label="",
+        questions=QUESTIONS,
+        symbol="",
+        from_history=0,
+        into=project,
+        json=False,
+    )
+    checkout.log("proposing questions whose answers can be proven")
+    (made,) = new_scenarios(wanted, project, checkout.state, checkout.environ, checkout.log)
+    return made.id
+
+
+def _given(request: TryRequest) -> Given:
+    canary = None
+    if request.canary is not None:
+        tool, arguments, text = request.canary
+        canary = (McpCall(tool=tool, arguments=_object(arguments, "--canary")), text)
+    return Given(
+        args=None if request.args is None else tuple(shlex.split(request.args)),
+        env=dict(_variable(text) for text in request.env),
+        entry=request.entry,
+        warm_up=tuple(_step(tool, arguments) for tool, arguments in request.warm_up),
+        canary=canary,
+        before=request.before,
+        http=_port(request.http),
+    )
+
+
+def _port(text: str | None) -> str | None:
+    if text and not re.fullmatch(r"\d{1,5}(/\S*)?", text):
+        hint = "such as 8000 or 8000/mcp; alone, it stands behind the server's name"
+        raise FairtrialError("it is no PORT[/PATH]", where=f"--http {text}", hint=hint)
+    return text
+
+
+def _step(tool: str, arguments: str) -> WarmUp:
+    if tool == SHELL and not arguments.lstrip().startswith("{"):
+        return WarmUp(shell=arguments, timeout_sec=SETUP_SEC)
+    call = McpCall(tool=tool, arguments=_object(arguments, "--warm-up"))
+    return WarmUp(call=call, timeout_sec=SETUP_SEC)
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        hint = 'in quotes, such as \'{"path": "{workspace}"}\''
+        raise FairtrialError(f"no JSON: {error}", where=where, hint=hint) from error
+    if not isinstance(value, dict):
+        raise FairtrialError("arguments are an object", where=where, hint="such as '{}'")
+    return value
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise FairtrialError("it is no NAME=VALUE", where=f"--env {text}", hint="such as A=1")
+    return name, value
+
+
+def run_name(checkout: Checkout, request: RunRequest) -> str:
+    """Of the same server and questions the same, so that a killed run goes on.
+
+    Installed by a newer version of ours, it is another: its cells would be refused.
+    """
+    server = request.servers[0]
+    loaded = checkout.server(server)
+    volume = checkout.install(loaded).volume or ""
+    inputs = [loaded.digest, volume, *request.scenarios, *request.models, request.trials]
+    return f"{server[:48]}-{digest_of(inputs)[:8]}"

@@ -1,0 +1,194 @@
+"""A server installed, and started in the sandbox in the best way that is found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from runner.authoring.onboarding import table_repository
+from runner.authoring.onboarding.command_words import folders_called_after, variables_in
+from runner.authoring.onboarding.fetched import MODELS
+from runner.authoring.onboarding.installed import Installed, SeveralEntries, choose_entry
+from runner.authoring.onboarding.installing import Candidate, draft, install, offline_variables
+from runner.authoring.onboarding.launches import Launch, launches
+from runner.authoring.onboarding.locking import PYTHONS
+from runner.authoring.onboarding.notes import notes_of
+from runner.authoring.onboarding.onboarding_state import Given, Steps
+from runner.authoring.onboarding.over_http import bridged, over_http
+from runner.authoring.onboarding.programs import commands_shown, runnable
+from runner.authoring.onboarding.scripts import notes_on
+from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.searching import find_way
+from runner.authoring.onboarding.server_source import Pypi
+from runner.authoring.onboarding.start_attempt import Attempt
+from runner.authoring.onboarding.targets import symbols_of
+from runner.records import Canary, ServerSpec, WarmUp
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """What was installed, and how far its best way to start went."""
+
+    candidate: Candidate
+    spec: ServerSpec
+    attempt: Attempt
+
+
+def installed(steps: Steps) -> Candidate:
+    steps.say("1/6 locking and installing")
+    before = steps.given.before
+    candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
+    if candidate.extra and isinstance(steps.asked, Pypi):
+        # Where it says that it lacks that, something else is amiss.
+        steps.asked = replace(steps.asked, extras=candidate.extra)
+    installed = candidate.installed
+    licence = installed.licence or "licence unknown"
+    steps.say(f"  {installed.name} {installed.version} ({licence}) {installed.homepage}".rstrip())
+    if installed.python != PYTHONS[0]:
+        why = f"Python {installed.python}, as it asks for one so new"
+        steps.guess(why, "python in server.yaml")
+    if candidate.unpinned:
+        steps.say(f"  not pinned: {candidate.unpinned}")
+    return candidate
+
+
+def started(
+    steps: Steps,
+    candidate: Candidate,
+    only: Launch | None = None,
+    *,
+    unasked: Collection[str] = (),
+) -> Start:
+    """The best of its ways to start. `only`: how it started before.
+
+    `unasked`: tools that are no canary, as one of theirs failed.
+    """
+    installed = candidate.installed
+    entry = _entry(steps, installed)
+    given = steps.given
+    spec = draft(steps.name, installed, candidate.files, candidate.image)
+    update = {
+        "command": installed.commands[entry],
+        "env": {
+            **spec.env,
+            **_brought(steps, candidate),
+            **_offline(steps, candidate),
+            **given.env,
+        },
+        "warm_up": (
+            *candidate.supplies.values(),
+            *(_as_given(given, spec) or _tables(steps, candidate)),
+        ),
+        "initialize_timeout_sec": 90,
+        "notes": notes_on(getattr(steps.asked, "scripts", ())),
+        "substitutes": tuple(
+            supply.substitute for supply in candidate.supplies if supply.substitute
+        ),
+    }
+    spec = spec.model_copy(update=update)
+    if given.http is not None:
+        spec = bridged(spec, given.http)
+    volume = None
+    if spec.image is None:
+        volume = steps.bench.volume(spec, steps.folder).name
+    programs = commands_shown(installed.readme, list(installed.entries))
+    ground = replace(
+        _ground(steps, volume),
+        programs=tuple(programs),
+        names=installed.called,
+        variables=tuple(variables_in(installed.readme)),
+        own_folders=folders_called_after(installed.readme, [installed.name, *installed.entries]),
+        unasked=frozenset(unasked),
+    )
+    ways = [only] if only else _ways(given, installed)
+    steps.say("2/6 starting it in the sandbox, and looking for a canary")
+    canary = given_canary(steps)
+    fixed = given.args is not None or only is not None
+    search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
+    return Start(candidate=candidate, spec=spec, attempt=asyncio.run(search))
+
+
+def _offline(steps: Steps, candidate: Candidate) -> dict[str, str]:
+    if MODELS in candidate.supplies:
+        return {}
+    variables = offline_variables(candidate.folder)
+    for name in variables.keys() - steps.given.env.keys():
+        steps.guess(f"{name}={variables[name]}, as a cell has no network", f"--env {name}=…")
+    return variables
+
+
+def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
+    """Its own programs by the Python of the cell."""
+    steps = []
+    for step in given.warm_up:
+        shell = None if step.shell is None else runnable(step.shell, spec)
+        steps.append(step.model_copy(update={"shell": shell}))
+    return tuple(steps)
+
+
+def _brought(steps: Steps, candidate: Candidate) -> dict[str, str]:
+    """The variables by which its libraries find what they would fetch."""
+    variables: dict[str, str] = {}
+    for supply in candidate.supplies:
+        why = "which its library fetches when it runs, and a cell has no network"
+        steps.guess(f"{supply.what}, {why}", "--bring none")
+        variables.update(supply.env)
+    return variables
+
+
+def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
+    installed = candidate.installed
+    # What makes them is a step of a shell, in a folder that an image cannot see.
+    if candidate.image or not table_repository.reads_tables(installed.title, installed.readme):
+        return ()
+    steps.guess("it reads tables: the repository's lines as one", "--warm-up TOOL JSON")
+    return (table_repository.MADE,)
+
+
+def _ways(given: Given, installed: Installed) -> list[Launch]:
+    if given.args is not None:
+        return [Launch(args=given.args, why="given")]
+    known = table_repository.reads_tables(installed.title, installed.readme)
+    names = [installed.name, *installed.entries]
+    ways = launches(installed.readme, names, reads_tables=known)
+    return ways if given.http is None else over_http(ways)
+
+
+def _entry(steps: Steps, installed: Installed) -> str:
+    try:
+        entry = choose_entry(installed, steps.given.entry)
+    except SeveralEntries as question:
+        entry = steps.ask("Which of them is the server?", question.entries)
+        if not entry:
+            raise
+    if len(installed.entries) > 1 and not steps.given.entry:
+        steps.guess(f"entry point {entry} of {', '.join(installed.entries)}", "--entry NAME")
+    return entry
+
+
+def _ground(steps: Steps, volume: str | None) -> Ground:
+    it = steps.checkout
+    repository = it.repository(steps.loaded)
+    files = it.files(steps.loaded)
+    return Ground(
+        engine=it.engine,
+        image=it.workspace(repository).id,
+        limits=it.limits,
+        volume=volume,
+        # With the person's own canary none is looked for, in whichever language.
+        symbols=()
+        if steps.given.canary
+        else tuple(symbols_of(files, steps.loaded.scenario.language)),
+        notes=() if steps.given.canary else tuple(notes_of(files)),
+        paths=frozenset(files.paths()),
+        log=it.log,
+    )
+
+
+def given_canary(steps: Steps) -> Canary | None:
+    if steps.given.canary is None:
+        return None
+    call, text = steps.given.canary
+    label = steps.loaded.scenario.repository.label
+    return Canary(repository=label, call=call, contains=text)

@@ -1,0 +1,188 @@
+"""A run of queries: what it is made of, and what it stands on.
+
+runs/<run>/ is as every run's (runner/records/run_store.py), and beside its plan lies
+agentbench.json: the queries themselves with their references, and which servers were drawn for
+each. A run can so be judged and reported where the suite has gone on since.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.agents.models.model_settings import ModelSettings
+from runner.agents.spending import Spending
+from runner.benchmarks.agentbench.draw import drawn_servers
+from runner.benchmarks.agentbench.queries import CATEGORIES, Query
+from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, HARNESS, PreparedQueries
+from runner.benchmarks.agentbench.query_prompts import Mode
+from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST, Listing
+from runner.benchmarks.agentbench.testbed.testbed import Testbed, cell_limits
+from runner.records import Count, Record, digest_of, parse_json
+from runner.records.run_store import RunStore, write_record
+from runner.runs.run_inputs import PreparedRun
+from runner.sandbox.engine import engine_facts
+from runner.support.errors import FairtrialError
+
+if TYPE_CHECKING:
+    from runner.catalog.checkout import Checkout
+
+SETUP = "agentbench.json"
+
+
+class Setup(Record):
+    """runs/<run>/agentbench.json: what the run asks, and with which servers."""
+
+    schema_version: int = 1
+    mode: Mode
+    seed: Count
+    """That servers were drawn by."""
+    queries: tuple[Query, ...]
+    drawn: dict[str, tuple[str, ...]]
+    """Query -> the servers of its cells; of one that is not here, nothing could be asked."""
+    tools: dict[str, Count]
+    """Server -> tools that it offers."""
+
+
+# --- what is asked ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """The servers of each query, as far as they are known."""
+
+    drawn: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+    """Queries that cannot be asked, each with why."""
+
+
+def draw(
+    queries: Iterable[Query],
+    found: Mapping[str, Listing],
+    seed: int,
+    silent: Mapping[str, str] | None = None,
+) -> Draw:
+    """`silent`: servers that do not start -> why."""
+    sizes = {name: len(listing.tools) for name, listing in found.items()}
+    drawn: dict[str, tuple[str, ...]] = {}
+    left_out = []
+    for query in queries:
+        if reason := _why_not(query, sizes, silent or {}):
+            left_out.append(f"{query.id}: {reason}")
+        else:
+            drawn[query.id] = drawn_servers(query, sizes, seed)
+    return Draw(drawn=drawn, left_out=tuple(left_out))
+
+
+def _why_not(query: Query, sizes: Mapping[str, int], silent: Mapping[str, str]) -> str:
+    for name in query.servers:
+        if name not in sizes:
+            return f"{name} does not start: {silent.get(name, 'nobody has tried')}"
+    count = sum(sizes[name] for name in query.servers)
+    if count > TOOLS_AT_MOST:
+        return f"its servers have {count} tools, and {TOOLS_AT_MOST} are the most"
+    return ""
+
+
+def counted(queries: Sequence[Query]) -> Iterator[str]:
+    """How many there are of each category, for `--list`."""
+    found = Counter(query.category for query in queries)
+    width = max(map(len, CATEGORIES))
+    for category in CATEGORIES:
+        yield f"{category.ljust(width)}  {found[category]}"
+    servers = {server for query in queries for server in query.servers}
+    yield f"{len(queries)} queries on {len(servers)} servers"
+
+
+def default_name(queries: Sequence[Query], mode: Mode, models: Sequence[str], trials: int) -> str:
+    """The same command gives the same name, so that saying it again resumes a killed run."""
+    asked = [[query.id for query in queries], mode, sorted(models), trials]
+    return f"agentbench-{digest_of(asked)[:8]}"
+
+
+def servers_to_know(checkout: Checkout, queries: Iterable[Query]) -> list[str]:
+    """Every server that the queries need, or that may be drawn for one of them."""
+    names = [name for query in queries for name in query.servers]
+    if any(query.scope == "multi-server" for query in queries):
+        names += checkout.catalog.testbed.sound()
+    return sorted(set(names))
+
+
+# --- made ready ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """All that a run's cells stand on, and what it writes beside its plan."""
+
+    prepared: PreparedRun
+    setup: Setup
+
+
+def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: int) -> Ready:
+    """Servers installed, listed and drawn. Raises FairtrialError if one cannot be installed."""
+    testbed = Testbed(checkout)
+    found = testbed.listings(servers_to_know(checkout, queries))
+    for name, why in found.silent.items():
+        checkout.log(f"{name} does not start, and is drawn for no query: {why}")
+    chosen = draw(queries, found.of, seed, found.silent)
+    needed = sorted({name for names in chosen.drawn.values() for name in names})
+    prepared = PreparedQueries(
+        queries={query.id: query for query in queries},
+        drawn=chosen.drawn,
+        servers={
+            # With its listing: one that offers something else by then is not what was planned.
+            name: replace(one, listing=found.of[name])
+            for name, one in testbed.install_all(needed).items()
+        },
+        mode=mode,
+        image=checkout.base_image,
+        seed=seed,
+        left_out=chosen.left_out,
+    )
+    setup = Setup(
+        mode=mode,
+        seed=seed,
+        queries=tuple(queries),
+        drawn=dict(chosen.drawn),
+        tools={name: len(listing.tools) for name, listing in found.of.items()},
+    )
+    return Ready(prepared=_prepared_run(checkout, prepared), setup=setup)
+
+
+def _prepared_run(checkout: Checkout, queries: PreparedQueries) -> PreparedRun:
+    facts = engine_facts(checkout.engine)
+    return PreparedRun(
+        engine_url=checkout.engine_url,
+        engine_version=facts.version,
+        kernel=facts.kernel,
+        machine=facts.machine,
+        harness=str(HARNESS),
+        agent=AGENT_OF[queries.mode],
+        benchmark=BENCHMARK,
+        limits=cell_limits(checkout.limits),
+        arms={},
+        scenarios={},
+        spending=Spending(),
+        models=ModelSettings(),
+        queries=queries,
+    )
+
+
+AGENT_OF: dict[Mode, str] = {"tc": "tool_calling", "react": "react"}
+"""Names in AGENTS."""
+
+
+def write_setup(store: RunStore, setup: Setup) -> None:
+    write_record(store.folder / SETUP, setup)
+
+
+def read_setup(store: RunStore) -> Setup:
+    """Raises FairtrialError if the run is none of queries."""
+    path = store.folder / SETUP
+    if store.plan().benchmark != BENCHMARK or not path.is_file():
+        hint = "`fairtrial report` shows other runs; `fairtrial agentbench run` makes one"
+        raise FairtrialError("this is no run of queries", where=str(store.folder), hint=hint)
+    return parse_json(path.read_bytes(), Setup, where=str(path))

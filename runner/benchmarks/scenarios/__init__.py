@@ -1,0 +1,1 @@
+"""Questions about a repository: planned, run in a cell, scored."""

@@ -1,0 +1,207 @@
+"""How a cell of a scenario is run: container, server, conversation, and what is read back after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from runner.agents import AGENTS, system_prompt
+from runner.agents.models import kind_name, open_model
+from runner.agents.tools import Toolbox
+from runner.protocols import Model, OfCells
+from runner.records import (
+    Fingerprint,
+    Outcome,
+    Scenario,
+    ServerSpec,
+    ToolListing,
+    digest_of,
+)
+from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
+from runner.sandbox.session import ServerSession
+from runner.sandbox.stream import StderrFile
+from runner.sandbox.transport import ServerLog
+from runner.servers.definition_rules import private_in_cell
+from runner.servers.examine import canary_limit_sec, open_server, require_canary, state_mb
+from runner.support.errors import SandboxError
+
+if TYPE_CHECKING:
+    from runner.runs.attempt import Attempt
+
+SLACK_SEC = 3600
+"""For API back-off and a busy machine.
+
+A container that ends itself under a living cell would be a fault of ours.
+"""
+
+
+async def run_scenario_cell(attempt: Attempt) -> Outcome:
+    """Raises ServerError, SandboxError or ProviderError if that part failed."""
+    if attempt.engine is None:
+        raise SandboxError("a scenario needs an engine, and there is none")
+    model = open_model(attempt.cell.model, attempt.prepared.models)
+    if isinstance(model, OfCells):
+        model.take_cell(attempt.cell)
+    spec = _container_spec(attempt)
+    started = time.monotonic()
+    async with open_container(attempt.engine, spec) as container:
+        attempt.measured.create_sec = time.monotonic() - started
+        async with _mounted_server(attempt, container) as session:
+            # Before the conversation: a cell that breaks in it must still say what it was.
+            attempt.measured.fingerprint = _fingerprint(attempt, spec, model, session)
+            try:
+                return await _converse(attempt, model, container, session)
+            finally:
+                await _note_what_ends_with(container, attempt)
+                model.write_artifacts(attempt.folder)
+                await model.close()
+
+
+def _container_spec(attempt: Attempt) -> ContainerSpec:
+    server = attempt.arm.spec
+    return ContainerSpec(
+        image=attempt.scenario.image,
+        limits=attempt.prepared.limits,
+        deadline_sec=deadline_sec(attempt.scenario.scenario, server),
+        labels={"fairtrial.run": attempt.run_label, "fairtrial.cell": attempt.cell.id},
+        server_volume=attempt.arm.volume,
+        private=private_in_cell(server),
+    )
+
+
+def deadline_sec(scenario: Scenario, server: ServerSpec | None) -> int:
+    """When a cell's container ends itself, in case its runner has died."""
+    ready_sec = 0
+    if server is not None:
+        warm_up_sec = sum(step.timeout_sec for step in server.warm_up)
+        ready_sec = server.initialize_timeout_sec + warm_up_sec + canary_limit_sec(server)
+    return scenario.budget.wall_sec + ready_sec + SLACK_SEC
+
+
+@asynccontextmanager
+async def _mounted_server(
+    attempt: Attempt, container: Container
+) -> AsyncIterator[ServerSession | None]:
+    """The arm's server: started, warmed up and proven alive before the agent's first turn.
+
+    None for `shell`.
+    """
+    spec = attempt.arm.spec
+    if spec is None:
+        yield None
+        return
+    attempt.log("the server starts and indexes")
+    log = ServerLog(stderr=StderrFile(attempt.folder / "server.stderr.log"))
+    measured = attempt.measured
+    try:
+        async with open_server(container, spec, log) as ready:
+            measured.initialize_sec = ready.session.initialize_sec
+            measured.warm_up_sec = ready.warm_up_sec
+            await _wait_until_ready(attempt, ready.session, spec)
+            measured.state_mb = await state_mb(container)
+            yield ready.session
+    finally:
+        # Of a server that crashed in its warm-up, these notes are all there is.
+        _note_server_log(attempt, log)
+
+
+async def _wait_until_ready(attempt: Attempt, session: ServerSession, spec: ServerSpec) -> None:
+    started = time.monotonic()
+    try:
+        await require_canary(session, spec, attempt.scenario.scenario.repository.label)
+    finally:
+        attempt.measured.canary_sec = time.monotonic() - started
+
+
+def _note_server_log(attempt: Attempt, log: ServerLog) -> None:
+    if log.ended:
+        attempt.note(f"the server's stream ended: {log.ended}")
+    if log.stray_lines:
+        count = f"{log.stray_lines} lines on the server's stdout were not JSON-RPC"
+        attempt.note(f"{count}; the first: {log.stray[0]}")
+
+
+async def _converse(
+    attempt: Attempt, model: Model, container: Container, session: ServerSession | None
+) -> Outcome:
+    attempt.log("the agent works")
+    server = attempt.arm.spec
+    call_sec = 0
+    if server is not None:
+        call_sec = server.call_timeout_sec
+    toolbox = Toolbox(
+        container,
+        attempt.prepared.limits,
+        server=attempt.arm.name,
+        session=session,
+        call_sec=call_sec,
+    )
+    agent = AGENTS[attempt.prepared.agent](
+        model=model,
+        scenario=attempt.scenario.scenario,
+        toolbox=toolbox,
+        record=attempt.writer.write,
+        totals=attempt.measured.totals,
+        instructions=_instructions(attempt.arm.name, session),
+    )
+    return await agent.run()
+
+
+def _instructions(server: str, session: ServerSession | None) -> str:
+    """What the server sends with `initialize`, under a heading; empty if it sends nothing."""
+    if session is None or not session.instructions:
+        return ""
+    return f"# Instructions of the MCP server {server}\n\n{session.instructions}"
+
+
+async def _note_what_ends_with(container: Container, attempt: Attempt) -> None:
+    """Figures that are gone once the container is."""
+    try:
+        attempt.measured.peak_memory_mb = await container.peak_memory_mb()
+    except SandboxError as error:
+        attempt.note(f"peak memory is unknown: {error.what}")
+    if container.shell_restarts:
+        times = container.shell_restarts
+        attempt.note(f"the agent's shell was started again {times} times")
+
+
+def _fingerprint(
+    attempt: Attempt, spec: ContainerSpec, model: Model, session: ServerSession | None
+) -> Fingerprint:
+    prepared = attempt.prepared
+    scenario = attempt.scenario
+    prompts = [step.prompt for step in scenario.scenario.steps]
+    return Fingerprint(
+        harness=prepared.harness,
+        base_image=scenario.base_image,
+        workspace_image=scenario.image,
+        commit=scenario.pin.commit,
+        tree=scenario.pin.tree,
+        prompts=digest_of([system_prompt(prepared.agent), *prompts]),
+        limits=digest_of(prepared.limits),
+        container=settings_digest(spec),
+        engine=prepared.engine_version,
+        kernel=prepared.kernel,
+        model=attempt.cell.model,
+        model_kind=kind_name(attempt.cell.model),
+        model_identity=model.identity,
+        agent=prepared.agent,
+        server=attempt.arm.name,
+        server_spec=attempt.arm.digest,
+        tools=_tool_listing(session),
+        server_version=_server_version(attempt.arm.spec),
+    )
+
+
+def _tool_listing(session: ServerSession | None) -> ToolListing | None:
+    if session is None:
+        return None
+    return session.tool_listing
+
+
+def _server_version(spec: ServerSpec | None) -> str:
+    if spec is None:
+        return ""
+    return spec.version

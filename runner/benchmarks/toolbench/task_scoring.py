@@ -1,0 +1,239 @@
+"""Answers to tasks -> a result for each, and figures for each category and difficulty."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+from runner.benchmarks.toolbench.calls import NOTHING, Extraction, calls_of
+from runner.benchmarks.toolbench.compat import score_as_mcpbr
+from runner.benchmarks.toolbench.task_results import (
+    AskedCall,
+    Figures,
+    Rate,
+    TaskResult,
+    ToolbenchReport,
+)
+from runner.benchmarks.toolbench.task_scores import NO_LABEL, TaskScore, score
+from runner.benchmarks.toolbench.tasks import Task
+from runner.benchmarks.toolbench.validity import Schemas
+from runner.records import canonical_json
+from runner.scoring.statistics import any_passes, bootstrap_interval, mean
+from runner.support.token_estimate import estimated_tokens
+
+MCPBR = "mcpbr"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What one trial of a task gave."""
+
+    task: Task
+    trial: int
+    answer: Any
+    """A text, JSON, or an Extraction of native calls; None if there is none."""
+
+
+class Scorer:
+    """Scores answers one by one; `compat` is MCPBR or empty."""
+
+    def __init__(self, *, compat: str = "") -> None:
+        self.compat = compat
+        self.schemas = Schemas()
+
+    def result(self, answered: Answered) -> TaskResult:
+        """Never raises, whatever the model wrote."""
+        task = answered.task
+        extraction = _extraction(answered)
+        scored = self._score(answered, extraction)
+        fits = [self.schemas.fits(task, call) for call in extraction.calls]
+        checked = [fit for fit in fits if fit is not None]
+        return TaskResult(
+            uuid=task.id,
+            category=task.category,
+            difficulty=task.difficulty,
+            trial=answered.trial,
+            answered=answered.answer is not None,
+            way=extraction.way,
+            remarks=extraction.remarks,
+            calls=tuple(
+                AskedCall(name=call.name, arguments=dict(call.arguments))
+                for call in extraction.calls
+            ),
+            resolved=scored.resolved,
+            tool_selection_accuracy=scored.tool_selection_accuracy,
+            parameter_accuracy=scored.parameter_accuracy,
+            sequence_match=scored.sequence_match,
+            details=scored.details,
+            error=scored.error,
+            normalised_accuracy=scored.normalised_accuracy,
+            similar=scored.similar,
+            wrong=scored.wrong,
+            unasked=scored.unasked,
+            checked_calls=len(checked),
+            valid_calls=sum(checked),
+        )
+
+    def _score(self, answered: Answered, extraction: Extraction) -> TaskScore:
+        if self.compat != MCPBR:
+            return score(answered.task, extraction.calls)
+        return score_as_mcpbr(answered.task.raw_label, _text_for_mcpbr(answered.answer))
+
+
+def _text_for_mcpbr(answer: Any) -> Any:
+    """That tool reads text alone: what is none is put before it as it would have it."""
+    if isinstance(answer, Extraction):
+        calls = [{"name": call.name, "parameters": dict(call.arguments)} for call in answer.calls]
+        return canonical_json(calls)
+    if answer is None or isinstance(answer, str):
+        return answer or ""
+    return json.dumps(answer)
+
+
+def _extraction(answered: Answered) -> Extraction:
+    if answered.answer is None:
+        return NOTHING
+    if isinstance(answered.answer, Extraction):
+        return answered.answer
+    return calls_of(answered.answer, answered.task.tool_names)
+
+
+def answers_to(tasks: Iterable[Task], by_task: Mapping[str, Sequence[Any]]) -> Iterator[Answered]:
+    """Every task with each of its answers; one without any has an answer that is None."""
+    for task in tasks:
+        for trial, answer in enumerate(by_task.get(task.id) or (None,), 1):
+            yield Answered(task=task, trial=trial, answer=answer)
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def report_of(
+    tasks: Sequence[Task],
+    results: Sequence[TaskResult],
+    *,
+    compat: str = "",
+    problems: Sequence[str] = (),
+) -> ToolbenchReport:
+    """Figures over all results, by category and by difficulty."""
+    tokens = {task.id: schema_tokens(task) for task in tasks}
+
+    def groups(key: Callable[[TaskResult], str]) -> tuple[Figures, ...]:
+        by_key: dict[str, list[TaskResult]] = defaultdict(list)
+        for result in results:
+            by_key[key(result)].append(result)
+        return tuple(figures_of(name, by_key[name], tokens) for name in sorted(by_key))
+
+    return ToolbenchReport(
+        compat=compat,
+        total=figures_of("all", results, tokens),
+        by_category=groups(lambda result: result.category),
+        by_difficulty=groups(lambda result: result.difficulty),
+        data_problems=tuple(problems),
+        results=tuple(results),
+    )
+
+
+def schema_tokens(task: Task) -> int:
+    """What the tools offered cost in each request, estimated."""
+    shown = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in task.tools
+    ]
+    return estimated_tokens(len(canonical_json(shown)))
+
+
+def figures_of(group: str, results: Sequence[TaskResult], tokens: Mapping[str, int]) -> Figures:
+    """`tokens`: task id -> tokens of its tools' schemas."""
+    labelled = [result for result in results if not _is_unlabelled(result)]
+    by_task = _by_task(labelled)
+    checked = sum(result.checked_calls for result in results)
+    return Figures(
+        group=group,
+        tasks=len({result.uuid for result in results}),
+        answers=len(results),
+        unanswered=sum(not result.answered for result in results),
+        unlabelled=len(results) - len(labelled),
+        resolved=_rate(by_task, lambda result: result.resolved),
+        tool_selection_accuracy=_rate(by_task, lambda result: result.tool_selection_accuracy),
+        parameter_accuracy=_rate(by_task, lambda result: result.parameter_accuracy),
+        normalised_accuracy=_rate(by_task, lambda result: result.normalised_accuracy),
+        sequence_match=_rate(by_task, lambda result: result.sequence_match),
+        calls_per_answer=_mean([len(result.calls) for result in results if result.answered]),
+        valid_arguments=_share(sum(result.valid_calls for result in results), checked),
+        similar=sum(len(result.similar) for result in results),
+        ways=dict(sorted(Counter(result.way for result in results).items())),
+        schema_tokens=_mean([tokens.get(name, 0) for name in by_task]),
+        pass_at=_pass_at(by_task),
+    )
+
+
+def _is_unlabelled(result: TaskResult) -> bool:
+    return result.error == NO_LABEL
+
+
+def _by_task(results: Iterable[TaskResult]) -> dict[str, list[TaskResult]]:
+    by_task: dict[str, list[TaskResult]] = defaultdict(list)
+    for result in results:
+        by_task[result.uuid].append(result)
+    return by_task
+
+
+def _rate(
+    by_task: Mapping[str, Sequence[TaskResult]], figure: Callable[[TaskResult], float]
+) -> Rate:
+    """The mean over tasks of the means over trials, which are not independent of each other."""
+    values = [mean(map(figure, trials)) for trials in by_task.values()]
+    if not values:
+        return Rate(value=None)
+    if set(values) <= {0.0, 1.0}:
+        low, high = wilson(round(sum(values)), len(values))
+    elif len(values) > 1:
+        interval = bootstrap_interval(values)
+        low, high = max(0.0, interval.low), min(1.0, interval.high)
+    else:
+        return Rate(value=values[0])
+    return Rate(value=mean(values), low=low, high=high)
+
+
+_Z = NormalDist().inv_cdf(0.975)
+
+
+def wilson(passed: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share: of 20 passes in 20 it says more than 100–100 %.
+
+    Source: Wilson 1927, doi:10.1080/01621459.1927.10502953.
+    """
+    share, square = passed / n, _Z * _Z
+    centre = (share + square / (2 * n)) / (1 + square / n)
+    half = _Z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _pass_at(by_task: Mapping[str, Sequence[TaskResult]]) -> dict[int, float]:
+    """For every k that all tasks have trials for."""
+    fewest = min(map(len, by_task.values()), default=0)
+    if fewest < 2:
+        return {}
+    return {k: _passes(by_task, k) for k in range(1, fewest + 1)}
+
+
+def _passes(by_task: Mapping[str, Sequence[TaskResult]], k: int) -> float:
+    return mean(_passes_of(trials, k) for trials in by_task.values())
+
+
+def _passes_of(trials: Sequence[TaskResult], k: int) -> float:
+    return any_passes(len(trials), sum(result.resolved for result in trials), k)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return mean(values) if values else None
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

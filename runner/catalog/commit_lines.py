@@ -1,0 +1,28 @@
+"""The lines that facts cite, read at a scenario's commit for a judge that reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runner.protocols import Files
+from runner.support.errors import NoVerdict
+
+
+class CommitLines:
+    """protocols.Source."""
+
+    def __init__(self, open_files: Callable[[], Files]) -> None:
+        """`open_files` is called when lines are first asked for: most judges ask for none."""
+        self._open_files = open_files
+
+    def lines(self, path: str, line: int, end: int) -> str:
+        """Raises NoVerdict if the commit has no such file, or the file no such line."""
+        try:
+            # By \n alone, as git counts: a form feed would move every line behind it.
+            lines = self._open_files().read(path).split(b"\n")
+        except KeyError as error:
+            raise NoVerdict(f"the rubric cites {path}, which is no file of the commit") from error
+        found = lines[line - 1 : end]
+        if not found:
+            raise NoVerdict(f"the rubric cites {path}:{line}, which is past its end")
+        return b"\n".join(found).decode("utf-8", "replace")

@@ -1,0 +1,164 @@
+"""What a judge gave each side of each pair: asked now, or stored under locks/ as accepted.
+
+A judge is asked about hundreds of steps, so its answers are kept as one figure each, in one file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from runner.gate.frozen import canonical_text, digest_of_bytes
+from runner.gate.pairs import Pair, Question
+from runner.protocols import Comparing, Judge, Log
+from runner.records import Examination, JudgeLock, Sha256, StoredExamination, parse_json
+from runner.records.run_store import write_whole
+from runner.scoring.rank_agreement import DECIMALS
+from runner.support.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
+
+EXAMINATIONS = "locks/examinations"
+TELL_EVERY = 50
+"""Questions: a model takes some seconds for each."""
+TAKE_BACK = "take the committed file back, or delete it: an examination comes from its judge alone"
+
+
+def ask(
+    judge: Judge, questions: Iterable[Question], known: Mapping[str, float], log: Log
+) -> dict[str, float]:
+    """Key of each question -> the judge's figure; asked only for those that are not `known`.
+
+    A question on which the judge reaches no verdict is left out.
+    """
+    every = {question.key: question for question in questions}
+    figures = {key: known[key] for key in every if key in known}
+    open_ones = [question for key, question in every.items() if key not in known]
+    for number, question in enumerate(open_ones, start=1):
+        if number % TELL_EVERY == 0:
+            log(f"examining {judge.name}: {number} of {len(open_ones)} answers to one step")
+        figure = _figure(judge, question)
+        if figure is not None:
+            figures[question.key] = figure
+    return figures
+
+
+def _figure(judge: Judge, question: Question) -> float | None:
+    try:
+        verdict = judge.judge(
+            question.rubric, (question.answer,), (question.must_find,), question.source
+        )
+    except NoVerdict:
+        return None
+    return round(verdict.quality, DECIMALS)
+
+
+def compare(
+    judge: Judge, pairs: Iterable[Pair], known: Mapping[str, float], log: Log
+) -> dict[str, float]:
+    """Key of each pair -> 1 if the better is preferred in both orders, 0 if the other is, else 0.5.
+
+    Empty for a judge that compares nothing; a pair without a verdict is left out.
+    """
+    if not isinstance(judge, Comparing):
+        return {}
+    every = {pair.key: pair for pair in pairs}
+    figures = {key: known[key] for key in every if key in known}
+    open_ones = [pair for key, pair in every.items() if key not in known]
+    for number, pair in enumerate(open_ones, start=1):
+        if number % TELL_EVERY == 0:
+            log(f"examining {judge.name}: {number} of {len(open_ones)} pairs side by side")
+        with contextlib.suppress(NoVerdict):
+            figures[pair.key] = _preference(judge, pair)
+    return figures
+
+
+def _preference(judge: Comparing, pair: Pair) -> float:
+    # In one order alone, a judge that always likes the first would win every pair.
+    forward = _preferred(judge, pair.better, pair.other)
+    backward = _preferred(judge, pair.other, pair.better)
+    if (forward, backward) == ("first", "second"):
+        return 1.0
+    if (forward, backward) == ("second", "first"):
+        return 0.0
+    return 0.5
+
+
+def _preferred(judge: Comparing, one: Question, two: Question) -> str:
+    return judge.prefers(one.rubric, (one.answer, two.answer), one.must_find, one.source)
+
+
+# --- as accepted ----------------------------------------------------------------------------
+
+
+def stored(root: Path, judge: Judge, lock: JudgeLock | None) -> StoredExamination | None:
+    """What the lock vouches for; None if it holds nothing, or of another judge.
+
+    Raises AnchorsDrifted if the file is not what was accepted.
+    """
+    if lock is None or lock.examination is None or lock.identity != judge.identity:
+        return None
+    path = root / _place(judge)
+    if not path.is_file() and not path.is_symlink():
+        return None
+    if drifts := list(_drifts(path, _place(judge), lock.examination)):
+        raise AnchorsDrifted(drifts, hint=TAKE_BACK)
+    try:
+        return parse_json(path.read_bytes(), StoredExamination, where=_place(judge))
+    except CatalogError as error:
+        drift = Drift(where=_place(judge), what="is no examination")
+        raise AnchorsDrifted([drift], hint=TAKE_BACK) from error
+
+
+def _drifts(path: Path, where: str, accepted: Sha256) -> Iterator[Drift]:
+    # A link could show one figure to a reader and another to the gate.
+    if path.is_symlink():
+        yield Drift(where=where, what="is a symbolic link")
+        return
+    found = digest_of_bytes(path.read_bytes())
+    if found != accepted:
+        what = "is not the examination that was accepted"
+        yield Drift(where=where, what=what, expected=accepted, found=found)
+
+
+def refuse_others(judge: Judge, said: Mapping[str, float], accepted: Mapping[str, float]) -> None:
+    """Raises AnchorsDrifted if a deterministic judge says anything else than was accepted."""
+    changed = [key for key, figure in accepted.items() if said.get(key, figure) != figure]
+    if changed:
+        what = f"{judge.name} no longer says what was accepted, {len(changed)} times"
+        raise AnchorsDrifted(
+            [Drift(where=_place(judge), what=what)],
+            hint="its identity should have changed with it",
+        )
+
+
+def write(
+    root: Path, judge: Judge, examination: Examination, figures: Mapping[str, float]
+) -> Sha256:
+    """Store them; returns the file's digest, for the lock."""
+    record = StoredExamination(
+        judge=judge.name,
+        identity=judge.identity,
+        examination=examination,
+        qualities=dict(figures),
+    )
+    text = canonical_text(record)
+    write_whole(root / _place(judge), text)
+    return digest_of_bytes(text.encode())
+
+
+def forget(root: Path, keep: Iterable[str]) -> None:
+    """Remove the files of judges that are not in the lock any more; git keeps them."""
+    kept = {_file_name(name) for name in keep}
+    for path in (root / EXAMINATIONS).glob("*.json"):
+        if path.name not in kept:
+            path.unlink()
+
+
+def _place(judge: Judge) -> str:
+    return f"{EXAMINATIONS}/{_file_name(judge.name)}"
+
+
+def _file_name(name: str) -> str:
+    """`model:claude-x` -> `model-claude-x.json`: a colon is no part of a file's name everywhere."""
+    return re.sub(r"[^\w.-]+", "-", name) + ".json"

@@ -1,0 +1,341 @@
+"""What a judge must pass before it ranks anyone; one that does not, screens.
+
+Rho over all anchors opens the gate, and is easy: a rater that asks only whether an answer is junk
+comes close to it. So it is asked as well whether the judge
+
+- gives an answer more than the same made worse (pairs.py), in nine of ten pairs of each kind
+- orders the anchors that are no junk, surely better than any rater that does not read
+- is held against gold on which two graders agree: else nobody can be
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from runner.gate.calibration_data import Anchor
+from runner.gate.pairs import KINDS, TURNED, Pair, is_junk, shuffled_steps
+from runner.gate.scenario_checks import MIN_TURNED
+from runner.grounding.extract import extract
+from runner.grounding.unlisted import UnlistedFiles
+from runner.records import (
+    Concordance,
+    Correlation,
+    Examination,
+    Requirement,
+    Standing,
+    TrivialRater,
+)
+from runner.scoring import statistics
+from runner.scoring.rank_agreement import ROUNDING, concordance, correlate
+
+MIN_WON = 0.9
+"""Of the pairs of each kind."""
+MIN_PAIRS = 20
+"""Of a kind made by code: with fewer, a coin would pass 0.9 now and then."""
+MIN_TURNED_OF_A_KIND = 10
+"""Below it a kind of turned fact counts with the others alone."""
+MIN_AGREEMENT = 0.85
+"""Rho and concordance over the anchors that are no junk."""
+MIN_ALPHA = 0.8
+"""Krippendorff's own bound for data to draw conclusions from."""
+GAP = 0.1
+"""Two anchors closer than that by hand need not be told apart."""
+
+AMONG = "among anchors that are no junk"
+
+Qualities = Mapping[str, float]
+"""Key of a question -> what the judge gave. One that it could not judge is left out."""
+
+
+def examination(
+    anchors: Sequence[Anchor],
+    judged: Sequence[float],
+    pairs: Sequence[Pair],
+    qualities: Qualities,
+) -> Examination:
+    """`judged`: the quality of each anchor, in order; `qualities`: of each side of each pair."""
+    worth = [(anchor, quality) for anchor, quality in zip(anchors, judged, strict=True)]
+    worth = [(anchor, quality) for anchor, quality in worth if not is_junk(anchor)]
+    kept = [anchor for anchor, _ in worth]
+    gold = [anchor.gold for anchor in kept]
+    scores = [quality for _, quality in worth]
+    measured = _Agreement(rho=correlate(gold, scores), pairs=concordance(gold, scores, GAP))
+    trivial = tuple(_trivial(anchors, kept, qualities))
+    requirements = (
+        *_of_pairs(pairs, qualities, scenarios=len({anchor.scenario for anchor in anchors})),
+        *_of_agreement(measured, trivial),
+        _of_gold(kept),
+    )
+    standing: Standing = "screens"
+    if all(asked.passed for asked in requirements):
+        standing = "ranks"
+    return Examination(
+        standing=standing,
+        requirements=requirements,
+        trivial=trivial,
+        rho=measured.rho,
+        concordance=measured.pairs,
+        alpha=_alpha(kept),
+    )
+
+
+def not_examined() -> Examination:
+    """Of a judge that no accepted examination vouches for: it screens."""
+    none = Requirement(
+        name="an accepted examination",
+        figure=None,
+        n=0,
+        bound=1,
+        must="at least",
+        passed=False,
+        note="`fairtrial anchors accept` examines the judge",
+    )
+    return Examination(
+        standing="screens",
+        requirements=(none,),
+        trivial=(),
+        rho=correlate([], []),
+        concordance=Concordance(share=None, pairs=0),
+        alpha=None,
+    )
+
+
+def requirement_text(asked: Requirement) -> str:
+    """`citations removed: 0.933, at least 0.90, n = 60`, and why it is not met."""
+    figure = "none" if asked.figure is None else f"{asked.figure:.3f}"
+    text = f"{asked.name}: {figure}, {asked.must} {asked.bound:.2f}, n = {asked.n}"
+    if asked.note:
+        text += f" ({asked.note})"
+    return text
+
+
+# --- pairs ----------------------------------------------------------------------------------
+
+
+def _of_pairs(
+    pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int
+) -> Iterator[Requirement]:
+    yield from _of_kinds(pairs, qualities, scenarios=scenarios, lead=_by_quality, suffix="")
+    # Of a judge that only grades, nobody asks which of two it prefers.
+    if any(pair.key in qualities for pair in pairs):
+        suffix = ", side by side in both orders"
+        yield from _of_kinds(
+            pairs, qualities, scenarios=scenarios, lead=_side_by_side, suffix=suffix
+        )
+
+
+def _of_kinds(
+    pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int, lead: Lead, suffix: str
+) -> Iterator[Requirement]:
+    for kind in KINDS:
+        of_kind = [pair for pair in pairs if pair.kind == kind]
+        yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
+    turned = [pair for pair in pairs if pair.kind.startswith(TURNED)]
+    least = MIN_TURNED * scenarios
+    yield _won(TURNED + suffix, turned, qualities, least=least, lead=lead)
+    for kind in sorted({pair.kind for pair in turned}):
+        of_kind = [pair for pair in turned if pair.kind == kind]
+        # Without this a judge that likes every "not" could pass on the other kinds.
+        if len(of_kind) >= MIN_TURNED_OF_A_KIND:
+            least = MIN_TURNED_OF_A_KIND
+            yield _won(kind + suffix, of_kind, qualities, least=least, lead=lead)
+
+
+def _won(
+    name: str, pairs: Sequence[Pair], qualities: Qualities, *, least: int, lead: Lead
+) -> Requirement:
+    n = len(pairs)
+    leads = [lead(pair, qualities) for pair in pairs]
+    won = sum(_is_won(pair, ahead) for pair, ahead in zip(pairs, leads, strict=True))
+    share = won / n if n else None
+    unjudged = leads.count(None)
+    notes = []
+    if n < least:
+        notes.append(f"too few pairs; {least} are the least")
+    if unjudged:
+        notes.append(f"{unjudged} without a verdict")
+    enough = share is not None and share >= MIN_WON - ROUNDING
+    return Requirement(
+        name=name,
+        figure=share,
+        n=n,
+        bound=MIN_WON,
+        must="at least",
+        passed=enough and n >= least,
+        note="; ".join(notes),
+    )
+
+
+def _is_won(pair: Pair, lead: float | None) -> bool:
+    if lead is None:
+        return False
+    if pair.no_gain:
+        return lead >= -ROUNDING
+    return lead > ROUNDING
+
+
+Lead = Callable[[Pair, Qualities], float | None]
+"""How far the better side of a pair is ahead; None if the judge came to no verdict."""
+
+
+def _by_quality(pair: Pair, qualities: Qualities) -> float | None:
+    better, other = qualities.get(pair.better.key), qualities.get(pair.other.key)
+    if better is None or other is None:
+        return None
+    return better - other
+
+
+def _side_by_side(pair: Pair, qualities: Qualities) -> float | None:
+    preference = qualities.get(pair.key)
+    if preference is None:
+        return None
+    return preference - 0.5
+
+
+# --- agreement ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Agreement:
+    rho: Correlation
+    pairs: Concordance
+
+
+def _of_agreement(measured: _Agreement, trivial: Sequence[TrivialRater]) -> Iterator[Requirement]:
+    """That both figures are high, and that no rater that does not read could have them."""
+    rho, pairs = measured.rho, measured.pairs
+    best_rho = _best([rater.rho or 0.0 for rater in trivial], trivial)
+    best_share = _best([rater.concordance or 0.0 for rater in trivial], trivial)
+    against = "lower bound against the best trivial rater"
+    yield _reaches(f"rho {AMONG}", rho.rho, rho.n, note=rho.reason)
+    yield _above(f"rho's {against}", rho.low, rho.n, best_rho)
+    yield _reaches(f"pairs ordered alike {AMONG}", pairs.share, pairs.pairs)
+    yield _above(f"their {against}", pairs.low, pairs.pairs, best_share)
+
+
+def _best(figures: Sequence[float], trivial: Sequence[TrivialRater]) -> float:
+    # A rater that is not known may be as good as anyone.
+    if any(rater.concordance is None for rater in trivial):
+        return 1.0
+    return max(figures)
+
+
+def _reaches(name: str, figure: float | None, n: int, *, note: str = "") -> Requirement:
+    passed = figure is not None and figure >= MIN_AGREEMENT - ROUNDING
+    return Requirement(
+        name=name,
+        figure=figure,
+        n=n,
+        bound=MIN_AGREEMENT,
+        must="at least",
+        passed=passed,
+        note=note,
+    )
+
+
+def _above(name: str, figure: float | None, n: int, bound: float) -> Requirement:
+    note = "" if figure is not None else "no interval over so few"
+    passed = figure is not None and figure > bound + ROUNDING
+    return Requirement(
+        name=name, figure=figure, n=n, bound=bound, must="above", passed=passed, note=note
+    )
+
+
+# --- raters that do not read ----------------------------------------------------------------
+
+
+def _junk_flag(anchor: Anchor) -> float:
+    """It even knows the gold: nobody could flag junk better."""
+    return float(not is_junk(anchor))
+
+
+def _length(anchor: Anchor) -> float:
+    return sum(len(step.text) for step in anchor.answer)
+
+
+def _citations(anchor: Anchor) -> float:
+    """Distinct places cited, step by step."""
+    files = UnlistedFiles()
+    count = 0
+    for step in anchor.answer:
+        mentions = extract(step.text, files)
+        count += len({(mention.path, mention.lines) for mention in mentions if mention.lines})
+    return count
+
+
+TRIVIAL: dict[str, Callable[[Anchor], float]] = {
+    "is it junk?": _junk_flag,
+    "length": _length,
+    "number of citations": _citations,
+}
+JUDGE_OF_SHUFFLED = "this judge, given shuffled words"
+
+
+def _trivial(
+    anchors: Sequence[Anchor], kept: Sequence[Anchor], qualities: Qualities
+) -> Iterator[TrivialRater]:
+    """`kept`: the anchors that are no junk."""
+    for name, rate in TRIVIAL.items():
+        over_all = _rho(anchors, [rate(anchor) for anchor in anchors])
+        yield _rater(name, kept, [rate(anchor) for anchor in kept], over_all)
+    shuffled = [_shuffled_quality(anchor, qualities) for anchor in kept]
+    known = [quality for quality in shuffled if quality is not None]
+    if len(known) == len(kept):
+        yield _rater(JUDGE_OF_SHUFFLED, kept, known, None)
+    else:
+        yield TrivialRater(name=JUDGE_OF_SHUFFLED, rho=None, concordance=None, rho_all=None)
+
+
+def _rater(
+    name: str, kept: Sequence[Anchor], ratings: Sequence[float], over_all: float | None
+) -> TrivialRater:
+    gold = [anchor.gold for anchor in kept]
+    return TrivialRater(
+        name=name,
+        rho=_rho(kept, ratings),
+        concordance=concordance(gold, ratings, GAP).share,
+        rho_all=over_all,
+    )
+
+
+def _rho(anchors: Sequence[Anchor], ratings: Sequence[float]) -> float | None:
+    return correlate([anchor.gold for anchor in anchors], ratings).rho
+
+
+def _shuffled_quality(anchor: Anchor, qualities: Qualities) -> float | None:
+    """Of the whole anchor; None if a step of it has no verdict."""
+    steps = [qualities.get(question.key) for question in shuffled_steps(anchor)]
+    known = [quality for quality in steps if quality is not None]
+    if len(known) < len(steps):
+        return None
+    return statistics.mean(known)
+
+
+# --- gold -----------------------------------------------------------------------------------
+
+
+def _of_gold(kept: Sequence[Anchor]) -> Requirement:
+    """Where two graders differ, a judge that agrees with one has learnt that one's taste."""
+    alpha = _alpha(kept)
+    twice = sum(len(anchor.gradings) > 1 for anchor in kept)
+    note = ""
+    passed = alpha is not None and alpha >= MIN_ALPHA - ROUNDING
+    if twice < len(kept):
+        note = f"{len(kept) - twice} of {len(kept)} were graded once"
+        passed = False
+    elif not passed:
+        note = "the gold is not good enough to judge a judge by"
+    return Requirement(
+        name=f"alpha of the two gradings {AMONG}",
+        figure=alpha,
+        n=twice,
+        bound=MIN_ALPHA,
+        must="at least",
+        passed=passed,
+        note=note,
+    )
+
+
+def _alpha(kept: Sequence[Anchor]) -> float | None:
+    return statistics.alpha(anchor.gradings for anchor in kept)

@@ -1,0 +1,311 @@
+"""What `fairtrial check` proves of every scenario before it measures anyone.
+
+Gold passes, silence fails, and cheats lose: the reference answer, an empty one, and those of
+runner/gate/adversarial_answers.py. All of them are made from the scenario itself, so each new one proves itself.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from runner.catalog.catalog import HELD_OUT, TURNED
+from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, Loaded, cheats
+from runner.grounding.outlines import outline_of
+from runner.grounding.pointing import TOLERANCE
+from runner.grounding.symbols import SourceFile
+from runner.protocols import Files, Judge
+from runner.records import (
+    Answer,
+    AnswerStep,
+    Effort,
+    Fairness,
+    MustCite,
+    Scenario,
+    Score,
+    Scored,
+    TurnedPair,
+    Verdict,
+)
+from runner.scoring.fairness import FAIRNESS, score_fairness
+from runner.support.errors import Problem
+
+REFERENCE_FLOOR = 0.9
+"""What a scenario's own reference answer must earn; `fairtrial anchors accept` asks the same."""
+CHEAT_MARGIN = 0.25
+"""How far a cheat must stay behind the reference."""
+PROMPT_CEILING = 0.5
+"""The pasted prompt must earn less, however much the reference earns."""
+MIN_TURNED = 40
+"""Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
+
+
+def prove(loaded: Loaded, files: Files, judge: Judge) -> list[Problem]:
+    """Everything that keeps the scenario from being measured with; empty if it is proven."""
+    problems = [*_structure(loaded), *_places(loaded, files), *_turned(loaded)]
+    # Scores of a scenario whose steps do not line up would only repeat it in other words.
+    if not problems:
+        problems += _scores(loaded, files, judge)
+    return problems
+
+
+# --- structure and places -------------------------------------------------------------------
+
+
+def _structure(loaded: Loaded) -> Iterator[Problem]:
+    scenario, names = loaded.scenario.id, [step.name for step in loaded.scenario.steps]
+    if loaded.scenario.unreviewed:
+        message = f"nobody has reviewed it: {loaded.scenario.unreviewed}"
+        yield Problem(where=f"{scenario}/scenario.yaml unreviewed", message=message)
+    if len(set(names)) != len(names):
+        message = "two steps have one name; give each its own"
+        yield Problem(where=f"{scenario}/scenario.yaml steps", message=message)
+    if [step.name for step in loaded.rubric.steps] != names:
+        message = f"not the scenario's steps; expected, in order: {names}"
+        yield Problem(where=f"{scenario}/rubric.yaml steps", message=message)
+    if len(loaded.reference) != len(names):
+        message = (
+            f"{len(loaded.reference)} answers for {len(names)} steps; "
+            f"write reference/1.md to reference/{len(names)}.md"
+        )
+        yield Problem(where=f"{scenario}/reference", message=message)
+
+
+def _places(loaded: Loaded, files: Files) -> Iterator[Problem]:
+    """Every place, of the scenario or of a fact, that does not hold at the commit."""
+    for number, step in enumerate(loaded.scenario.steps):
+        where = f"{loaded.scenario.id}/scenario.yaml steps[{number}].must_cite"
+        yield from _misplaced(step.must_cite, files, where)
+    for number, rubric_step in enumerate(loaded.rubric.steps):
+        for name, criterion in rubric_step.criteria.items():
+            where = f"{loaded.scenario.id}/rubric.yaml steps[{number}].criteria.{name}.facts"
+            for index, fact in enumerate(criterion.facts):
+                yield from _misplaced(fact.cites, files, f"{where}[{index}].cites")
+
+
+def _misplaced(places: Iterable[MustCite], files: Files, where: str) -> Iterator[Problem]:
+    for index, place in enumerate(places):
+        if message := _why_misplaced(place, files):
+            yield Problem(where=f"{where}[{index}]", message=message)
+
+
+def _why_misplaced(place: MustCite, files: Files) -> str:
+    """No such file, no such line, or a symbol defined elsewhere; empty if the place holds."""
+    if place.path not in files.paths():
+        return f"{place.path} is not a file at the commit; check its spelling and case"
+    content = files.read(place.path)
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    last = place.end or place.line
+    if last < place.line:
+        return f"end {place.end} comes before line {place.line}"
+    if last > lines:
+        return f"line {last} is past the end of {place.path}, which has {lines} lines"
+    if place.symbol:
+        return _why_not_defined(place, last, _definitions(place, files))
+    return ""
+
+
+def _why_not_defined(place: MustCite, last: int, definitions: Sequence[int]) -> str:
+    for line in definitions:
+        if place.line - TOLERANCE <= line <= last + TOLERANCE:
+            return ""
+    found = "no definition of it is found"
+    if definitions:
+        found = f"it is defined at {', '.join(str(line) for line in definitions)}"
+    near = f"within ±{TOLERANCE} of lines {place.line}–{last}"
+    return f"{place.symbol} is not defined {near}: {found}"
+
+
+def _definitions(place: MustCite, files: Files) -> tuple[int, ...]:
+    """Lines on which the verifier's own resolver finds the symbol defined."""
+    source, sha = files.read(place.path), files.blob_sha(place.path)
+    file = SourceFile(place.path, source, lambda: outline_of(place.path, source, sha, None))
+    return tuple(definition.line for definition in file.places(place.symbol or "").definitions)
+
+
+# --- pairs turned round ---------------------------------------------------------------------
+
+
+def _turned(loaded: Loaded) -> Iterator[Problem]:
+    """Every pair that cannot be made from the reference, and whether the gate has enough."""
+    where = f"{loaded.scenario.id}/{TURNED}"
+    references = dict(zip(_step_names(loaded), loaded.reference, strict=False))
+    seen: set[tuple[str, str, str]] = set()
+    for index, pair in enumerate(loaded.turned):
+        problem = _why_no_pair(pair, references.get(pair.step, ""))
+        if (pair.step, pair.right, pair.wrong) in seen:
+            problem = "an earlier pair is the same; it would count twice"
+        seen.add((pair.step, pair.right, pair.wrong))
+        if problem:
+            yield Problem(where=f"{where} pairs[{index}]", message=problem)
+    if loaded.suite == HELD_OUT and len(loaded.turned) < MIN_TURNED:
+        message = f"has {len(loaded.turned)} pairs; the gate asks for at least {MIN_TURNED}"
+        yield Problem(where=where, message=message)
+
+
+def _step_names(loaded: Loaded) -> list[str]:
+    return [step.name for step in loaded.scenario.steps]
+
+
+def _why_no_pair(pair: TurnedPair, reference: str) -> str:
+    """Empty if `right` can be replaced in the step's reference answer."""
+    count = reference.count(pair.right)
+    if count != 1:
+        return (
+            f"`right` stands {count} times in the reference answer of {pair.step}, not once: "
+            f"{pair.right!r}"
+        )
+    return ""
+
+
+# --- scores ---------------------------------------------------------------------------------
+
+
+def _scores(loaded: Loaded, files: Files, judge: Judge) -> Iterator[Problem]:
+    # Nine answers cite the same files: parsed once, they take a third of the time.
+    with tempfile.TemporaryDirectory() as cache:
+
+        def score(texts: Sequence[str]) -> Fairness:
+            return _score(loaded, texts, files, judge, Path(cache))
+
+        reference = score(loaded.reference)
+        where = f"{loaded.scenario.id}/reference"
+        yield from _reference_passes(where, reference)
+        yield from _silence_fails(where, score([""] * len(loaded.reference)))
+        for cheat, texts in cheats(loaded, files).items():
+            yield from _cheat_loses(loaded.scenario.id, cheat, reference, score(texts))
+
+
+def _reference_passes(where: str, reference: Fairness) -> Iterator[Problem]:
+    for name, value in _parts(reference).items():
+        if value < REFERENCE_FLOOR:
+            message = f"{name} is {value:.2f}, below {REFERENCE_FLOOR}: {_why(reference, name)}"
+            yield Problem(where=where, message=message)
+
+
+def _silence_fails(where: str, silence: Fairness) -> Iterator[Problem]:
+    values = {**_parts(silence), "efficiency": _value(silence, "efficiency")}
+    for name, value in values.items():
+        if value:
+            message = f"an empty answer scores {value:.2f} on {name}, not 0"
+            yield Problem(where=where, message=message)
+
+
+def _cheat_loses(
+    scenario: str, cheat: str, reference: Fairness, scored: Fairness
+) -> Iterator[Problem]:
+    fix, best = CHEATS[cheat].fix, _compared(reference)
+    for name, value in _compared(scored).items():
+        earned = f"{cheat} gets {value:.2f} of {name}"
+        if best[name] - value < CHEAT_MARGIN:
+            message = f"{earned}, the reference {best[name]:.2f}; {fix}"
+            yield Problem(where=scenario, message=message)
+        # A prompt that holds half the answer measures reading, whatever else there is to find.
+        elif cheat == PASTED_PROMPT and value >= PROMPT_CEILING:
+            yield Problem(where=scenario, message=f"{earned}; {fix}")
+
+
+def _compared(fairness: Fairness) -> dict[str, float]:
+    """The figures in which a cheat has to stay behind the reference."""
+    return {
+        "fairness without efficiency": worth(fairness),
+        "llm_quality": _value(fairness, "llm_quality"),
+    }
+
+
+def worth(fairness: Fairness) -> float:
+    """Fairness without efficiency, the other weights scaled up to 1."""
+    # A cheat costs nothing to write, so it would win on efficiency whatever it says.
+    weights = {name: FAIRNESS[name].weight for name in _proven()}
+    earned = sum(weight * _value(fairness, name) for name, weight in weights.items())
+    return earned / sum(weights.values())
+
+
+def _proven() -> list[str]:
+    """Every part of fairness but efficiency: a text that was never run cost nothing."""
+    return [name for name in FAIRNESS if name != "efficiency"]
+
+
+def _parts(fairness: Fairness) -> dict[str, float]:
+    """What is asked of the reference."""
+    names = _proven()
+    # A scenario without must_cite places has no recall to prove.
+    if isinstance(fairness.must_cite_recall, Scored):
+        names.append("must_cite_recall")
+    return {name: _value(fairness, name) for name in names}
+
+
+def _score_of(fairness: Fairness, name: str) -> Score:
+    if name == "must_cite_recall":
+        return fairness.must_cite_recall
+    return fairness.parts[name]
+
+
+def _value(fairness: Fairness, name: str) -> float:
+    score = _score_of(fairness, name)
+    if isinstance(score, Scored):
+        return score.value
+    return 0.0
+
+
+def _why(fairness: Fairness, name: str) -> str:
+    """Why the reference does not earn more of a part, for whoever has to mend it."""
+    if name == "llm_quality" and fairness.verdict:
+        return " | ".join(_lost_criteria(fairness.verdict))
+    score = _score_of(fairness, name)
+    if isinstance(score, Scored):
+        why = score.detail
+    else:
+        why = score.reason
+    if name == "citation_grounding":
+        why = "; ".join([why, *_failed_citations(fairness)])
+    return why
+
+
+def _lost_criteria(verdict: Verdict) -> Iterator[str]:
+    for step in verdict.steps:
+        for name, criterion in step.criteria.items():
+            if criterion.score < 1:
+                yield f"{step.name}, {name}: {criterion.reason}"
+
+
+def _failed_citations(fairness: Fairness) -> Iterator[str]:
+    for citation in fairness.citations:
+        if citation.status != "grounded" and citation.start is not None:
+            yield f"{citation.written} ({citation.reason})"
+
+
+def answer_steps(scenario: Scenario, texts: Sequence[str]) -> tuple[AnswerStep, ...]:
+    """An answer that no agent gave: one text a step, completed unless it is empty."""
+    steps = []
+    for step, text in zip(scenario.steps, texts, strict=True):
+        completed = bool(text.strip())
+        steps.append(AnswerStep(name=step.name, prompt=step.prompt, text=text, completed=completed))
+    return tuple(steps)
+
+
+def _score(
+    loaded: Loaded, texts: Sequence[str], files: Files, judge: Judge, cache_dir: Path
+) -> Fairness:
+    steps = answer_steps(loaded.scenario, texts)
+    # No agent ran: it cost nothing.
+    effort = Effort(
+        input_tokens=0,
+        output_tokens=0,
+        agent_sec=0,
+        backoff_sec=0,
+        actions=0,
+        steps_completed=sum(step.completed for step in steps),
+        steps=len(steps),
+        tokens_estimated=True,
+    )
+    return score_fairness(
+        loaded.scenario,
+        loaded.rubric,
+        Answer(steps=steps),
+        effort,
+        files=files,
+        judge=judge,
+        cache_dir=cache_dir,
+    )

@@ -1,0 +1,442 @@
+"""A loaded run as a Report, from what is on disk: no Docker, no model, no judge.
+
+All figures are made in this room's view, figures, comparison and costs. Fairness and adoption never
+meet in one figure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from runner.agents.models import MODELS
+from runner.records import (
+    Citation,
+    Gate,
+    OutcomeKind,
+    Plan,
+    Price,
+    Scenario,
+    Scored,
+    ServerSpec,
+    Since,
+    Standing,
+    Verdict,
+)
+from runner.records.run_store import LoadedCell, LoadedRun
+from runner.report.blocks import block_reports, order_of
+from runner.report.caveats import not_concluded
+from runner.report.comparison import Comparisons, noise_layers
+from runner.report.costs import costs, lost_turns
+from runner.report.figures import (
+    adoption_figures,
+    fairness_figures,
+    grounding_parts,
+    rounded,
+    whole_fairness,
+    why_missing,
+)
+from runner.report.records import (
+    Arm,
+    Beside,
+    BlockReport,
+    CellReport,
+    Commentary,
+    Fault,
+    ImportedCell,
+    Incomparable,
+    Report,
+    ScenarioArm,
+    ScenarioReport,
+    Tally,
+)
+from runner.report.repeat import how_to_repeat
+from runner.report.trials import pass_chances, trials_of
+from runner.report.view import (
+    SHELL,
+    ArmView,
+    RunView,
+    fairness_of,
+    fingerprints,
+    imported_of,
+    is_import,
+    unique,
+    verdicts,
+    view_of,
+)
+from runner.runs.plan import pass_at_of
+from runner.scoring.statistics import MIN_SCENARIOS
+
+FAILED_SHOWN = 10
+"""Failed citations listed per cell; the rest are counted."""
+UNGATED = (
+    "UNGATED: no gate stood in front of this run, so nothing vouches for its rubrics or its judge."
+)
+
+RESCORED = (
+    "RESCORED UNDER GENERATION {under}: the run is older than what it is scored by. Changed since "
+    "it was planned: {changed}. Accepted since: {reasons}."
+)
+HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
+CHANGES_SHOWN = 5
+IMPORTED = (
+    "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
+    "their seconds; scores are made here from its transcripts, and rank nobody."
+)
+FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
+CONTRADICTED = (
+    "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
+    "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
+    "figure."
+)
+
+
+def build_report(
+    run: LoadedRun,
+    scenarios: Mapping[str, Scenario],
+    servers: Mapping[str, ServerSpec],
+    *,
+    gate: Gate | None = None,
+    since: Since | None = None,
+) -> Report:
+    """What `runs/<run>` shows. A scenario or server that left the catalog is shown by its name.
+
+    `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands
+    there now. `since`: what was accepted after the run was planned.
+    """
+    view = view_of(run)
+    # A run that began without a gate has no judge that anybody vouches for.
+    shown = None if run.plan.ungated else gate
+    standing: Standing = shown.standing if shown else "screens"
+    made = _made_with(view, run.plan, standing)
+    report = Report(
+        notices=(*_notices(view, run, shown, since), *_screening(standing, shown)),
+        ungated=run.plan.ungated,
+        gate=shown,
+        since=since,
+        standing=standing,
+        language_model=view.models == view.language_models,
+        question=_question([server for server in view.servers if server != SHELL], standing),
+        run=run.plan.run,
+        created_at=run.plan.created_at,
+        models=view.models,
+        language_models=view.language_models,
+        judges=_judges(view),
+        scenarios=view.scenarios,
+        servers=view.servers,
+        trials=max((cell.trial for cell in run.plan.cells), default=0),
+        seed=run.plan.study.seed if run.plan.study else None,
+        pass_at=made.pass_at,
+        lost=tuple(lost_turns(view, made.prices)),
+        arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
+        contradictions=run.contradictions,
+        imported=tuple(_imported(view)),
+        faults=tuple(_faults(view)),
+        incomparable=tuple(_incomparable(view)),
+        noise=tuple(noise_layers(view)),
+        sections=tuple(_section(made, name, scenarios.get(name)) for name in view.scenarios),
+        not_concluded=(),
+        repeat=how_to_repeat(run, view, scenarios, servers),
+        prices=run.plan.prices,
+    )
+    return report.model_copy(update={"not_concluded": not_concluded(report)})
+
+
+# --- head -----------------------------------------------------------------------------------
+
+
+def _notices(
+    view: RunView, run: LoadedRun, gate: Gate | None, since: Since | None
+) -> Iterator[str]:
+    """What a reader must know before any figure."""
+    answered = {kind for kinds in view.kinds.values() for kind in kinds}
+    for name, kind in MODELS.items():
+        if name in answered and not kind.language_model:
+            yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
+    if any(map(is_import, view.models)):
+        yield IMPORTED
+    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
+        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
+    if run.plan.ungated:
+        yield UNGATED
+    if since and since.rescored_under:
+        yield RESCORED.format(
+            under=since.rescored_under,
+            changed=_listed(since.changed),
+            reasons="; ".join(since.accepted) or "none on record",
+        )
+    if gate and gate.history and not run.plan.ungated:
+        yield HISTORY.format(remark=gate.history)
+    if run.contradictions:
+        yield CONTRADICTED.format(count=len(run.contradictions))
+
+
+def _listed(changed: Sequence[str]) -> str:
+    shown = ", ".join(changed[:CHANGES_SHOWN])
+    more = len(changed) - CHANGES_SHOWN
+    if more > 0:
+        shown += f" and {more} more"
+    return shown
+
+
+def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
+    if standing == "ranks":
+        return
+    if gate is None:
+        why = "no gate vouches for its judge"
+    else:
+        why = f"the judge {gate.judge} screens (requirements not met: {len(gate.unmet)})"
+    yield f"SCREENING: {why}. Figures say where to look closer; no arm is ranked."
+
+
+def _question(servers: Sequence[str], standing: Standing) -> str:
+    if not servers:
+        return "How well does the agent answer with a shell alone?"
+    *others, last = servers
+    listed = f"{', '.join(others)} or {last}" if others else last
+    if standing == "screens":
+        return f"What does the agent answer with {listed} attached, and what does it cost?"
+    return (
+        f"Does attaching {listed} make the agent's answers better than a shell alone does, "
+        "or does it only burn tokens?"
+    )
+
+
+def _judges(view: RunView) -> tuple[str, ...]:
+    return unique(verdict.judge for verdict in verdicts(view.cells))
+
+
+# --- arms -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Made:
+    """What an arm's figures are made with."""
+
+    compared: Comparisons
+    blocks: tuple[BlockReport, ...]
+    pass_at: float
+    prices: Mapping[str, Price]
+
+
+def _made_with(view: RunView, plan: Plan, standing: Standing) -> _Made:
+    return _Made(
+        compared=Comparisons(view=view, standing=standing),
+        blocks=tuple(block_reports(view, plan)),
+        pass_at=pass_at_of(plan),
+        prices=plan.prices.models if plan.prices else {},
+    )
+
+
+def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
+    compared = made.compared
+    shell = compared.view.shell_of(arm)
+    return Arm(
+        label=arm.label,
+        model=arm.model,
+        server=arm.server,
+        imported=is_import(arm.model),
+        title=_title(arm, spec),
+        version=_version(arm, spec),
+        substitutes=spec.substitutes if spec else (),
+        tally=_tally(arm),
+        fairness=fairness_figures(arm),
+        delta=compared.delta(arm),
+        adoption=adoption_figures(arm),
+        grounding=grounding_parts(arm),
+        costs=costs(arm, shell, made.prices.get(arm.model)),
+        beside=_beside(arm, shell),
+        order=order_of(arm, made.blocks),
+        passes=tuple(pass_chances(arm, made.pass_at)),
+    )
+
+
+def _beside(arm: ArmView, shell: ArmView | None) -> Beside | None:
+    """The shell over the server's pairs alone: over more of them it is another set of tasks."""
+    if shell is None or arm.is_shell:
+        return None
+    same = shell.beside(arm)
+    if len(same.cells) == len(shell.usable):
+        return None
+    return Beside(
+        label="shell, same cells",
+        fairness=fairness_figures(same),
+        costs=costs(same, None),
+    )
+
+
+def _title(arm: ArmView, spec: ServerSpec | None) -> str:
+    if spec:
+        return spec.title
+    if arm.is_shell:
+        return "the baseline: a shell and no server"
+    return arm.server
+
+
+def _version(arm: ArmView, spec: ServerSpec | None) -> str:
+    """What ran; the catalog may have moved on since."""
+    ran = unique(fingerprint.server_version for fingerprint in fingerprints(arm.cells))
+    if ran or spec is None:
+        return ", ".join(ran)
+    return spec.version
+
+
+def _tally(arm: ArmView) -> Tally:
+    ended = [cell.result.outcome for cell in arm.cells if cell.result]
+    contradicted = sum(cell.measured and not cell.believed for cell in arm.cells)
+    return Tally(
+        planned=len(arm.cells),
+        measured=len(arm.measured),
+        unpaired=len(arm.measured) - len(arm.paired),
+        contradicted=contradicted,
+        broken=len(ended) - len(arm.measured) - contradicted,
+        unfinished=len(arm.cells) - len(ended),
+        attempts=sum(cell.attempts for cell in arm.cells),
+        outcomes=dict(Counter(outcome.kind for outcome in ended)),
+    )
+
+
+# --- cells that ended badly, or stand apart -------------------------------------------------
+
+
+def _faults(view: RunView) -> Iterator[Fault]:
+    for cell in view.cells:
+        # What a result says that nobody believes is listed with what contradicts it.
+        if cell.result is None or not cell.believed:
+            continue
+        outcome = cell.result.outcome
+        # A crashed server is a measurement, and its owner needs the reason as much as we need ours.
+        if not outcome.is_measurement or outcome.kind == "server_crashed":
+            yield Fault(
+                cell_id=cell.cell.id,
+                scenario=cell.cell.scenario,
+                arm=view.label(cell.cell),
+                trial=cell.cell.trial,
+                outcome=outcome.kind,
+                is_measurement=outcome.is_measurement,
+                reason=outcome.reason,
+                attempts=cell.attempts,
+            )
+
+
+def _imported(view: RunView) -> Iterator[ImportedCell]:
+    for cell in view.cells:
+        found = imported_of(cell)
+        if found is not None:
+            yield ImportedCell(
+                cell_id=cell.cell.id,
+                scenario=cell.cell.scenario,
+                arm=view.label(cell.cell),
+                trial=cell.cell.trial,
+                harness=f"{found.harness} {found.harness_version}".strip(),
+                model=found.model,
+                file=found.file,
+                source=found.source,
+                usd=found.usd,
+                degraded=found.degraded,
+            )
+
+
+def _incomparable(view: RunView) -> Iterator[Incomparable]:
+    for cell in view.cells:
+        if cell.cell.id in view.differs:
+            yield Incomparable(
+                cell_id=cell.cell.id,
+                scenario=cell.cell.scenario,
+                arm=view.label(cell.cell),
+                trial=cell.cell.trial,
+                differs=view.differs[cell.cell.id],
+            )
+
+
+# --- scenarios ------------------------------------------------------------------------------
+
+
+def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioReport:
+    arms = tuple(_scenario_arms(made, name))
+    blocks = tuple(block for block in made.blocks if block.scenario == name)
+    if scenario is None:
+        return ScenarioReport(
+            id=name,
+            title=name,
+            description="no longer in the catalog",
+            slant="unknown: no longer in the catalog",
+            repository="unknown",
+            language="unknown",
+            steps=0,
+            arms=arms,
+            blocks=blocks,
+        )
+    return ScenarioReport(
+        id=name,
+        title=scenario.title,
+        description=scenario.description,
+        slant=scenario.slant,
+        unreviewed=scenario.unreviewed,
+        repository=scenario.repository.label,
+        language=scenario.language,
+        steps=len(scenario.steps),
+        arms=arms,
+        blocks=blocks,
+    )
+
+
+def _scenario_arms(made: _Made, scenario: str) -> Iterator[ScenarioArm]:
+    for whole in made.compared.view.arms:
+        arm = whole.within(scenario)
+        if arm.cells:
+            yield ScenarioArm(
+                label=arm.label,
+                fairness=fairness_figures(arm),
+                delta=made.compared.delta(arm),
+                trials=trials_of(arm, made.pass_at),
+                cells=tuple(_cell(arm, cell) for cell in arm.cells),
+            )
+
+
+def _cell(arm: ArmView, cell: LoadedCell) -> CellReport:
+    outcome, reason = _ending(cell)
+    report = CellReport(
+        cell_id=cell.cell.id,
+        trial=cell.cell.trial,
+        outcome=outcome,
+        reason=reason,
+        unscored=why_missing(arm, cell, whole_fairness),
+    )
+    fairness = fairness_of(cell)
+    if fairness is None:
+        return report
+    failed = tuple(_failed(fairness.citations))
+    details: dict[str, object] = {
+        "failed": failed[:FAILED_SHOWN],
+        "failed_total": len(failed),
+        "cited_total": fairness.grounding.total,
+    }
+    if isinstance(fairness.score, Scored):
+        details["fairness"] = rounded(fairness.score.value)
+    if fairness.verdict is not None:
+        details["judge"] = fairness.verdict.judge
+        details["commentary"] = tuple(_commentary(fairness.verdict))
+    return report.model_copy(update=details)
+
+
+def _ending(cell: LoadedCell) -> tuple[OutcomeKind | None, str]:
+    """How the cell ended, and why."""
+    if cell.result is None:
+        return None, "not finished"
+    return cell.result.outcome.kind, cell.result.outcome.reason
+
+
+def _failed(citations: Iterable[Citation]) -> Iterator[Citation]:
+    for citation in citations:
+        # A file cited without a line is in no count, so it can fail in none.
+        if citation.start is not None and citation.status != "grounded":
+            yield citation
+
+
+def _commentary(verdict: Verdict) -> Iterator[Commentary]:
+    for step in verdict.steps:
+        for name, criterion in step.criteria.items():
+            score = rounded(criterion.score)
+            yield Commentary(step=step.name, criterion=name, score=score, reason=criterion.reason)

@@ -1,0 +1,1 @@
+"""Source -> repository with one commit -> work tree. The home of git."""

@@ -1,0 +1,261 @@
+"""A run's plan: made once, kept, and gone on with. And which of its cells are still to be run.
+
+All that could be turned by a look at results is fixed in it: cells, trials, the order of each block
+and what passes. There is no rule that stops a run when its figures please: tested at each look,
+two equal arms are found different far more often than once in twenty.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter, ValidationError
+
+from runner.support.errors import FairtrialError
+from runner.records import (
+    DEFAULT_AGENT,
+    Block,
+    BlockKey,
+    Cell,
+    GateStamp,
+    Name,
+    Placement,
+    Plan,
+    PriceList,
+    Study,
+    digest_of,
+)
+from runner.records.run_store import (LoadedRun, RunStore)
+
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+PASS_AT = 0.5
+"""Half of what fairness can be. A proven scenario's reference earns 0.72 of it at least before
+efficiency, and silence nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a command asks a run to be."""
+
+    cells: Sequence[Cell]
+    ungated: bool
+    prices: PriceList | None = None
+    seed: int | None = None
+    """None: as the run has it, or by its name if it is new."""
+    pass_at: float | None = None
+    """None: as the run has it, or PASS_AT if it is new."""
+    benchmark: str | None = None
+    """A name in BENCHMARKS; None for scenarios."""
+    gate: GateStamp | None = None
+    """What is open in front of a new one; a run that is there keeps its own."""
+
+
+def check_name(name: str) -> None:
+    """Raises FairtrialError unless a run can have that name, on every file system."""
+    try:
+        _NAME.validate_python(name)
+    except ValidationError as error:
+        raise FairtrialError(
+            "no run can be called that",
+            where=f"--run {name}",
+            hint="up to 64 of a-z, 0-9, `.`, `_` and `-`, a letter or digit first",
+        ) from error
+
+
+def load_or_create_plan(store: RunStore, wanted: Wanted) -> LoadedRun:
+    """The run as it stands, with the plan on disk or, if there is none, a new one.
+
+    Raises FairtrialError if the plan on disk is another than what is wanted.
+    """
+    if not wanted.cells:
+        raise FairtrialError(
+            "nothing to measure: every pair of scenario and server is left out",
+            hint="name another server or scenario, or add a canary to the server.yaml",
+        )
+    if not store.has_plan():
+        store.write_plan(_new_plan(store.folder.name, wanted))
+    plan = store.plan()
+    if wanted.ungated and not plan.ungated:
+        # Or a run begun behind the gate and gone on without it would look gated as a whole.
+        plan = plan.model_copy(update={"ungated": True})
+        store.write_plan(plan)
+    difference = _difference(plan, wanted)
+    if difference:
+        raise FairtrialError(
+            f"this run was planned with different inputs: {difference}",
+            where=str(store.folder),
+            hint=(
+                "its finished cells stay as they are; "
+                f"the same command with `--run {_free_name(store)}` starts a new run"
+            ),
+        )
+    return store.load()
+
+
+def _new_plan(name: str, wanted: Wanted) -> Plan:
+    seed = seed_of(name) if wanted.seed is None else wanted.seed
+    return Plan(
+        run=name,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        ungated=wanted.ungated,
+        cells=tuple(wanted.cells),
+        prices=wanted.prices,
+        gate=wanted.gate,
+        benchmark=wanted.benchmark,
+        study=Study(
+            seed=seed,
+            pass_at=PASS_AT if wanted.pass_at is None else wanted.pass_at,
+            blocks=draw_blocks(wanted.cells, seed),
+        ),
+    )
+
+
+def _difference(plan: Plan, wanted: Wanted) -> str:
+    """What a plan has otherwise than it is wanted; empty if nothing."""
+    if plan.cells != tuple(wanted.cells):
+        return _first_difference(plan.cells, wanted.cells)
+    asked = {"seed": wanted.seed, "pass_at": wanted.pass_at}
+    for name, value in asked.items():
+        planned = getattr(plan.study, name, None)
+        if value is not None and value != planned:
+            return f"--{name.replace('_', '-')} {planned} then, {value} now"
+    return ""
+
+
+# --- blocks ---------------------------------------------------------------------------------
+
+
+def seed_of(name: str) -> int:
+    """The seed of a run that is given none: the same command draws the same orders again."""
+    return int(digest_of(name)[:8], 16)
+
+
+def draw_blocks(cells: Sequence[Cell], seed: int) -> tuple[Block, ...]:
+    """The cells' blocks in the cells' order, each with an order of its arms.
+
+    Were the shell always first, whatever changes while a block goes on (a cache that warms up, a
+    provider's load) would pass for the servers' doing. Of as many blocks of a model as there are
+    arms, each arm comes first in one: the order is drawn for the first of them, and turned by one
+    for each further. By digests: every Python draws the same.
+    """
+    servers = list(dict.fromkeys(cell.server for cell in cells))
+    seen: Counter[str] = Counter()
+    blocks = []
+    for key, own in _servers_by_block(cells).items():
+        _, model, _ = key
+        turns, turn = divmod(seen[model], len(servers))
+        drawn = _shuffled(servers, [seed, model, turns])
+        turned = drawn[turn:] + drawn[:turn]
+        blocks.append(_block(key, [server for server in turned if server in own]))
+        seen[model] += 1
+    return tuple(blocks)
+
+
+def _shuffled(servers: Sequence[str], by: Sequence[object]) -> list[str]:
+    lots = {digest_of([*by, server]): server for server in servers}
+    return [lots[lot] for lot in sorted(lots)]
+
+
+def pass_at_of(plan: Plan) -> float:
+    return PASS_AT if plan.study is None else plan.study.pass_at
+
+
+def blocks_of(plan: Plan) -> tuple[Block, ...]:
+    """As they were drawn; of an earlier version's plan, as its cells stand."""
+    if plan.study is not None:
+        return plan.study.blocks
+    return tuple(_block(key, servers) for key, servers in _servers_by_block(plan.cells).items())
+
+
+def _servers_by_block(cells: Sequence[Cell]) -> dict[BlockKey, list[str]]:
+    servers: dict[BlockKey, list[str]] = {}
+    for cell in cells:
+        servers.setdefault(cell.block, []).append(cell.server)
+    return servers
+
+
+def _block(key: BlockKey, order: Sequence[str]) -> Block:
+    scenario, model, trial = key
+    return Block(scenario=scenario, model=model, trial=trial, order=tuple(order))
+
+
+def placement(plan: Plan, cell: Cell, *, taken_up_at: str, machine: str) -> Placement | None:
+    """None for a plan of an earlier version."""
+    if plan.study is None:
+        return None
+    (block,) = [block for block in plan.study.blocks if block.key == cell.block]
+    return Placement(
+        place=block.order.index(cell.server) + 1,
+        of=len(block.order),
+        seed=plan.study.seed,
+        taken_up_at=taken_up_at,
+        machine=machine,
+    )
+
+
+def _free_name(store: RunStore) -> str:
+    """The run's name with the first number that no run beside it has."""
+    stem = store.folder.name[:58]
+    number = 2
+    while (store.folder.parent / f"{stem}-{number}").exists():
+        number += 1
+    return f"{stem}-{number}"
+
+
+def _first_difference(planned: Sequence[Cell], wanted: Sequence[Cell]) -> str:
+    for old, new in zip(planned, wanted, strict=False):
+        if _asked_for(old) != _asked_for(new):
+            break
+        changed = _changed_inputs(old, new)
+        if changed:
+            return f"{', '.join(changed)} changed since ({old.scenario} × {old.server})"
+    return f"{len(planned)} cells then, {len(wanted)} now"
+
+
+def _asked_for(cell: Cell) -> tuple[str, str, str, int]:
+    return cell.scenario, cell.server, cell.model, cell.trial
+
+
+def _changed_inputs(old: Cell, new: Cell) -> list[str]:
+    names = sorted({*old.inputs, *new.inputs})
+    return [name for name in names if old.inputs.get(name) != new.inputs.get(name)]
+
+
+def unfinished(run: LoadedRun) -> tuple[tuple[Cell, ...], ...]:
+    """Cells that no attempt has measured: never run, cut off, or broken by a fault of ours.
+
+    Block by block, each in its order; a block without such cells is left out.
+    """
+    to_do = {_place_of(item.cell): item.cell for item in run.cells if not item.measured}
+    blocks = []
+    for block in blocks_of(run.plan):
+        in_order = [to_do.get((block.key, server)) for server in block.order]
+        blocks.append(tuple(filter(None, in_order)))
+    return tuple(filter(None, blocks))
+
+
+def _place_of(cell: Cell) -> tuple[BlockKey, str]:
+    return cell.block, cell.server
+
+
+def default_name(
+    scenarios: Sequence[str],
+    servers: Sequence[str],
+    models: Sequence[str],
+    trials: int,
+    agent: str,
+) -> str:
+    """The same command gives the same name, so that saying it again resumes a killed run."""
+    asked: list[object] = [sorted(scenarios), sorted(servers), sorted(models), trials]
+    if agent != DEFAULT_AGENT:
+        asked.append(agent)
+    digest = digest_of(asked)
+    if len(scenarios) == 1:
+        subject = scenarios[0]
+    else:
+        subject = f"{len(scenarios)}-scenarios"
+    # A scenario's own name may be as long as a run's.
+    return f"{subject[:55]}-{digest[:8]}"

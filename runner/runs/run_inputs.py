@@ -1,0 +1,70 @@
+"""What a run stands on once everything is ready.
+
+Plain values alone, no connection to anything: an executor may send it elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.agents.models.model_settings import ModelSettings
+from runner.records import Limits, RepoPin, Scenario, ServerSpec
+from runner.agents.spending import Spending
+
+if TYPE_CHECKING:
+    from runner.benchmarks.agentbench.query_benchmark import PreparedQueries
+    from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """The server of an arm, installed and pinned. `spec` is None for `shell`."""
+
+    name: str
+    spec: ServerSpec | None
+    volume: str | None
+    """Name of its install volume; None for `shell`."""
+    digest: str
+    """Of its definition and its locks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedScenario:
+    """What a scenario's cells stand on: the same for every arm."""
+
+    scenario: Scenario
+    image: str
+    """Workspace image id."""
+    base_image: str
+    """Base image id."""
+    pin: RepoPin
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """All that is ready before the first cell: images, volumes, limits."""
+
+    engine_url: str | None
+    """Where the engine is; None for the one that the environment names."""
+    engine_version: str
+    kernel: str
+    """Of the engine's machine."""
+    harness: str
+    """Digest of how the harness treats a cell."""
+    agent: str
+    """A name in AGENTS."""
+    benchmark: str
+    """A name in BENCHMARKS."""
+    limits: Limits
+    arms: dict[str, Arm]
+    scenarios: dict[str, PreparedScenario]
+    machine: str = ""
+    """Which machine the engine is on, as a digest."""
+    spending: Spending = field(default_factory=Spending)
+    tasks: PreparedTasks | None = None
+    """Of MCPToolBench++, whose cells need no engine; None for scenarios."""
+    queries: PreparedQueries | None = None
+    """Of MCP-AgentBench."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """Keys included: they go where the cells go, in memory, and are written nowhere."""

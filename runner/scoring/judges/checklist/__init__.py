@@ -1,0 +1,1 @@
+"""The judge that is code: it knows facts by their words."""

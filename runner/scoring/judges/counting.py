@@ -1,0 +1,317 @@
+"""What a model read in an answer, counted: code decides what each reading earns.
+
+    +1.00  stated, and its place is cited there; or the fact asks for none
+    +0.75  stated, and its place is cited elsewhere in the step's answer
+    +0.45  stated, and no place is cited for it
+    +0.40  stated with another place: another line and another file are equally wrong
+    ×0.5   partial
+     0     absent; a quote that is not in the answer, or was given to the agent
+    -0.50  contradicted
+    -0.50  each claim that the shown source contradicts, in facts of its criterion's mean weight
+
+A criterion is the weighted mean of its facts, and what one falls short of 0 is taken from the
+step's others in proportion: the step is Σ weight × criterion, never below 0.
+
+Each rule below turns away one way of gaming a judge that reads; tests/judges/test_model.py holds
+that cheat:
+
+- a quote the answer does not hold, one of a few letters, one of the whole answer (quotes.py)
+- one sentence for everything: it can carry a few facts (`capacity`)
+- a spray of places, a wide range: as the checklist has it (reading.py, grounding/pointing.py)
+- the prompt or the rubric's questions, pasted, and what Markdown does not show
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from runner.grounding.pointing import points_at, same_file
+from runner.records import (
+    AnswerStep,
+    CriterionVerdict,
+    Fact,
+    FactStatus,
+    FactVerdict,
+    FalseClaim,
+    MustCite,
+    Placing,
+    RubricStep,
+    StepVerdict,
+)
+from runner.scoring.judges import form
+from runner.scoring.judges.checklist.cited_places import APART, MISCITED, UNCITED, Place
+from runner.scoring.judges.checklist.hidden import visible
+from runner.scoring.judges.checklist.parsed_answer import FactKey, Given, Reading, facts_of
+from runner.scoring.judges.checklist.sentences import Context, units_of
+from runner.scoring.judges.form import ClaimReading, FactReading, Shown
+from runner.scoring.judges.quotes import Index, Span, find_quote
+
+STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.5, -0.5, -0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReading:
+    """What a model read in one step, all its batches together."""
+
+    facts: Mapping[FactKey, FactReading]
+    false_claims: Sequence[ClaimReading]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedStep:
+    step: StepVerdict
+    facts: tuple[FactVerdict, ...]
+    false_claims: tuple[FalseClaim, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Credit:
+    worth: float
+    why: str = ""
+    status: FactStatus = "absent"
+    quote: str = ""
+    place: Placing = "none"
+
+
+class Counting:
+    """One step's answer, against its rubric."""
+
+    def __init__(
+        self,
+        step: RubricStep,
+        answer: AnswerStep,
+        must_find: Sequence[MustCite],
+        shown: Mapping[FactKey, Sequence[Shown]],
+    ) -> None:
+        """`shown`: the source lines that the model saw with each fact."""
+        self.step, self.shown = step, shown
+        self.facts = facts_of(step)
+        self.text = visible(answer.text)
+        seen = answer.model_copy(update={"text": self.text})
+        self.reading = Reading(step, seen, must_find)
+        self.index = Index(self.reading)
+        questions = [criterion.question for criterion in step.criteria.values()]
+        self._given = Given([answer.prompt, *questions])
+
+    def count(self, read: StepReading) -> CountedStep:
+        credits_of = self._credits(read.facts)
+        claims = list(self._claims(read.false_claims, credits_of.values()))
+        facts = []
+        for key, credit in credits_of.items():
+            facts.append(_fact_verdict(self.step.name, key[0], self.facts[key], credit))
+        return CountedStep(
+            step=_step_verdict(self.step, facts, claims),
+            facts=tuple(facts),
+            false_claims=tuple(claims),
+        )
+
+    # --- facts ----------------------------------------------------------------------------------
+
+    def _credits(self, read: Mapping[FactKey, FactReading]) -> dict[FactKey, _Credit]:
+        """In the rubric's order; facts with places take from the sentences' capacity first."""
+        capacity = [4 + unit.words // 15 for unit in self.reading.units]
+        placed_first = sorted(self.facts, key=lambda key: not self.facts[key].cites)
+        found = {}
+        for key in placed_first:
+            found[key] = self._credit(self.facts[key], read[key], capacity)
+        return {key: found[key] for key in self.facts}
+
+    def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _Credit:
+        if read.verdict == "absent":
+            return _Credit(worth=0.0, why="missing")
+        if problem := self._quote_problem(read.quote):
+            return _Credit(worth=0.0, why=problem)
+        quote = read.quote.strip()
+        if read.verdict == "contradicted":
+            why = "contradicted"
+            return _Credit(worth=CONTRADICTED, why=why, status=read.verdict, quote=quote)
+        units = self.index.units(quote)
+        if not _take(capacity, units):
+            return _Credit(worth=0.0, why="said among too many", quote=quote)
+        placed = self._placed(fact, units)
+        worth, why = placed.worth, placed.why
+        if read.verdict == "partial":
+            worth, why = worth * PARTIAL, "; ".join(filter(None, ["in part", why]))
+        return replace(placed, worth=worth, why=why, status=read.verdict, quote=quote)
+
+    def _quote_problem(self, quote: str) -> str:
+        """Why a quote proves nothing; empty if it proves something."""
+        if find_quote(quote, self.text) is None:
+            return "the quote is not in the answer"
+        sentences = units_of(quote, Context())
+        if sentences and not self._given.left_out(sentences):
+            return "copied from what the agent was given"
+        return ""
+
+    # --- places ---------------------------------------------------------------------------------
+
+    def _placed(self, fact: Fact, units: frozenset[int]) -> _Credit:
+        """What a fact that is stated in these sentences earns."""
+        if not fact.cites:
+            return _Credit(worth=STATED)
+        trust, spray = self.reading.trust, "cited in a spray" if self.reading.is_spray else ""
+        if _is_cited(fact, self._near(units)):
+            return _Credit(worth=STATED * trust, why=spray, place="right")
+        if _is_cited(fact, self.reading.places):
+            return _Credit(worth=APART * trust, why=spray or "cited elsewhere", place="right")
+        own = self._own(units)
+        if not own:
+            return _Credit(worth=UNCITED, why="uncited")
+        pairs = product(own, fact.cites)
+        if any(same_file(place.path, cite.path) for place, cite in pairs):
+            return _Credit(worth=MISCITED, why="cited at another line", place="wrong_line")
+        return _Credit(worth=MISCITED, why="cited in another file", place="wrong_file")
+
+    def _near(self, units: frozenset[int]) -> frozenset[Place]:
+        """Places of the passages that hold the sentences, or lie within them."""
+        places: set[Place] = set()
+        for passage in self.reading.passages:
+            inside = units.issuperset(passage.units)
+            if units and (inside or units.issubset(passage.units)):
+                places |= passage.places
+        return frozenset(places)
+
+    def _own(self, units: frozenset[int]) -> frozenset[Place]:
+        """Places of the sentences themselves, or of what they stand under."""
+        places: set[Place] = set()
+        for number in units:
+            unit = self.reading.units[number]
+            places.update(unit.places or unit.context.places)
+        return frozenset(places)
+
+    # --- false claims ---------------------------------------------------------------------------
+
+    def _claims(
+        self, read: Sequence[ClaimReading], credits_: Iterable[_Credit]
+    ) -> Iterator[FalseClaim]:
+        """Those that hold, by where they stand in the answer: at most five, each place once."""
+        taken = [find_quote(item.quote, self.text) for item in credits_ if item.worth < 0]
+        held = []
+        for claim in read:
+            span, criterion = find_quote(claim.quote, self.text), self._criterion(claim)
+            if span and criterion and not self._quote_problem(claim.quote):
+                held.append((span, criterion, claim))
+        count = 0
+        for span, criterion, claim in sorted(held, key=lambda item: (item[0], item[1])):
+            # A contradicted fact has cost its credit: the same words are not charged twice.
+            if count < form.MAX_CLAIMS and not any(_overlap(span, other) for other in taken):
+                taken.append(span)
+                count += 1
+                yield _false_claim(self.step.name, criterion, claim)
+
+    def _criterion(self, claim: ClaimReading) -> str:
+        """Of the first fact whose shown lines hold the claim's; empty if none does."""
+        for (criterion, _), shown in self.shown.items():
+            if any(item.holds(claim.path, claim.line) for item in shown):
+                return criterion
+        return ""
+
+
+def _false_claim(step: str, criterion: str, claim: ClaimReading) -> FalseClaim:
+    return FalseClaim(
+        step=step,
+        criterion=criterion,
+        quote=claim.quote.strip(),
+        path=claim.path,
+        line=claim.line,
+        credit=FALSE_CLAIM,
+    )
+
+
+def _overlap(span: Span, other: Span | None) -> bool:
+    return other is not None and span[0] < other[1] and other[0] < span[1]
+
+
+def _take(capacity: list[int], units: Iterable[int]) -> bool:
+    """False, and nothing taken, if one of the sentences carries as many facts as it can."""
+    numbers = list(units)
+    if not all(capacity[number] > 0 for number in numbers):
+        return False
+    for number in numbers:
+        capacity[number] -= 1
+    return True
+
+
+def _is_cited(fact: Fact, places: frozenset[Place]) -> bool:
+    pairs = product(places, fact.cites)
+    return any(points_at(place.path, place.start, place.end, cite) for place, cite in pairs)
+
+
+def _fact_verdict(step: str, criterion: str, fact: Fact, credit: _Credit) -> FactVerdict:
+    return FactVerdict(
+        step=step,
+        criterion=criterion,
+        says=fact.says,
+        verdict=credit.status,
+        quote=credit.quote,
+        place=credit.place,
+        credit=credit.worth,
+        reason=credit.why,
+    )
+
+
+# --- sums -----------------------------------------------------------------------------------
+
+
+def unanswered(step: RubricStep) -> CountedStep:
+    """A step without a text."""
+    nothing = CriterionVerdict(score=0.0, reason="the step has no answer")
+    verdict = StepVerdict(
+        name=step.name, quality=0.0, criteria=dict.fromkeys(step.criteria, nothing)
+    )
+    facts = []
+    for (criterion, _), fact in facts_of(step).items():
+        credit = _Credit(worth=0.0, why="the step has no answer")
+        facts.append(_fact_verdict(step.name, criterion, fact, credit))
+    return CountedStep(step=verdict, facts=tuple(facts), false_claims=())
+
+
+def _step_verdict(
+    step: RubricStep, facts: Sequence[FactVerdict], claims: Sequence[FalseClaim]
+) -> StepVerdict:
+    raw = {}
+    for name, criterion in step.criteria.items():
+        weights = [fact.weight for fact in criterion.facts]
+        charged = [claim.credit for claim in claims if claim.criterion == name]
+        raw[name] = _mean(
+            weights, [fact.credit for fact in facts if fact.criterion == name], charged
+        )
+    share = _share_left(step, raw)
+    criteria = {}
+    for name, score in raw.items():
+        reason = _reason([fact for fact in facts if fact.criterion == name])
+        criteria[name] = CriterionVerdict(score=min(1.0, max(0.0, score) * share), reason=reason)
+    return step_verdict(step, criteria)
+
+
+def step_verdict(step: RubricStep, criteria: Mapping[str, CriterionVerdict]) -> StepVerdict:
+    """The step whose criteria are these."""
+    parts = [step.criteria[name].weight * verdict.score for name, verdict in criteria.items()]
+    # fsum: plain sums round otherwise from one Python to the next.
+    return StepVerdict(name=step.name, quality=min(1.0, math.fsum(parts)), criteria=dict(criteria))
+
+
+def _mean(weights: Sequence[float], credit: Sequence[float], charged: Sequence[float]) -> float:
+    """The weighted mean of the facts' credit; a claim weighs as an average fact does."""
+    earned = [weight * worth for weight, worth in zip(weights, credit, strict=True)]
+    total = math.fsum(weights)
+    return (math.fsum(earned) + math.fsum(charged) * total / len(weights)) / total
+
+
+def _share_left(step: RubricStep, raw: Mapping[str, float]) -> float:
+    """What is left of the criteria above 0 once they have paid for those below."""
+    weighed = [step.criteria[name].weight * score for name, score in raw.items()]
+    above = math.fsum(max(0.0, part) for part in weighed)
+    if not above:
+        return 0.0
+    # Without it, being wrong would cost nothing where nothing was right.
+    return max(0.0, math.fsum(weighed) / above)
+
+
+def _reason(facts: Sequence[FactVerdict]) -> str:
+    short = [fact for fact in facts if fact.reason]
+    met = f"{len(facts) - len(short)} of {len(facts)} facts"
+    return "; ".join([met, *(f"{fact.reason}: {fact.says}" for fact in short)])

@@ -1,0 +1,1 @@
+"""A server made ready, examined and asked."""

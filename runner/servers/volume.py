@@ -1,0 +1,234 @@
+"""A server's install volume: filled once, in a builder container that has network, then read-only.
+
+Locks pin every package by hash; cells mount the finished volume. It is named by what goes in, so
+checkouts with the same locks and the same base recipe share one, whichever of them filled it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from runner.protocols import Log
+from runner.records import ServerSpec, Sha256, digest_of
+from runner.sandbox import volume_host
+from runner.sandbox.base_image import BaseImage
+from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
+from runner.sandbox.cell_layout import INSTALL, PYTHONS, SERVER
+from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
+from runner.sandbox.volume_host import MARKER
+from runner.servers.definition_rules import LOCK_FILES, PLACES, Places, fill
+from runner.support.code_digest import code_digest
+from runner.support.errors import (
+    DiskFullError,
+    FairtrialError,
+    LockError,
+    SandboxError,
+    ServerError,
+)
+
+BUILD_LIMIT_SEC = 1800
+LOG_LINES_KEPT = 20
+UNBUILT = re.compile(r"metadata-generation-failed|[Ff]ailed (?:to build|building wheel)")
+"""How pip says that it could not make an installable package out of source."""
+_FULL = re.compile(r"No space left on device|ENOSPC")
+_BAR = "━"
+"""Of a progress bar."""
+
+
+class Server(Protocol):
+    """A server's folder, read."""
+
+    @property
+    def spec(self) -> ServerSpec: ...
+    @property
+    def folder(self) -> Path: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerVolume:
+    """A finished install volume."""
+
+    name: str
+    digest: Sha256
+    """Of its content: every path, mode, owner and byte."""
+    size_mb: float
+
+    @property
+    def volume(self) -> str:
+        """What a cell mounts."""
+        return self.name
+
+
+def volume_name(server: Server, base_recipe: Sha256, places: Places = PLACES) -> str:
+    """Names what goes in, so a changed lock is another volume. A changed note or canary is not.
+
+    `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
+    recipe on different days would else install the same packages twice.
+    """
+    inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
+    inputs["files"] = fill(server.spec.files, places)
+    inputs["python"] = server.spec.python
+    inputs["base"] = base_recipe
+    inputs["host"] = code_digest([Path(volume_host.__file__)])
+    return f"{LABEL}-server-{server.spec.name}-{digest_of(inputs)[:12]}"
+
+
+def _text(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    return path.read_text(encoding="utf-8")
+
+
+def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which place
+    engine: Engine,
+    server: Server,
+    base: BaseImage,
+    builder_env: BuilderEnv,
+    log: Log,
+    *,
+    places: Places = PLACES,
+) -> ServerVolume:
+    """The server's install volume: filled first if no finished one is there, and read through.
+
+    `places`: where a cell will have it, which the server's own files may name.
+    Raises ServerError if its packages cannot be installed, LockError if its content was changed,
+    SandboxError if the engine fails.
+    """
+    name = volume_name(server, base.recipe, places)
+    with engine_faults(f"cannot build the volume of {server.spec.name}"):
+        volume = _finished(engine, name, base)
+        if volume is None:
+            create_volume(engine, name, "server")
+            files = _job_files(server, base, places)
+            with open_builder(engine, _filling(name, base, builder_env)) as builder:
+                volume = _install(builder, server, name, log, files)
+        verify_volume(engine, volume, base.id)
+    return volume
+
+
+def _finished(engine: Engine, name: str, base: BaseImage) -> ServerVolume | None:
+    """The volume, read through a container that is never started; None if it is not finished."""
+    if not volume_exists(engine, name):
+        return None
+    with open_builder(engine, BuilderSpec(image=base.id, volume=name)) as builder:
+        return _read_marker(builder, name)
+
+
+def _read_marker(builder: Builder, name: str) -> ServerVolume | None:
+    """What the marker of the builder's volume says; None if it is half-built."""
+    try:
+        (text,) = builder.files(f"{INSTALL}/{MARKER}")
+        marker = json.loads(text)
+        return ServerVolume(name=name, digest=marker["content"], size_mb=marker["bytes"] / 1e6)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
+    return BuilderSpec(
+        image=base.id,
+        command=_host_command("build", "/build"),
+        user=ROOT,
+        environment={"HOME": "/root"},
+        network=env,
+        volume=name,
+        writable=True,
+        # Keeps out every other checkout that would fill this volume at the same time.
+        name=f"{name}-build",
+    )
+
+
+def _install(
+    builder: Builder, server: Server, name: str, log: Log, files: Mapping[str, bytes]
+) -> ServerVolume:
+    """Fill the builder's volume. Raises ServerError with the log's last lines."""
+    filled_meanwhile = _read_marker(builder, name)
+    if filled_meanwhile is not None:
+        return filled_meanwhile
+    started = time.monotonic()
+    log(f"installing {server.spec.name} {server.spec.version}")
+    builder.put(tar_of(files))
+    exit_code = builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
+    if exit_code != 0:
+        raise install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
+    volume = _read_marker(builder, name)
+    if volume is None:
+        raise ServerError(
+            "its volume was built and is not finished", where=name, hint="run it again"
+        )
+    wall_sec = time.monotonic() - started
+    log(f"installed {server.spec.name}: {volume.size_mb:.0f} MB in {wall_sec:.0f} s")
+    return volume
+
+
+def install_failed(server: Server, exit_code: int, output: str) -> FairtrialError:
+    if _FULL.search(output):
+        return DiskFullError(
+            f"the disk is full: {server.spec.name} could not be installed",
+            hint="`fairtrial clean --all` removes every server that was installed, and what else"
+            " is ours",
+        )
+    lines = "".join(f"\n  {line}" for line in output.splitlines() if _BAR not in line)
+    hint = "does this host reach the package registries?"
+    hint += " Behind a proxy, SSL_CERT_FILE must name its certificates"
+    if UNBUILT.search(output):
+        hint = "a package of it is source that has to be compiled, and the base has no compiler:"
+        hint += " pin a version of that package that comes built (requirements.in)"
+    return ServerError(
+        f"its packages could not be installed (exit {exit_code}){lines}",
+        where=str(server.folder),
+        hint=hint,
+    )
+
+
+def _job_files(server: Server, base: BaseImage, places: Places) -> dict[str, bytes]:
+    """What the host in the container installs, by path."""
+    files = {
+        "build/files.json": json.dumps(fill(server.spec.files, places)).encode(),
+        "build/node.txt": base.node.encode(),
+        "build/python.txt": PYTHONS[server.spec.python].encode(),
+        "build/backends.txt": base.backends.encode(),
+    }
+    for name in LOCK_FILES:
+        text = _text(server.folder / name)
+        if text is not None:
+            files[f"build/{name}"] = text.encode()
+    return files
+
+
+def _host_command(verb: str, *arguments: str) -> list[str]:
+    """Runs volume_host.py, which ends itself: a killed runner cannot leak it for ever."""
+    source = Path(volume_host.__file__).read_text(encoding="utf-8")
+    python = ["timeout", str(BUILD_LIMIT_SEC), "python3", "-I", "-c", source]
+    return [*python, verb, INSTALL, *arguments]
+
+
+def verify_volume(engine: Engine, volume: ServerVolume, base_image_id: str) -> None:
+    """Read every byte of the volume again. Raises LockError if it is not what was built."""
+    content = _read_content(engine, volume, base_image_id)
+    if content != volume.digest:
+        hint = f"remove it (`docker volume rm {volume.name}`) and it is built again from its locks"
+        raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)
+
+
+def _read_content(engine: Engine, volume: ServerVolume, base_image_id: str) -> Sha256:
+    spec = BuilderSpec(
+        image=base_image_id,
+        command=_host_command("inspect"),
+        user=SERVER,  # The agent's user may not look into it.
+        volume=volume.name,
+    )
+    failure = f"cannot read the volume {volume.name}"
+    with engine_faults(failure), open_builder(engine, spec) as builder:
+        builder.run()
+        answer = builder.output(stderr=False)
+    try:
+        return str(json.loads(answer)["content"])
+    except ValueError as error:
+        raise SandboxError(f"{failure}: its inspection gave no answer") from error

@@ -1,0 +1,1 @@
+"""What knows nothing of the rest: errors, text, streams, locks, digests."""
