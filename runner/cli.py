@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from runner.catalog.catalog import LazyMapping, LoadedServer
     from runner.catalog.checkout import Checkout
     from runner.catalog.project import Places
-    from runner.protocols import Executor
     from runner.records import Gate, Judging, Record, Scorecard, ServerCard
     from runner.records.run_store import LoadedCell, LoadedRun, RunStore
     from runner.report.grid import Table
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
         VerifyAnchorsRequest,
         VerifyReportRequest,
     )
+    from runner.runs.executors import Executor
     from runner.runs.run_inputs import PreparedRun
     from runner.support.errors import EngineError, GateError, Problem
 
@@ -226,14 +226,14 @@ def _run_cells(
     from dataclasses import replace
 
     from runner.agents import AGENTS
-    from runner.agents.models import agent_for
+    from runner.agents.choosing import agent_for
     from runner.agents.models.replay import arms_to_play
     from runner.agents.models.weights_server import served
-    from runner.agents.spending import spent
     from runner.catalog.catalog import pick
     from runner.records.run_store import RunStore
     from runner.runs import plan
     from runner.runs.executors import EXECUTORS
+    from runner.runs.spent import spent
 
     checkout = checkout or _judging_checkout(request)
     scenarios = checkout.choose_scenarios(request.scenarios)
@@ -411,6 +411,7 @@ def _plan(  # noqa: PLR0913 - what a plan is made of, each by its name
 def _execute(
     executor: Executor, planned: LoadedRun, prepared: PreparedRun, store: RunStore
 ) -> None:
+    from runner.benchmarks import BENCHMARKS
     from runner.report.progress import live
     from runner.runs.plan import unfinished
     from runner.support.interrupts import run_until_done
@@ -420,7 +421,9 @@ def _execute(
     finished = len(planned.cells) - cells
     priced = prepared.spending.has_price_of({item.cell.model for item in planned.cells})
     with live(cells, sys.stderr, finished=finished, priced=priced) as progress:
-        run_until_done(executor.run(blocks, prepared, store, progress))
+        run_until_done(
+            executor.run(blocks, prepared, store, progress, BENCHMARKS[prepared.benchmark])
+        )
 
 
 def _show_estimate(request: RunRequest) -> int:
@@ -1086,12 +1089,15 @@ def _report_tasks(request: Request, run: str, *, compat: str, as_json: bool) -> 
 
 
 def _tasks_as_believed(request: Request, store: RunStore) -> LoadedRun:
+    from runner.benchmarks import BENCHMARKS
     from runner.benchmarks.toolbench.task_benchmark import BENCHMARK
     from runner.benchmarks.toolbench.task_run import read_setup
     from runner.runs.audit import Audit
 
     read_setup(store)
-    return Audit(store=store, checkout=_checkout(request), benchmark=BENCHMARK).evidence()
+    return Audit(
+        store=store, checkout=_checkout(request), benchmark=BENCHMARKS[BENCHMARK]
+    ).evidence()
 
 
 def toolbench_confuse(request: ConfuseRequest) -> int:
@@ -1271,6 +1277,7 @@ def agentbench_report(request: AgentbenchReportRequest) -> int:
 def _report_queries(
     request: JudgedRequest, store: RunStore, *, verdicts: Path | None = None, as_json: bool
 ) -> int:
+    from runner.benchmarks import BENCHMARKS
     from runner.benchmarks.agentbench.query_benchmark import BENCHMARK
     from runner.benchmarks.agentbench.query_run import read_setup
     from runner.benchmarks.agentbench.report.query_report import report_of_run
@@ -1281,7 +1288,7 @@ def _report_queries(
     read_setup(store)
     checkout = _checkout(request)
     with store.lock():
-        loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
+        loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK]).evidence()
         report = report_of_run(store, loaded, _outcome_judge(checkout, request, store))
         written = [*write_report(report, store.folder)]
     if verdicts is not None:

@@ -6,36 +6,23 @@ room's door: MODELS, AGENTS, JUDGES, EXECUTORS, BENCHMARKS, FAIRNESS, ADOPTION.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from runner.records import (
-    DEFAULT_AGENT,
     AnswerStep,
     Cell,
     CellResult,
-    Event,
     MustCite,
     Outcome,
     Phases,
     Rubric,
-    Scenario,
     Score,
-    Scorecard,
     ToolTrace,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from runner.agents.models.model_settings import ModelSettings
-    from runner.agents.tools import Toolbox
-    from runner.agents.usage import UsageTotals
-    from runner.catalog.checkout import Checkout
-    from runner.records.run_store import RunStore
-    from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedRun
 
 Log = Callable[[str], None]
 """Takes a line for the person who waits: what is being done, and how far it is."""
@@ -179,25 +166,6 @@ class OfCells(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelKind:
-    """What `MODELS` holds: how a model of this kind is asked for, made and told about."""
-
-    open: Callable[[str, ModelSettings], Model]
-    """Makes the model of one cell from what stands behind the colon of its name."""
-    language_model: bool
-    agent: Callable[[str], str] = lambda _: DEFAULT_AGENT
-    """A name in AGENTS, of what stands behind the colon: how it is asked unless the user says."""
-    free: bool = False
-    """A language model whose tokens cost no dollars."""
-    argument: str = ""
-    """What has to stand behind the colon, as help shows it; empty if nothing may."""
-    notice: str = ""
-    """What the reader of its report has to know first, if it is no language model."""
-    remarks: Callable[[Path], Iterator[str]] | None = None
-    """What its artifacts in an attempt's folder say to a person, line by line."""
-
-
 # --- the sandbox --------------------------------------------------------------------------------
 
 
@@ -238,23 +206,6 @@ class Agent(Protocol):
 
         Raises SandboxError, ServerError or ProviderError if that part failed.
         """
-        ...
-
-
-class AgentFactory(Protocol):
-    """What `AGENTS` holds. An agent knows a model and a toolbox, and no arm."""
-
-    def __call__(  # noqa: PLR0913 - all that a conversation needs, each by its name
-        self,
-        *,
-        model: Model,
-        scenario: Scenario,
-        toolbox: Toolbox,
-        record: Callable[[Event], None],
-        totals: UsageTotals,
-        instructions: str,
-    ) -> Agent:
-        """`record` gets every event as it happens; `totals` counts along, whatever ends it."""
         ...
 
 
@@ -341,44 +292,6 @@ class Comparing(Protocol):
 # --- benchmarks and executors -------------------------------------------------------------------
 
 
-class Benchmark(Protocol):
-    """A kind of measurement: which cells it plans, how it runs one, how it scores them."""
-
-    def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
-        """Every cell, in the order in which they are run."""
-        ...
-
-    def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
-        """What was asked for and is not planned, each in words."""
-        ...
-
-    async def run(self, attempt: Attempt) -> Outcome:
-        """One attempt at one cell; what is measured on the way is noted on the attempt.
-
-        Raises ServerError, SandboxError or ProviderError if that part failed.
-        """
-        ...
-
-    def differing(
-        self, cell: Cell, result: CellResult, checkout: Checkout
-    ) -> dict[str, tuple[str, str]]:
-        """Key path in the result -> what it says there, and what the cell or today's catalog says.
-
-        Where the two are not the same, the cell's transcript is no answer to what is asked.
-        """
-        ...
-
-    def basis(self, cell: Cell, checkout: Checkout) -> str:
-        """Digest of all that a cell's scores follow from, but its transcript and the judge."""
-        ...
-
-    def score(
-        self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
-    ) -> Scorecard:
-        """From the transcript alone. `cache_dir` may keep what the next cell needs again."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     """What an executor tells while it works."""
@@ -388,28 +301,3 @@ class Progress:
     ended: Callable[[CellResult], None]
     spent: Callable[[int, float], None]
     """Tokens and dollars of a turn: uncached input and output; 0 without a price."""
-
-
-class Executor(Protocol):
-    """Where blocks run. What it needs of a run is in PreparedRun, which can be sent elsewhere."""
-
-    async def run(
-        self,
-        blocks: Sequence[Sequence[Cell]],
-        prepared: PreparedRun,
-        store: RunStore,
-        progress: Progress,
-    ) -> None:
-        """Every cell once, a block's one after another and on one machine, all in the order given.
-
-        Cancelled, it records the cells under way so.
-        """
-        ...
-
-
-class ExecutorFactory(Protocol):
-    """What `EXECUTORS` holds."""
-
-    def __call__(self, *, jobs: int) -> Executor:
-        """`jobs`: blocks at a time."""
-        ...

@@ -367,7 +367,7 @@ def run_one(prepared: PreparedRun, store: RunStore, cell: Cell) -> EndedAttempt:
         ended=lambda _: None,
         spent=lambda *_: None,
     )
-    asyncio.run(Local(jobs=1).run([[cell]], prepared, store, silent))
+    asyncio.run(Local(jobs=1).run([[cell]], prepared, store, silent, BENCHMARKS["scenarios"]))
     attempt = store.counted_attempt(cell.id)
     assert attempt is not None
     return attempt

@@ -30,13 +30,13 @@ from runner.gate.calibration_data import (
     TRANSCRIPTS,
     gold_steps,
     held_out,
-    must_find,
     read_gold,
     rubric_weights,
 )
 from runner.records import AnswerStep, GoldTranscript, MustCite, Rubric
 from runner.records.transcript_files import iter_transcript, split
 from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.steps import must_find
 
 ROOT = Path(__file__).resolve().parent.parent
 SECOND_GRADES = ROOT / "../../shared/data/second-grades/grades.json"

@@ -24,13 +24,12 @@ from runner.agents.models import weights_server
 from runner.agents.models.model_settings import LocalSettings, ModelSettings
 from runner.agents.models.weights_server import located
 from runner.catalog.catalog import LoadedScenario
-from runner.gate.calibration_data import must_find
-from runner.gate.scenario_checks import answer_steps
 from runner.records import AnswerStep, Fact, MustCite, RubricStep, TurnedPair, digest_of
 from runner.scoring.judges.checklist.parsed_answer import Reading, facts_of
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.local_judge import LocalJudge
 from runner.scoring.judges.nearest import Nearest
+from runner.scoring.steps import answer_steps, must_find
 from tests.bench_judge import DEVELOPMENT, catalog
 
 FITTED, REPORTED = 16, 24

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from runner.records import NpmSource, PypiSource
 from runner.repositories import archives
-from runner.repositories.archives import check_path, download, npm_in_container, read_archive
+from runner.repositories.archives import check_path, download, read_archive
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import owner_labels
+from runner.sandbox.npm import npm_in_container
 from runner.support.errors import SourceError
 from tests.npm_registry import serving
 

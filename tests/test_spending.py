@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.agents.spending import Account, Spending, account_of, price_of, read_prices, spent
+from runner.agents.spending import Account, Spending, price_of, read_prices
 from runner.agents.token_breakdown import apportion, phases_of
 from runner.agents.tools import SHELL_SPEC
 from runner.agents.usage import UsageTotals
@@ -15,6 +15,7 @@ from runner.protocols import Call, Message, Result, ToolMessage, Turn, UserMessa
 from runner.records import Budget, Plan, Price, PriceList, Usage
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter
+from runner.runs.spent import account_of, spent
 from runner.support.errors import CatalogError, FairtrialError, SpendingCap
 from tests.helpers import cell
 

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from runner.agents import json_actions, react
 from runner.agents.prompt import SYSTEM
 from runner.agents.text_tool_calls import RecordedModel
 from runner.agents.tool_calling import Conversation
-from runner.protocols import Agent, AgentFactory, Model
-from runner.records import DEFAULT_AGENT
+from runner.agents.tools import Toolbox
+from runner.agents.usage import UsageTotals
+from runner.protocols import Agent, Model
+from runner.records import DEFAULT_AGENT, Event, Scenario
+
+
+class AgentFactory(Protocol):
+    """What `AGENTS` holds. An agent knows a model and a toolbox, and no arm."""
+
+    def __call__(  # noqa: PLR0913 - all that a conversation needs, each by its name
+        self,
+        *,
+        model: Model,
+        scenario: Scenario,
+        toolbox: Toolbox,
+        record: Callable[[Event], None],
+        totals: UsageTotals,
+        instructions: str,
+    ) -> Agent:
+        """`record` gets every event as it happens; `totals` counts along, whatever ends it."""
+        ...
+
 
 FORMS = {"react": react.FORM, "json_actions": json_actions.FORM}
 """What an agent is told besides, where its replies have a form of their own."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.agents.models import is_language_model, kind_name, kind_of
-from runner.records import Cell, Price, PriceList, Usage, parse_yaml, read_text
-from runner.records.run_store import RunStore
-from runner.records.transcript_files import usage_in
-from runner.scoring.judges.replies import Replies
+from runner.records import Price, PriceList, Usage, parse_yaml, read_text
 from runner.support.errors import CatalogError, FairtrialError, SpendingCap
 
 LIMIT_BYTES = 1_000_000
@@ -150,37 +147,6 @@ class Account:
         self.spent_usd += usd
         self._dearest_usd = max(self._dearest_usd, usd)
         self._told(tokens, usd)
-
-
-def account_of(
-    store: RunStore, spending: Spending, told: Callable[[int, float], None] = lambda *_: None
-) -> Account:
-    """The run's account as its transcripts have it; `told` gets that first, and then each turn's.
-
-    They are read once: read again for each cell, a run of n cells would read them n² times.
-    """
-    tokens, spent_usd = spent(store, spending.priced)
-    told(tokens, spent_usd)
-    return Account(cap_usd=spending.run_usd, spent_usd=spent_usd, told=told)
-
-
-def spent(store: RunStore, priced: Mapping[str, Price]) -> tuple[int, float]:
-    """Tokens and dollars of every attempt, broken, cut and running ones included; and the dollars
-    that judging took."""
-    tokens, usd = 0, Replies(folder=store.judged).spent_usd()
-    for cell in store.plan().cells:
-        price = priced.get(cell.model)
-        for usage in usage_of(store, cell):
-            tokens += usage.input_tokens + usage.output_tokens
-            usd += 0.0 if price is None else price.cost_usd(usage)
-    return tokens, usd
-
-
-def usage_of(store: RunStore, cell: Cell) -> Iterator[Usage]:
-    """Of every attempt at the cell. What a kill has spoilt ends its transcript's own."""
-    for path in store.cell_folder(cell.id).glob("attempt-*/transcript.jsonl"):
-        with suppress(FairtrialError):
-            yield from usage_in(path)
 
 
 def purse_for(

@@ -6,7 +6,7 @@ from runner.benchmarks.agentbench.query_benchmark import BENCHMARK as AGENTBENCH
 from runner.benchmarks.agentbench.query_benchmark import Agentbench
 from runner.benchmarks.scenarios.scenario_benchmark import Scenarios
 from runner.benchmarks.toolbench.task_benchmark import BENCHMARK, Toolbench
-from runner.protocols import Benchmark
+from runner.runs.benchmark import Benchmark
 
 BENCHMARKS: dict[str, Benchmark] = {
     "scenarios": Scenarios(),

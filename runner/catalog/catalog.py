@@ -513,3 +513,9 @@ def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -
             f"`{SHELL}` is the built-in baseline's"
         )
         yield Problem(where=f"{where} name", message=message)
+
+
+def questions_digest(scenario: Scenario) -> str:
+    """Of what the agent is asked and allowed: a changed rubric or title asks for no new run."""
+    asked = scenario.model_dump(mode="json", include={"repository", "budget"})
+    return digest_of({**asked, "prompts": [step.prompt for step in scenario.steps]})

@@ -47,7 +47,6 @@ from runner.records import (
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report.build_report import build_report
 from runner.report.records import Report
-from runner.repositories.archives import npm_in_container
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
 from runner.runs.audit import Audit
@@ -63,6 +62,7 @@ from runner.sandbox.engine import (
     remove_all,
     sweep,
 )
+from runner.sandbox.npm import npm_in_container
 from runner.sandbox.tree_volume import ensure_lent
 from runner.sandbox.workspace import WorkspaceImage, ensure_workspace
 from runner.scoring.judges import open_judge
@@ -346,7 +346,9 @@ class Checkout:
         Raises FairtrialError as `require_scorecards` does.
         """
         self.require_scorecards(store)
-        return Audit(store=store, checkout=self, benchmark=BENCHMARK)
+        from runner.benchmarks import BENCHMARKS  # noqa: PLC0415
+
+        return Audit(store=store, checkout=self, benchmark=BENCHMARKS[BENCHMARK])
 
     def require_scorecards(self, store: RunStore) -> None:
         """Raises FairtrialError for a run of tasks or queries, which have none."""

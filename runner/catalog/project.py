@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from runner.gate.frozen import compare, digest_of_file, digest_tree
 from runner.records import canonical_json, load_json
 from runner.records.run_store import write_whole
 from runner.support.errors import AnchorsDrifted, Drift, FairtrialError, LockError
+from runner.support.tree_digest import compare, digest_of_file, digest_tree
 
 PROJECT_LOCK = "locks/project.lock"
 """SHA256 of every file under a project's scenarios/ and images/servers/. It marks the folder."""

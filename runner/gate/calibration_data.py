@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.catalog.catalog import HELD_OUT, Catalog, LoadedScenario
-from runner.gate.frozen import MAX_FILE_BYTES
 from runner.protocols import Source, Sources
 from runner.records import (
     AnswerStep,
@@ -17,14 +16,15 @@ from runner.records import (
     GoldTranscript,
     MustCite,
     Rubric,
-    Scenario,
     load_json,
     parse_json,
     read_text,
 )
 from runner.records.transcript_files import iter_transcript, split
 from runner.scoring.statistics import mean
+from runner.scoring.steps import must_find
 from runner.support.errors import CatalogError, Problem
+from runner.support.tree_digest import MAX_FILE_BYTES
 
 GOLD = "gold_scores.json"
 TRANSCRIPTS = "transcripts"
@@ -63,11 +63,6 @@ def rubric_weights(rubric: Rubric) -> dict[str, dict[str, float]]:
     for step in rubric.steps:
         weights[step.name] = {name: criterion.weight for name, criterion in step.criteria.items()}
     return weights
-
-
-def must_find(scenario: Scenario) -> tuple[tuple[MustCite, ...], ...]:
-    """The places that each step asks for."""
-    return tuple(step.must_cite for step in scenario.steps)
 
 
 def held_out(catalog: Catalog) -> list[LoadedScenario]:

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from runner.gate.chain_history import UNSHALLOW, History, history_of
-from runner.gate.frozen import canonical_text, digest_of_bytes, digest_of_file, digest_tree
+from runner.gate.frozen import canonical_text
 from runner.records import AnchorsLock, parse_json
 from runner.records.run_store import write_whole
 from runner.support.errors import AnchorsDrifted, CatalogError, Drift
+from runner.support.tree_digest import digest_of_bytes, digest_of_file, digest_tree
 
 LOCK = "locks/anchors.lock"
 GENERATIONS = "locks/anchors"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from runner.gate.frozen import digest_of_bytes
 from runner.repositories.repository import CleanGit, blob_names, clean_git
 from runner.support.errors import Drift, SourceError
+from runner.support.tree_digest import digest_of_bytes
 
 UNSHALLOW = "`git fetch --unshallow` brings the past; remove grafts, and `git replace -d` the rest"
 
@@ -57,7 +57,7 @@ def _as_far_as_it_goes(past: _Past) -> tuple[Drift, ...]:
 
 
 def committed_text(root: Path, path: str, digest: str) -> str | None:
-    """A file's text of that digest (frozen.digest_of_bytes), if some commit behind HEAD holds it.
+    """A file's text of that digest (digest_of_bytes), if some commit behind HEAD holds it.
 
     None if there is none, no git, or no such text.
     """

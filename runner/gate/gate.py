@@ -28,12 +28,13 @@ from runner.gate.changes import (
     unlocked,
 )
 from runner.gate.examination import MIN_TRANSCRIPTS, Asking, Examined, examine, silent
-from runner.gate.frozen import ANCHORS, digest_tree
+from runner.gate.frozen import ANCHORS
 from runner.gate.requirements import requirement_text
-from runner.gate.scenario_checks import REFERENCE_FLOOR, answer_steps
+from runner.gate.scenario_checks import REFERENCE_FLOOR
 from runner.protocols import Judge, Log, Sources
 from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing
 from runner.scoring.rank_agreement import ROUNDING
+from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import (
     AnchorsDisagree,
     AnchorsDrifted,
@@ -42,6 +43,7 @@ from runner.support.errors import (
     GateError,
     NoVerdict,
 )
+from runner.support.tree_digest import digest_tree
 
 MIN_REFERENCE_CRITERION = 0.5
 """What a reference answer must earn in each criterion; on the whole it is REFERENCE_FLOOR."""
@@ -384,7 +386,7 @@ def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -
     # Most scenarios have no anchors: this alone vouches for their rubrics.
     steps = answer_steps(loaded.scenario, loaded.reference)
     source = sources(loaded.scenario.id) if sources else None
-    verdict = judge.judge(loaded.rubric, steps, calibration_data.must_find(loaded.scenario), source)
+    verdict = judge.judge(loaded.rubric, steps, must_find(loaded.scenario), source)
     if verdict.quality < REFERENCE_FLOOR - ROUNDING:
         yield f"quality {verdict.quality:.2f}, below {REFERENCE_FLOOR}"
     for step in verdict.steps:

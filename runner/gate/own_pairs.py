@@ -14,12 +14,11 @@ from pathlib import Path
 
 from runner.catalog.catalog import TURNED, LoadedScenario
 from runner.gate import perturbations
-from runner.gate.calibration_data import must_find
 from runner.gate.chain_history import committed_text
-from runner.gate.scenario_checks import answer_steps
 from runner.protocols import Judge, Source
 from runner.records import AnchorsLock, AnswerStep, Rubric, TurnedPair, TurnedPairs, parse_yaml
 from runner.scoring.rank_agreement import ROUNDING
+from runner.scoring.steps import answer_steps, must_find
 
 MIN_KEPT = 0.9
 """Of the pairs that the accepted rubric orders as they are."""

@@ -14,14 +14,14 @@ from itertools import chain
 
 from runner.catalog.catalog import LoadedScenario
 from runner.gate import perturbations
-from runner.gate.calibration_data import Anchor, must_find
-from runner.gate.scenario_checks import answer_steps
+from runner.gate.calibration_data import Anchor
 from runner.grounding.extract import extract
 from runner.grounding.pointing import points_at
 from runner.grounding.unlisted import UnlistedFiles
 from runner.protocols import Source
 from runner.records import AnswerStep, MustCite, Rubric, RubricStep, TurnedPair, digest_of
 from runner.scoring.judges.inputs import verdict_inputs
+from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import CatalogError, Problem
 
 JUNK = 0.1

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from runner.gate.frozen import canonical_text, digest_of_bytes
+from runner.gate.frozen import canonical_text
 from runner.gate.pairs import Pair, Question
 from runner.protocols import Comparing, Judge, Log
 from runner.records import Examination, JudgeLock, Sha256, StoredExamination, parse_json
 from runner.records.run_store import write_whole
 from runner.scoring.rank_agreement import DECIMALS
 from runner.support.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
+from runner.support.tree_digest import digest_of_bytes
 
 EXAMINATIONS = "locks/examinations"
 TELL_EVERY = 50

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from runner.catalog.catalog import TURNED
-from runner.gate import frozen
 from runner.gate.chain import digest_of_lock
 from runner.gate.changes import id_of
 from runner.records import AnchorsLock, GateStamp, Plan, Since
+from runner.support.tree_digest import compare
 
 
 def stamp_of(lock: AnchorsLock) -> GateStamp:
@@ -57,7 +57,7 @@ def _since(
 
 def _changed(before: AnchorsLock, after: AnchorsLock, scenarios: Collection[str]) -> Iterator[str]:
     """What of a run's scenarios and of the scoring a generation changed."""
-    for drift in frozen.compare(before.files, after.files):
+    for drift in compare(before.files, after.files):
         # Pairs for the gate: no answer of a run is held against them.
         if id_of(drift.where) in scenarios and not drift.where.endswith(f"/{TURNED}"):
             yield drift.where

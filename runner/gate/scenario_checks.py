@@ -1,7 +1,8 @@
 """What `fairtrial check` proves of every scenario before it measures anyone.
 
 Gold passes, silence fails, and cheats lose: the reference answer, an empty one, and those of
-runner/gate/adversarial_answers.py. All of them are made from the scenario itself, so each new one proves itself.
+runner/gate/adversarial_answers.py. All of them are made from the scenario itself, so each new one
+proves itself.
 """
 
 from __future__ import annotations
@@ -18,17 +19,16 @@ from runner.grounding.symbols import SourceFile
 from runner.protocols import Files, Judge
 from runner.records import (
     Answer,
-    AnswerStep,
     Effort,
     Fairness,
     MustCite,
-    Scenario,
     Score,
     Scored,
     TurnedPair,
     Verdict,
 )
 from runner.scoring.fairness import FAIRNESS, score_fairness
+from runner.scoring.steps import answer_steps
 from runner.support.errors import Problem
 
 REFERENCE_FLOOR = 0.9
@@ -274,15 +274,6 @@ def _failed_citations(fairness: Fairness) -> Iterator[str]:
     for citation in fairness.citations:
         if citation.status != "grounded" and citation.start is not None:
             yield f"{citation.written} ({citation.reason})"
-
-
-def answer_steps(scenario: Scenario, texts: Sequence[str]) -> tuple[AnswerStep, ...]:
-    """An answer that no agent gave: one text a step, completed unless it is empty."""
-    steps = []
-    for step, text in zip(scenario.steps, texts, strict=True):
-        completed = bool(text.strip())
-        steps.append(AnswerStep(name=step.name, prompt=step.prompt, text=text, completed=completed))
-    return tuple(steps)
 
 
 def _score(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.gate.calibration_data import Anchor
-from runner.gate.frozen import canonical_text, digest_of_bytes
+from runner.gate.frozen import canonical_text
 from runner.protocols import Judge
-from runner.records import Rubric, RubricStep, StepVerdict, Verdict, digest_of, parse_json
+from runner.records import Verdict, digest_of, parse_json
 from runner.records.run_store import write_whole
 from runner.scoring.judges.inputs import verdict_inputs
-from runner.scoring.rank_agreement import ROUNDING
+from runner.scoring.judges.stored import adds_up
 from runner.support.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
+from runner.support.tree_digest import digest_of_bytes
 
 VERDICTS = "locks/verdicts"
 
@@ -152,27 +152,6 @@ def _checked(verdict: Verdict, judge: Judge, anchor: Anchor) -> Verdict:
             "the verdict's figures do not follow from its criteria and the rubric's weights"
         )
     return verdict
-
-
-def adds_up(verdict: Verdict, rubric: Rubric) -> bool:
-    """Each step is Σ weight × score of the rubric's criteria, the whole the mean of the steps."""
-    if [step.name for step in verdict.steps] != [step.name for step in rubric.steps]:
-        return False
-    for judged, asked in zip(verdict.steps, rubric.steps, strict=True):
-        if not _step_adds_up(judged, asked):
-            return False
-    mean = math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)
-    return abs(verdict.quality - mean) <= ROUNDING
-
-
-def _step_adds_up(judged: StepVerdict, asked: RubricStep) -> bool:
-    # A criterion left out, or one made up, would shift weight to the others.
-    if judged.criteria.keys() != asked.criteria.keys():
-        return False
-    weighed = [
-        asked.criteria[name].weight * criterion.score for name, criterion in judged.criteria.items()
-    ]
-    return abs(judged.quality - min(1.0, math.fsum(weighed))) <= ROUNDING
 
 
 # --- storing them ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from runner.gate.frozen import digest_of_file, scoring_in_use
+from runner.gate.frozen import scoring_in_use
 from runner.records.attestation import (
     PREDICATE,
     STATEMENT,
@@ -28,6 +28,7 @@ from runner.records.run_store import JUDGING, SCORECARD, RunStore
 from runner.report.records import Report
 from runner.report.report_files import render_json
 from runner.support.errors import FairtrialError
+from runner.support.tree_digest import digest_of_file
 
 REPORT = "report.json"
 LOCKS = ("anchors.lock", "images.lock", "repos.lock", "requirements.txt")

@@ -25,9 +25,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from runner.records import NpmSource, PypiSource
-from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
-from runner.sandbox.cell_layout import AGENT
-from runner.sandbox.engine import Engine, engine_faults
 from runner.support.errors import SourceError
 
 Npm = Callable[[Sequence[str], Path], None]
@@ -37,7 +34,6 @@ MAX_BYTES = 512 * 2**20
 MAX_FILES = 50_000
 DOWNLOAD_TIMEOUT_SEC = 300
 _MESSAGE_CHARS = 600
-_PACK = "/tmp/pack"  # noqa: S108 - in a container of its own
 REGULAR, EXECUTABLE, LINK = "100644", "100755", "120000"
 """git's modes."""
 
@@ -157,7 +153,7 @@ def _run_client(
         hint = "is the package registry reachable?"
         raise SourceError(message, where=label, hint=hint) from error
     if done.returncode:
-        message = f"download failed: {_end(done.stderr)}"
+        message = f"download failed: {end_of(done.stderr)}"
         hint = "check name, version, digest and network"
         raise SourceError(message, where=label, hint=hint)
 
@@ -179,45 +175,8 @@ def _run(
     )
 
 
-def _end(output: str) -> str:
+def end_of(output: str) -> str:
     return output.strip()[-_MESSAGE_CHARS:]
-
-
-def npm_in_container(engine: Engine, image_id: str, env: BuilderEnv) -> Npm:
-    """npm from the base image, for a machine that has none.
-
-    It runs unprivileged in a builder container that has network; only its tarball comes out.
-    """
-
-    def run(arguments: Sequence[str], folder: Path) -> None:
-        spec = BuilderSpec(
-            image=image_id,
-            command=_pack_command(arguments),
-            user=AGENT,
-            environment={"HOME": f"{_PACK}.home"},
-            network=env,
-        )
-        (folder / "package.tgz").write_bytes(_pack(engine, spec))
-
-    return run
-
-
-def _pack(engine: Engine, spec: BuilderSpec) -> bytes:
-    """The tarball that npm makes in a builder container. Raises SourceError."""
-    failure = "npm could not be run in a container"
-    with engine_faults(failure, kind=SourceError), open_builder(engine, spec) as builder:
-        if builder.run() != 0:
-            message = f"npm could not fetch it: {_end(builder.output())}"
-            raise SourceError(message, hint="check name, version and network")
-        tarballs = builder.files(_PACK)
-    if len(tarballs) != 1:
-        raise SourceError(f"npm left {len(tarballs)} files instead of one", hint="try again")
-    return tarballs[0]
-
-
-def _pack_command(arguments: Sequence[str]) -> list[str]:
-    script = f'mkdir {_PACK} && cd {_PACK} && exec npm "$@"'
-    return ["timeout", str(DOWNLOAD_TIMEOUT_SEC), "sh", "-c", script, "npm", *arguments]
 
 
 # --- reading ------------------------------------------------------------------------------------

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+from runner.agents.spending import Account
 from runner.agents.usage import UsageTotals
-from runner.benchmarks import BENCHMARKS
-from runner.support.errors import (FairtrialError, NotReadyError, OutOfMemory, ProviderError, ProviderRefused, SandboxError, ServerError, SpendingCap)
-from runner.runs.plan import placement
-from runner.runs.run_inputs import (Arm, PreparedRun, PreparedScenario)
 from runner.protocols import Log
 from runner.records import (
     Cell,
@@ -29,10 +26,21 @@ from runner.records import (
     TaskFingerprint,
     Timings,
 )
-from runner.sandbox.engine import Engine
-from runner.agents.spending import Account
-from runner.records.run_store import (RunStore, write_whole)
+from runner.records.run_store import RunStore, write_whole
 from runner.records.transcript_files import TranscriptWriter
+from runner.runs.plan import placement
+from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.sandbox.engine import Engine
+from runner.support.errors import (
+    FairtrialError,
+    NotReadyError,
+    OutOfMemory,
+    ProviderError,
+    ProviderRefused,
+    SandboxError,
+    ServerError,
+    SpendingCap,
+)
 
 REASON_CHARS = 500
 BLAME: dict[type[Exception], OutcomeKind] = {
@@ -121,6 +129,8 @@ class Shared:
     account: Account
     plan: Plan
     """Read once: it grows with the run, and reading it for each cell would take quadratic time."""
+    run: Callable[[Attempt], Awaitable[Outcome]]
+    """Of the benchmark: how one of its cells is run."""
 
     @cached_property
     def plan_digest(self) -> str:
@@ -149,8 +159,7 @@ async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> Ce
             log=log,
         )
         attempt.measured.totals = _totals(attempt, shared.account)
-        benchmark = BENCHMARKS[prepared.benchmark]
-        outcome = await _outcome_of(benchmark.run(attempt), attempt)
+        outcome = await _outcome_of(shared.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
     block = placement(shared.plan, cell, taken_up_at=taken_up_at, machine=prepared.machine)
     ended = _Ended(outcome=outcome, timings=timings, started_at=started_at, block=block)

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.benchmarks import BENCHMARKS
-from runner.support.code_digest import makes_figures
-from runner.support.errors import CatalogError
+from runner.agents.models import kind_name, kind_that_answered
+from runner.protocols import Judge
+from runner.records import Cell, Contradiction, Plan, Scorecard, Sha256, Verdict, digest_of
+from runner.records.run_store import SCORECARD, EndedAttempt, LoadedCell, LoadedRun, RunStore
+from runner.records.transcript_files import extent_of
+from runner.runs.benchmark import Benchmark
 from runner.runs.importing.imported_run import differing
 from runner.scoring.judges.stored import Stored
-from runner.agents.models import (kind_name, kind_that_answered)
-from runner.protocols import Benchmark, Judge
-from runner.records import Cell, Contradiction, Plan, Scorecard, Sha256, Verdict, digest_of
-from runner.records.run_store import (SCORECARD, EndedAttempt, LoadedCell, LoadedRun, RunStore)
-from runner.records.transcript_files import extent_of
+from runner.support.code_digest import makes_figures
+from runner.support.errors import CatalogError
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
@@ -44,11 +44,7 @@ class Audit:
 
     store: RunStore
     checkout: Checkout
-    benchmark: str
-
-    @property
-    def _benchmark(self) -> Benchmark:
-        return BENCHMARKS[self.benchmark]
+    benchmark: Benchmark
 
     # --- evidence -------------------------------------------------------------------------------
 
@@ -122,7 +118,7 @@ class Audit:
             "events": (str(result.events), str(extent.events)),
         }
         yield from self._differing(attempt.transcript, found)
-        differing = self._benchmark.differing(cell, result, self.checkout)
+        differing = self.benchmark.differing(cell, result, self.checkout)
         yield from self._differing(attempt.path / "result.json", differing)
 
     def _differing(self, path: Path, found: dict[str, tuple[str, str]]) -> Iterator[Contradiction]:
@@ -187,7 +183,7 @@ class Audit:
         # What a judge says that varies is kept beside the run, not here.
         if kept is None or not self.checkout.judge.deterministic:
             return self._made(cell, attempt, judge, scratch)
-        basis = self._benchmark.basis(cell, self.checkout)
+        basis = self.benchmark.basis(cell, self.checkout)
         name = digest_of([basis, attempt.result.transcript, judge.name, judge.identity])
         card = kept.get(name)
         if card is None:
@@ -196,7 +192,7 @@ class Audit:
         return card
 
     def _made(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
-        return self._benchmark.score(
+        return self.benchmark.score(
             cell, attempt.transcript, self.checkout, judge=judge, cache_dir=scratch
         )
 

@@ -11,17 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runner.scoring import statistics
-from runner.gate.calibration_data import must_find
-from runner.catalog.catalog import (SHELL, LoadedScenario)
-from runner.support.errors import (CatalogError, FairtrialError)
-from runner.scoring.judge_repeatability import verdict_floor
-from runner.scoring.judges.form import system_prompt
-from runner.scoring.judges.local_judge import (SEC_PER_FACT, LocalJudge, WordAsk)
-from runner.scoring.judges.model import (FactAsk, ModelJudge)
-from runner.scoring.judges.pairwise import (PairTally, Preferred, majority, tally)
-from runner.scoring.judges.panel import Panel
-from runner.gate.scenario_checks import answer_steps
+from runner.catalog.catalog import SHELL, LoadedScenario
 from runner.protocols import Judge
 from runner.records import (
     AnswerStep,
@@ -39,9 +29,18 @@ from runner.records import (
     parse_json,
     read_text,
 )
-from runner.records.run_store import (LoadedRun, RunStore)
+from runner.records.run_store import LoadedRun, RunStore
+from runner.records.transcript_files import iter_transcript, split
+from runner.scoring import statistics
+from runner.scoring.judge_repeatability import verdict_floor
+from runner.scoring.judges.form import system_prompt
+from runner.scoring.judges.local_judge import SEC_PER_FACT, LocalJudge, WordAsk
+from runner.scoring.judges.model import FactAsk, ModelJudge
+from runner.scoring.judges.pairwise import PairTally, Preferred, majority, tally
+from runner.scoring.judges.panel import Panel
+from runner.scoring.steps import answer_steps, must_find
+from runner.support.errors import CatalogError, FairtrialError
 from runner.support.token_estimate import CHARS_PER_TOKEN
-from runner.records.transcript_files import (iter_transcript, split)
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout

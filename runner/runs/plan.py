@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from runner.support.errors import FairtrialError
 from runner.records import (
     DEFAULT_AGENT,
     Block,
@@ -28,7 +27,8 @@ from runner.records import (
     Study,
     digest_of,
 )
-from runner.records.run_store import (LoadedRun, RunStore)
+from runner.records.run_store import LoadedRun, RunStore
+from runner.support.errors import FairtrialError
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 PASS_AT = 0.5

@@ -6,15 +6,10 @@ Plain values alone, no connection to anything: an executor may send it elsewhere
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.records import Limits, RepoPin, Scenario, ServerSpec
 from runner.agents.spending import Spending
-
-if TYPE_CHECKING:
-    from runner.benchmarks.agentbench.query_benchmark import PreparedQueries
-    from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
+from runner.records import Limits, RepoPin, Scenario, ServerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +57,9 @@ class PreparedRun:
     machine: str = ""
     """Which machine the engine is on, as a digest."""
     spending: Spending = field(default_factory=Spending)
-    tasks: PreparedTasks | None = None
-    """Of MCPToolBench++, whose cells need no engine; None for scenarios."""
-    queries: PreparedQueries | None = None
-    """Of MCP-AgentBench."""
+    subject: object = None
+    """What a benchmark brings that asks about no scenario; it alone knows its type."""
+    has_containers: bool = True
+    """False where a cell is a conversation alone, which needs no engine."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """Keys included: they go where the cells go, in memory, and are written nowhere."""

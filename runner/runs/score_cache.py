@@ -19,9 +19,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runner.support.errors import FairtrialError
 from runner.records import Scorecard
 from runner.records.run_store import write_whole
+from runner.support.errors import FairtrialError
 
 KEY_BYTES = 32
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runner.protocols import ShellResult
 from runner.records import Limits, Sha256, digest_of
@@ -47,7 +47,6 @@ from runner.support.errors import SandboxError
 if TYPE_CHECKING:
     from docker.types import Mount
 
-    from runner.sandbox.sidecar import Sidecar
 
 PROBE_SEC = 30.0
 
@@ -70,6 +69,12 @@ _PEAK_MEMORY_FILES = (
     "/sys/fs/cgroup/memory.peak",  # cgroup v2
     "/sys/fs/cgroup/memory/memory.max_usage_in_bytes",  # cgroup v1
 )
+
+
+class Beside(Protocol):
+    """A server's own container, beside the cell's."""
+
+    async def peak_memory_mb(self) -> float | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +225,7 @@ class Container:
         self.spec = spec
         self.id = container_id
         self.engine = engine
-        self.sidecar: Sidecar | None = None
+        self.sidecar: Beside | None = None
         """The container of a server that brings its own image, while it runs."""
         self._streams: list[ExecStream] = []
         self._shells = {
@@ -238,6 +243,10 @@ class Container:
         if user == AGENT:
             argv.append("alone")
         return partial(self.exec_stream, argv, user=user)
+
+    @property
+    def memory_limit_mb(self) -> int:
+        return self.spec.limits.memory_mb
 
     async def memory_use(self) -> str:
         """What memory_probe.py prints. Raises SandboxError if the container does not take it."""

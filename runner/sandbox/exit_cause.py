@@ -11,12 +11,9 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from runner.support.errors import OutOfMemory, SandboxError
-
-if TYPE_CHECKING:
-    from runner.sandbox.container import Container
 
 SETTLE_SEC = 5.0
 """How long the engine's own record may lag behind what happened."""
@@ -42,7 +39,26 @@ class MemoryUse:
     """By the agent: its processes, and its files in memory."""
 
 
-async def require_at_work(container: Container) -> None:
+class Cell(Protocol):
+    """What a container is asked to tell how a process in it ended."""
+
+    @property
+    def memory_limit_mb(self) -> int: ...
+
+    async def state(self) -> str:
+        """`running`, `paused`, `removing` and so on, in the engine's words."""
+        ...
+
+    async def exit_code(self, exec_id: str) -> int | None:
+        """None while the process runs. Raises SandboxError if the engine does not know it."""
+        ...
+
+    async def memory_use(self) -> str:
+        """MemoryUse as JSON. Raises SandboxError if no process can be started to look."""
+        ...
+
+
+async def require_at_work(container: Cell) -> None:
     """Raises SandboxError if engine or container stand still: then silence is nobody's fault."""
     try:
         async with asyncio.timeout(ENGINE_SEC):
@@ -53,7 +69,7 @@ async def require_at_work(container: Container) -> None:
         raise SandboxError(f"the cell's container is {state}")
 
 
-async def shell_end(container: Container, exec_id: str | None) -> None:
+async def shell_end(container: Cell, exec_id: str | None) -> None:
     """Raises SandboxError unless a shell ended by what was done in the cell.
 
     With no exec, unless it was the cell that let none start.
@@ -64,7 +80,7 @@ async def shell_end(container: Container, exec_id: str | None) -> None:
         raise SandboxError(_HUNG_UP)
 
 
-async def server_end(container: Container, exec_id: str, exit_code: int | None) -> str:
+async def server_end(container: Cell, exec_id: str, exit_code: int | None) -> str:
     """How the server's process ended, in words. `exit_code` is what server_host.py said, if it did.
 
     Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's.
@@ -83,7 +99,7 @@ async def server_end(container: Container, exec_id: str, exit_code: int | None) 
             "the engine's machine ran out of memory and ended a process in the cell",
             hint="fewer --jobs, or a smaller memory_mb than the machine has",
         )
-    limit_mb = container.spec.limits.memory_mb
+    limit_mb = container.memory_limit_mb
     held_mb = memory.held_bytes / 1024**2
     if held_mb > AGENT_SHARE * limit_mb:
         held = f"the agent held {held_mb:.0f} of the cell's {limit_mb} MB of memory"
@@ -100,7 +116,7 @@ def ended_with(exit_code: int) -> str:
     return f"its process ended with {exit_code}"
 
 
-async def _memory_use(container: Container) -> MemoryUse | None:
+async def _memory_use(container: Cell) -> MemoryUse | None:
     """None if the cell takes no process more. Raises SandboxError if it is gone.
 
     A process in it is the proof that it lives: the engine calls a dying container running.
@@ -113,7 +129,7 @@ async def _memory_use(container: Container) -> MemoryUse | None:
         return None
 
 
-async def _require_living(container: Container, cause: Exception) -> None:
+async def _require_living(container: Cell, cause: Exception) -> None:
     """Raises SandboxError if the container is gone, or going."""
     for _ in _until_settled():
         state = await container.state()
@@ -122,7 +138,7 @@ async def _require_living(container: Container, cause: Exception) -> None:
         await asyncio.sleep(POLL_SEC)
 
 
-async def _exit_code(container: Container, exec_id: str) -> int:
+async def _exit_code(container: Cell, exec_id: str) -> int:
     """Raises SandboxError if the process still runs: then it was the engine that hung up."""
     for _ in _until_settled():
         exit_code = await container.exit_code(exec_id)

@@ -14,7 +14,6 @@ from runner import cli
 from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import write_repos_lock
 from runner.gate import gate
-from runner.gate.calibration_data import must_find
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
 from runner.records import Plan, Rubric, Scorecard, Verdict
@@ -25,6 +24,7 @@ from runner.report.build_report import build_report
 from runner.report.records import Report
 from runner.repositories.repository import fetch_source
 from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.steps import must_find
 from tests.anchors.material import CORE, Judging, Tree, accept, locked, regrade, verify
 from tests.checkout import git
 from tests.report import loaded

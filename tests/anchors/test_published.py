@@ -17,7 +17,6 @@ import yaml
 
 from runner.gate.calibration_data import gold_steps
 from runner.gate.examination import refusal
-from runner.gate.frozen import compare, digest_tree
 from runner.records import (
     GoldCriterion,
     GoldStep,
@@ -29,6 +28,7 @@ from runner.records import (
 )
 from runner.runs.importing.claude_code import read_transcript
 from runner.scoring.rank_agreement import correlate
+from runner.support.tree_digest import compare, digest_tree
 
 SCENARIOS = {"axum": "axum-towers", "flask": "flask-blueprints", "sense": "sense-mcp-flow"}
 ARMS = ("baseline", "sense")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from runner.agents import spending
+from runner.benchmarks import BENCHMARKS
 from runner.protocols import Progress
 from runner.records import Cell, CellResult
 from runner.records.run_store import RunStore
@@ -81,9 +82,12 @@ def store_of(folder: Path, blocks: Sequence[Sequence[Cell]]) -> RunStore:
     return store
 
 
+SCENARIOS = BENCHMARKS["scenarios"]
+
+
 def execute(blocks: Sequence[Sequence[Cell]], store: RunStore, *, jobs: int) -> None:
     executor = EXECUTORS["local"](jobs=jobs)
-    run_until_done(executor.run(blocks, prepared(arm("shell")), store, SILENT))
+    run_until_done(executor.run(blocks, prepared(arm("shell")), store, SILENT, SCENARIOS))
 
 
 @pytest.fixture
@@ -162,7 +166,9 @@ def test_an_interruption_is_recorded_in_the_cells_under_way_and_begins_no_other(
 
     async def interrupted() -> None:
         executor = EXECUTORS["local"](jobs=jobs)
-        task = asyncio.create_task(executor.run(blocks, prepared(arm("shell")), store, SILENT))
+        task = asyncio.create_task(
+            executor.run(blocks, prepared(arm("shell")), store, SILENT, SCENARIOS)
+        )
         await under_way.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -233,7 +239,7 @@ def test_the_first_failure_itself_ends_a_run_not_a_group_of_it(tmp_path: Path) -
         url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         run: PreparedRun = replace(prepared(arm("shell")), engine_url=url)
         with pytest.raises(EngineError, match="no Docker Engine answers"):
-            run_until_done(executor.run(blocks, run, store, SILENT))
+            run_until_done(executor.run(blocks, run, store, SILENT, SCENARIOS))
 
 
 def test_what_a_run_stands_on_can_be_sent_to_another_machine() -> None:

@@ -16,11 +16,11 @@ import pytest
 
 from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings, Weights
 from runner.agents.models.weights_server import located
-from runner.gate.verdicts import adds_up
 from runner.records import Judging, Verdict
 from runner.scoring.judges import open_judge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.local_judge import BEGUN, MOST_CHARS, THRESHOLD, LocalJudge
+from runner.scoring.judges.stored import adds_up
 from runner.support.errors import FairtrialError, NoVerdict
 from tests.judges.reader import MUST_FIND, SAID
 from tests.models.doubles import serving

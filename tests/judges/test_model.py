@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from runner.agents.models.model_settings import Endpoint, ModelSettings
-from runner.gate.verdicts import adds_up
 from runner.records import FactVerdict, Rubric, Unscored, Verdict
 from runner.scoring.fairness import score_fairness
 from runner.scoring.judges.replies import Replies
+from runner.scoring.judges.stored import adds_up
 from runner.support.errors import FairtrialError, NoVerdict, ProviderRefused, SpendingCap
 from tests.judges.reader import (
     KEY,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from runner.gate.verdicts import adds_up
 from runner.protocols import Source
 from runner.records import (
     AnswerStep,
@@ -23,6 +22,7 @@ from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.judges.inputs import verdict_inputs
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.panel import Panel
+from runner.scoring.judges.stored import adds_up
 from runner.support.errors import FairtrialError, NoVerdict
 from tests.judges.reader import MUST_FIND, SAID, SOURCE, Seen, read_honestly, reading, said
 from tests.scoring.material import GOOD, RUBRIC, THIN, answer

@@ -13,7 +13,8 @@ import docker
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from runner.agents.models import agent_for, open_model
+from runner.agents.choosing import agent_for
+from runner.agents.models import open_model
 from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.models.replay import Replay
 from runner.protocols import Model

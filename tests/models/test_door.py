@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from runner.agents.models import MODELS, is_language_model, kind_name, kind_of, open_model
-from runner.protocols import ModelKind
+from runner.agents.models import (
+    MODELS,
+    ModelKind,
+    is_language_model,
+    kind_name,
+    kind_of,
+    open_model,
+)
 from runner.support.errors import FairtrialError
 from tests.helpers import Scripted
 

@@ -19,7 +19,8 @@ import docker
 import httpx2
 import pytest
 
-from runner.agents.models import agent_for, open_model, weights_server
+from runner.agents.choosing import agent_for
+from runner.agents.models import open_model, weights_server
 from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings
 from runner.agents.models.weights_server import find, located, served, short_name
 from runner.agents.spending import price_of, read_prices

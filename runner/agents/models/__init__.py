@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.offline.navigator import Offline
 from runner.agents.models.replay import Replay, remarks
-from runner.protocols import Model, ModelKind
-from runner.records import Fingerprint
+from runner.protocols import Model
+from runner.records import DEFAULT_AGENT, Fingerprint
 from runner.support.errors import FairtrialError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelKind:
+    """What `MODELS` holds: how a model of this kind is asked for, made and told about."""
+
+    open: Callable[[str, ModelSettings], Model]
+    """Makes the model of one cell from what stands behind the colon of its name."""
+    language_model: bool
+    agent: str = DEFAULT_AGENT
+    """A name in AGENTS: how it is asked unless the user says."""
+    recorded_system: Callable[[str], str] | None = None
+    """Of a recording, by what stands behind the colon: what the agent that made it was told."""
+    free: bool = False
+    """A language model whose tokens cost no dollars."""
+    argument: str = ""
+    """What has to stand behind the colon, as help shows it; empty if nothing may."""
+    notice: str = ""
+    """What the reader of its report has to know first, if it is no language model."""
+    remarks: Callable[[Path], Iterator[str]] | None = None
+    """What its artifacts in an attempt's folder say to a person, line by line."""
 
 
 def _open_claude(model: str, settings: ModelSettings) -> Model:
@@ -41,13 +64,6 @@ def _require_openai(model: str, *, extra: str) -> None:
         )
 
 
-def _recorded_agent(path: str) -> str:
-    """The agent of the recording: another one would be told other things."""
-    from runner.agents import agent_told  # noqa: PLC0415 - agents are built on models
-
-    return agent_told(Replay(path).recorded_system)
-
-
 MODELS: dict[str, ModelKind] = {
     "offline": ModelKind(
         open=lambda _, __: Offline(),
@@ -62,7 +78,7 @@ MODELS: dict[str, ModelKind] = {
             "Made from a replayed recording: it shows where tools answer differently now, "
             "and ranks nobody."
         ),
-        agent=_recorded_agent,
+        recorded_system=lambda path: Replay(path).recorded_system,
         remarks=remarks,
     ),
     "anthropic": ModelKind(open=_open_claude, language_model=True, argument="<id>"),
@@ -71,7 +87,7 @@ MODELS: dict[str, ModelKind] = {
         open=_open_local,
         language_model=True,
         # Small models fail at native calls, and hold to a schema.
-        agent=lambda _: "json_actions",
+        agent="json_actions",
         free=True,
         argument="<path.gguf>",
     ),
@@ -86,43 +102,26 @@ def open_model(name: str, settings: ModelSettings | None = None) -> Model:
     Raises FairtrialError if no kind of model goes by that name, or its provider needs a key.
     """
     require_known(name)
-    kind, argument = _kind_and_argument(name)
+    kind, argument = kind_and_argument(name)
     return MODELS[kind].open(argument, settings or ModelSettings())
 
 
 def require_known(name: str) -> None:
     """Raises FairtrialError if no kind of model goes by that name."""
-    kind, argument = _kind_and_argument(name)
+    kind, argument = kind_and_argument(name)
     if kind not in MODELS or bool(argument) != bool(MODELS[kind].argument):
         *others, last = spellings()
         hint = f"this version has {', '.join(others)} and {last}"
         raise FairtrialError(f"there is no model {name!r}", hint=hint)
 
 
-def _kind_and_argument(name: str) -> tuple[str, str]:
+def kind_and_argument(name: str) -> tuple[str, str]:
     """`offline` -> offline, nothing; `anthropic:x` -> anthropic, x; `claude-x` -> anthropic, it."""
     for beginning, kind in BARE.items():
         if name.startswith(beginning):
             return kind, name
     kind, _, argument = name.partition(":")
     return kind, argument
-
-
-def agent_for(models: Iterable[str]) -> str:
-    """How the models are asked where the user does not say: a name in AGENTS.
-
-    Raises FairtrialError if they differ in it: a run has one agent.
-    """
-    agents = sorted({_own_agent(model) for model in models})
-    if len(agents) > 1:
-        hint = f"choose one for all with --agent, or run them apart: {', '.join(agents)}"
-        raise FairtrialError("these models are asked in different ways", hint=hint)
-    return agents[0]
-
-
-def _own_agent(model: str) -> str:
-    kind, argument = _kind_and_argument(model)
-    return MODELS[kind].agent(argument)
 
 
 def spellings() -> list[str]:
@@ -136,13 +135,13 @@ def spellings() -> list[str]:
 
 def full_name(name: str) -> str:
     """With its kind: `anthropic:claude-x` of `claude-x`."""
-    kind, argument = _kind_and_argument(name)
+    kind, argument = kind_and_argument(name)
     return f"{kind}:{argument}" if argument else kind
 
 
 def kind_name(name: str) -> str:
     """The name in `MODELS` of what a model's name asks for: `replay` of `replay:<path>`."""
-    return _kind_and_argument(name)[0]
+    return kind_and_argument(name)[0]
 
 
 def kind_of(name: str) -> ModelKind | None:

@@ -173,8 +173,8 @@ class Agentbench(WithoutScorecard):
 
 
 def _queries_of(prepared: PreparedRun) -> PreparedQueries:
-    assert prepared.queries is not None  # noqa: S101 - whoever names this benchmark prepares them
-    return prepared.queries
+    assert isinstance(prepared.subject, PreparedQueries)  # noqa: S101 - who names this benchmark does
+    return prepared.subject
 
 
 # --- one cell -----------------------------------------------------------------------------------

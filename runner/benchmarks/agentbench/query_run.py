@@ -167,7 +167,7 @@ def _prepared_run(checkout: Checkout, queries: PreparedQueries) -> PreparedRun:
         scenarios={},
         spending=Spending(),
         models=ModelSettings(),
-        queries=queries,
+        subject=queries,
     )
 
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from runner.agents import system_prompt
 from runner.agents.models import open_model
 from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell
-from runner.catalog.catalog import can_be_measured
+from runner.catalog.catalog import can_be_measured, questions_digest
 from runner.protocols import Judge
 from runner.records import (
     Cell,
     CellResult,
     Fingerprint,
     Outcome,
-    Scenario,
     Scorecard,
     digest_of,
 )
@@ -165,9 +164,3 @@ def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
     if price is None or prepared.spending.cell_usd is None:
         return {}
     return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}
-
-
-def questions_digest(scenario: Scenario) -> str:
-    """Of what the agent is asked and allowed: a changed rubric or title asks for no new run."""
-    asked = scenario.model_dump(mode="json", include={"repository", "budget"})
-    return digest_of({**asked, "prompts": [step.prompt for step in scenario.steps]})

@@ -131,8 +131,8 @@ class Toolbench(WithoutScorecard):
 
 
 def _tasks_of(prepared: PreparedRun) -> PreparedTasks:
-    assert prepared.tasks is not None  # noqa: S101 - whoever names this benchmark prepares them
-    return prepared.tasks
+    assert isinstance(prepared.subject, PreparedTasks)  # noqa: S101 - who names this benchmark does
+    return prepared.subject
 
 
 def _inputs(tasks: PreparedTasks, name: str, arm: str) -> dict[str, str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runner.agents.models import kind_name, kind_of
-from runner.agents.spending import usage_of
 from runner.benchmarks.toolbench.confusion import Labelled, compared
 from runner.benchmarks.toolbench.task_results import ArmReport, Comparison, RunOfTasks, TaskResult
 from runner.benchmarks.toolbench.task_run import (
@@ -21,6 +20,7 @@ from runner.benchmarks.toolbench.task_scoring import Scorer, report_of
 from runner.benchmarks.toolbench.variants import PUBLISHED
 from runner.records import Price, Usage
 from runner.records.run_store import LoadedRun, RunStore
+from runner.runs.spent import usage_of
 
 UNEXECUTED = (
     "Tools are never executed: figures are of the calls asked for, and of no answer made with them."

@@ -133,7 +133,8 @@ def prepared_run(
         machine=machine,
         spending=spending,
         models=models,
-        tasks=tasks,
+        subject=tasks,
+        has_containers=False,
     )
 
 

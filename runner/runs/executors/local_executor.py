@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runner.support.errors import (FairtrialError, SpendingCap)
-from runner.runs.run_inputs import PreparedRun
 from runner.protocols import Progress
 from runner.records import Cell
-from runner.runs.attempt import (Shared, now, run_cell)
-from runner.sandbox.engine import connect
-from runner.agents.spending import account_of
 from runner.records.run_store import RunStore
+from runner.runs.attempt import Shared, now, run_cell
+from runner.runs.benchmark import Benchmark
+from runner.runs.run_inputs import PreparedRun
+from runner.runs.spent import account_of
+from runner.sandbox.engine import connect
+from runner.support.errors import FairtrialError, SpendingCap
 
 
 class Local:
@@ -29,6 +30,7 @@ class Local:
         prepared: PreparedRun,
         store: RunStore,
         progress: Progress,
+        benchmark: Benchmark,
     ) -> None:
         """Every cell once, a block's one after another, all in the order given.
 
@@ -36,11 +38,16 @@ class Local:
         would tell of that. Cancelled, it records the cells under way so.
         """
         # Tasks have no container, and are measured where there is no engine too.
-        engine = connect(prepared.engine_url) if prepared.tasks is None else None
+        engine = connect(prepared.engine_url) if prepared.has_containers else None
         try:
             account = account_of(store, prepared.spending, progress.spent)
             shared = Shared(
-                prepared=prepared, engine=engine, store=store, account=account, plan=store.plan()
+                prepared=prepared,
+                engine=engine,
+                store=store,
+                account=account,
+                plan=store.plan(),
+                run=benchmark.run,
             )
             work = _Work(shared=shared, progress=progress, slots=asyncio.Semaphore(self._jobs))
             async with asyncio.TaskGroup() as tasks:

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from runner.support.errors import FairtrialError
 from runner.records import (
     Event,
     Note,
@@ -28,6 +27,7 @@ from runner.records import (
     ToolResult,
     Usage,
 )
+from runner.support.errors import FairtrialError
 
 MAX_DEPTH = 50
 """Levels of a call's arguments: what is nested deeper could not be read back."""

@@ -12,12 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
-
-from runner.support.code_digest import code_digest
-from runner.support.errors import FairtrialError
 from pathlib import Path
-from runner.runs.importing import claude_code
-from runner.runs.importing.claude_code import (Line, Reader, is_claude_code, json_objects, roots_of)
+
 from runner.records import (
     Cell,
     Event,
@@ -32,6 +28,10 @@ from runner.records import (
     ToolCall,
     digest_of,
 )
+from runner.runs.importing import claude_code
+from runner.runs.importing.claude_code import Line, Reader, is_claude_code, json_objects, roots_of
+from runner.support.code_digest import code_digest
+from runner.support.errors import FairtrialError
 
 HARNESS = "claude-code"
 KIND = "imported"

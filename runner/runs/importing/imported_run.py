@@ -16,12 +16,23 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from runner.benchmarks.scenarios.scenario_benchmark import questions_digest
-from runner.support.errors import FairtrialError
-from runner.runs.importing.imported_cell import (HARNESS, MAX_BYTES, SHELL, Recording, Session, importer_digest, is_imported, model_name, read_session, source_digest)
+from runner.catalog.catalog import questions_digest
 from runner.records import Cell, CellResult, GateStamp, Name, Plan, RecordedResult, Scenario
-from runner.records.run_store import (EndedAttempt, RunStore, write_bytes, write_record)
-from runner.records.transcript_files import (TranscriptWriter, holds)
+from runner.records.run_store import EndedAttempt, RunStore, write_bytes, write_record
+from runner.records.transcript_files import TranscriptWriter, holds
+from runner.runs.importing.imported_cell import (
+    HARNESS,
+    MAX_BYTES,
+    SHELL,
+    Recording,
+    Session,
+    importer_digest,
+    is_imported,
+    model_name,
+    read_session,
+    source_digest,
+)
+from runner.support.errors import FairtrialError
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from runner.support.errors import FairtrialError
-from runner.runs.importing.claude_code import (events_in, is_claude_code, json_objects, roots_of)
 from runner.records import Event, Prompt, Prose, StepEnd
 from runner.records.transcript_files import iter_transcript
+from runner.runs.importing.claude_code import events_in, is_claude_code, json_objects, roots_of
+from runner.support.errors import FairtrialError
 
 Kind = Literal["text", "transcript", "claude_code"]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from runner.gate.verdicts import adds_up
 from runner.protocols import Judge, Source
-from runner.records import AnswerStep, MustCite, Rubric, Verdict
+from runner.records import AnswerStep, MustCite, Rubric, RubricStep, StepVerdict, Verdict
 from runner.scoring.judges.inputs import verdict_inputs
+from runner.scoring.rank_agreement import ROUNDING
 from runner.support.errors import NoVerdict
 
 
@@ -37,3 +38,24 @@ class Stored:
         if not adds_up(verdict, rubric):
             raise NoVerdict("the stored verdict's figures do not follow from its criteria")
         return verdict
+
+
+def adds_up(verdict: Verdict, rubric: Rubric) -> bool:
+    """Each step is Σ weight × score of the rubric's criteria, the whole the mean of the steps."""
+    if [step.name for step in verdict.steps] != [step.name for step in rubric.steps]:
+        return False
+    for judged, asked in zip(verdict.steps, rubric.steps, strict=True):
+        if not _step_adds_up(judged, asked):
+            return False
+    mean = math.fsum(step.quality for step in verdict.steps) / len(verdict.steps)
+    return abs(verdict.quality - mean) <= ROUNDING
+
+
+def _step_adds_up(judged: StepVerdict, asked: RubricStep) -> bool:
+    # A criterion left out, or one made up, would shift weight to the others.
+    if judged.criteria.keys() != asked.criteria.keys():
+        return False
+    weighed = [
+        asked.criteria[name].weight * criterion.score for name, criterion in judged.criteria.items()
+    ]
+    return abs(judged.quality - min(1.0, math.fsum(weighed))) <= ROUNDING

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment, ValuesJudge
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.report.query_report import (
@@ -202,7 +203,7 @@ def test_a_transcript_that_was_edited_is_in_no_rate(store: RunStore) -> None:
     text = attempt.transcript.read_text("utf-8")
     attempt.transcript.write_text(text.replace("22:00", "23:00"), encoding="utf-8")
     checkout = Checkout(root=store.folder, state=store.folder, environ={}, log=print)
-    loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARK).evidence()
+    loaded = Audit(store=store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK]).evidence()
     good = report_of_run(store, loaded, ValuesJudge()).models[0]
     assert (good.measured, good.total.passed) == (4, 4)
     assert report_of_run(store, loaded, ValuesJudge()).problems

@@ -13,6 +13,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
+from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, ServersOfCell
 from runner.benchmarks.agentbench.query_run import Setup, read_setup
 from runner.catalog.catalog import load_catalog
@@ -241,7 +242,9 @@ def test_an_edited_transcript_is_not_believed(checkout: Checkout) -> None:
     path.write_text(path.read_text().replace("the sum is 4", "the sum is 5"))
 
     here = Opened(root=checkout.root, state=checkout.root / ".fairtrial", environ={}, log=print)
-    audit = Audit(store=store_of(checkout, "edited"), checkout=here, benchmark=BENCHMARK)
+    audit = Audit(
+        store=store_of(checkout, "edited"), checkout=here, benchmark=BENCHMARKS[BENCHMARK]
+    )
     (found,) = audit.evidence().cells
     assert not found.believed
 

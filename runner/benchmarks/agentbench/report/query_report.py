@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from runner.agents.models import kind_name, kind_of
-from runner.agents.spending import usage_of
 from runner.benchmarks.agentbench.judging.errors_of import (
     KINDS,
     SIGNS,
@@ -40,6 +39,7 @@ from runner.benchmarks.toolbench.task_scoring import wilson
 from runner.records import Cell, Outcome, Unscored, Usage
 from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import read_transcript
+from runner.runs.spent import usage_of
 from runner.scoring.statistics import bootstrap_interval
 
 NOT_RANKED = "Nobody is ranked: {}."

@@ -1,0 +1,1 @@
+"""Cells to run, one attempt at one, and what to believe of them afterwards."""

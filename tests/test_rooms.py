@@ -1,0 +1,72 @@
+"""The house: which room stands on which. Imports go down or stay in the room, types included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+RUNNER = Path(__file__).resolve().parent.parent / "runner"
+FLOORS = (
+    {"support"},
+    {"records"},
+    {"protocols", "repositories"},
+    {"sandbox", "grounding"},
+    {"servers"},
+    {"agents", "catalog"},
+    {"scoring"},
+    {"runs", "gate"},
+    {"report"},
+    {"benchmarks", "authoring"},
+    {"cli"},
+)
+"""From the ground up; rooms of one floor may not import each other."""
+FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+VERSION = "__init__"
+"""runner/__init__.py: the version and nothing else, for every room."""
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    return (
+        parts[1]
+        if (len(parts) > 1 and (RUNNER / parts[1]).with_suffix("").exists())
+        or (len(parts) > 1 and (RUNNER / f"{parts[1]}.py").exists())
+        else VERSION
+    )
+
+
+def imports() -> Iterator[tuple[str, str, str]]:
+    """Each file of ours, what it imports of ours, and the room of that."""
+    for path in sorted(RUNNER.rglob("*.py")):
+        name = path.relative_to(RUNNER.parent).as_posix()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "runner":
+                for alias in node.names:
+                    yield name, str(node.module), room_of(f"{node.module}.{alias.name}")
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name.split(".")[0] == "runner":
+                        yield name, alias.name, room_of(alias.name)
+
+
+def room_of_file(name: str) -> str:
+    return name.split("/")[1].removesuffix(".py")
+
+
+def test_every_room_has_a_floor_and_there_are_no_others() -> None:
+    rooms = {path.stem for path in RUNNER.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert rooms - {"__pycache__", VERSION, "shipped"} == FLOOR_OF.keys()
+    assert len(rooms) <= 17
+    assert len(FLOORS) <= 12
+
+
+def test_imports_go_down_types_included() -> None:
+    upwards = []
+    for name, module, room in imports():
+        own = room_of_file(name)
+        if room in (own, VERSION) or own == VERSION:
+            continue
+        if FLOOR_OF[room] >= FLOOR_OF[own]:
+            upwards.append(f"{name} imports {module}")
+    assert upwards == []
