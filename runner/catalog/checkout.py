@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runner.authoring.drafting.scenario_files import left_to_write
 from runner.catalog.catalog import (
@@ -49,7 +50,6 @@ from runner.report.build_report import build_report
 from runner.report.records import Report
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
-from runner.runs.audit import Audit
 from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
 from runner.runs.score_cache import KeptScores, kept_scores
 from runner.sandbox.base_image import BaseImage, ensure_base
@@ -72,6 +72,9 @@ from runner.servers.image import ServerImage, require_image
 from runner.servers.lock_checks import require_own_locks
 from runner.servers.volume import ServerVolume, ensure_volume
 from runner.support.errors import FairtrialError, Problem
+
+if TYPE_CHECKING:
+    from runner.runs.audit import Audit
 
 BENCHMARK = "scenarios"
 TITLES = {"toolbench": "MCPToolBench++", "agentbench": "MCP-AgentBench"}
@@ -347,6 +350,7 @@ class Checkout:
         """
         self.require_scorecards(store)
         from runner.benchmarks import BENCHMARKS  # noqa: PLC0415
+        from runner.runs.audit import Audit  # noqa: PLC0415
 
         return Audit(store=store, checkout=self, benchmark=BENCHMARKS[BENCHMARK])
 

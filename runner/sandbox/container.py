@@ -74,6 +74,9 @@ _PEAK_MEMORY_FILES = (
 class Beside(Protocol):
     """A server's own container, beside the cell's."""
 
+    id: str
+    """Of the container, as the engine knows it."""
+
     async def peak_memory_mb(self) -> float | None: ...
 
 
