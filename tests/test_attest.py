@@ -186,11 +186,9 @@ def test_other_code_for_a_figure_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = elsewhere(with_shop, statement)
-    monkeypatch.setattr(
-        "runner.gate.figure_code.code_in_use", lambda: {"runner.scoring.statistics": "1" * 64}
-    )
+    monkeypatch.setattr("runner.gate.figure_code.code_in_use", lambda: {"mean": "1" * 64})
     found = differing(other, capsys, code=3)
-    assert "scoring runner.stats" in found and "gate" in found
+    assert "scoring mean" in found and "gate" in found
 
 
 # --- refused -------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 LOCK = """\
 import os, sys
 from pathlib import Path
-from runner.store import RunStore
+from runner.records.run_store import RunStore
 with RunStore(Path(sys.argv[1])).lock():
 """
 
@@ -138,7 +138,7 @@ def test_the_lock_of_a_killed_runner_is_gone_with_it(tmp_path: Path) -> None:
 WRITE_ON_A_FULL_DISK = """\
 import resource, signal, sys
 from pathlib import Path
-from runner.store import write_whole
+from runner.records.run_store import write_whole
 # Ignored, or the process would die of it instead of being told that the disk is full.
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))

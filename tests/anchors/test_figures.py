@@ -30,7 +30,7 @@ MUST = {
     "extract",
     "fairness_figures",
     "fold",
-    "ground",
+    "step_citations",
     "keyword_coverage",
     "paired_differences",
     "score_cell",
@@ -66,13 +66,18 @@ def path_of(copy: Path, name: str) -> Path:
     return paths[0]
 
 
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return list(map(ast.unparse, targets))
+
+
 def mutated(source: str, name: str) -> str:
     """The same with one more statement in a function or class, or another constant."""
     tree = ast.parse(source)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             node.body.insert(1, ast.parse("MADE_UP = 1").body[0])
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and name in ast.unparse(node).split():
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and name in _targets(node):
             node.value = ast.Constant(value="made up")
     return ast.unparse(tree)
 

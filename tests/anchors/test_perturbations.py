@@ -77,7 +77,7 @@ def test_padding_is_never_longer_than_the_text() -> None:
 
 def test_another_process_makes_the_same_texts() -> None:
     code = (
-        "from runner.anchors import perturbations as p; import sys; "
+        "from runner.gate import perturbations as p; import sys; "
         "sys.stdout.buffer.write(p.shuffled(sys.stdin.buffer.read().decode()).encode())"
     )
     other = subprocess.run(

@@ -269,8 +269,8 @@ def test_a_server_gets_no_key_of_the_user(
 
 KILLED = """\
 import sys, time
-from runner.models.settings import LocalSettings, ModelSettings
-from runner.models.weights import located, served
+from runner.agents.models.model_settings import LocalSettings, ModelSettings
+from runner.agents.models.weights_server import located, served
 names, files = located([f"local:{sys.argv[1]}"], lambda line: None)
 settings = ModelSettings(local=LocalSettings(files=files, context_tokens=512))
 with served(names, settings, {}, lambda line: None) as up:

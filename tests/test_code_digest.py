@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner.support import code_digest as code_identity
+from runner.support import code_digest as code
 from runner.support.code_digest import STATEMENTS, code_digest, definitions_in_use
 
 RUNNER = Path(__file__).resolve().parent.parent / "runner"
@@ -106,9 +106,9 @@ def test_the_order_of_the_sources_counts(tmp_path: Path) -> None:
 DIGEST_OF_OUR_CODE = """
 import json, pathlib, sys, types
 
-identity = sys.modules["code_identity"] = types.ModuleType("code_identity")
+identity = sys.modules["code_digest"] = types.ModuleType("code_digest")
 folder = pathlib.Path(sys.argv[1])
-exec((folder / "code_identity.py").read_text(encoding="utf-8"), identity.__dict__)
+exec((folder / "support/code_digest.py").read_text(encoding="utf-8"), identity.__dict__)
 sources = sorted(folder.rglob("*.py"))
 print(json.dumps([len(sources), identity.code_digest(sources)]))
 """
@@ -133,7 +133,9 @@ def digest_by(python: Path | str, folder: Path = RUNNER) -> list[object]:
 
 def test_a_format_within_a_format_is_one_code_on_every_python(tmp_path: Path) -> None:
     """Python 3.12 puts a text of no letters after `{width}`; 3.11 and 3.13 do not."""
-    (tmp_path / "code_identity.py").write_bytes((RUNNER / "code_identity.py").read_bytes())
+    own = tmp_path / "support/code_digest.py"
+    own.parent.mkdir()
+    own.write_bytes((RUNNER / "support/code_digest.py").read_bytes())
     (tmp_path / "row.py").write_text('print(f"{__name__:{len(__name__)}} {__name__}")\n')
     digests = {
         str(path): digest_by(path, tmp_path) for path in [Path(sys.executable), *other_pythons()]
@@ -187,7 +189,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_text(source)
     copied = SimpleNamespace(files=lambda top: tmp_path.joinpath(*top.split(".")))
-    monkeypatch.setattr(code_identity, "resources", copied)
+    monkeypatch.setattr(code, "resources", copied)
     return tmp_path / "runner"
 
 
