@@ -27,13 +27,9 @@ VERSION = "__init__"
 
 
 def room_of(module: str) -> str:
-    parts = module.split(".")
-    return (
-        parts[1]
-        if (len(parts) > 1 and (RUNNER / parts[1]).with_suffix("").exists())
-        or (len(parts) > 1 and (RUNNER / f"{parts[1]}.py").exists())
-        else VERSION
-    )
+    """`runner.gate.chain`: gate."""
+    first = module.split(".")[1:2]
+    return first[0] if first and first[0] in FLOOR_OF else VERSION
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
@@ -70,3 +66,14 @@ def test_imports_go_down_types_included() -> None:
         if FLOOR_OF[room] >= FLOOR_OF[own]:
             upwards.append(f"{name} imports {module}")
     assert upwards == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    files = {".".join(path.relative_to(RUNNER.parent).with_suffix("").parts) for path in MODULES}
+    stands_on: dict[str, set[str]] = {}
+    for name, module, _ in imports():
+        own = name.removesuffix(".py").replace("/", ".")
+        for meant in (module, f"{module}.__init__"):
+            if meant in files and meant != own:
+                stands_on.setdefault(own, set()).add(meant)
+    TopologicalSorter(stands_on).prepare()  # raises CycleError with the circle
