@@ -8,7 +8,7 @@ import pytest
 
 from runner.records import CriterionVerdict, Rating, StepVerdict, Verdict
 from runner.scoring import statistics
-from runner.scoring.judge_repeatability import judge_noise, verdict_floor
+from runner.scoring.judge_repeatability import judge_noise, layers, verdict_floor
 
 
 def test_alpha_of_three_things_rated_twice_by_hand() -> None:
@@ -75,6 +75,16 @@ def test_deviations_are_pooled_with_n_less_one() -> None:
     # Pooled over three criteria of two answers each: √(.02/6).
     assert noise.criterion is not None and noise.criterion.sd == pytest.approx(0.02**0.5 / 6**0.5)
     assert noise.criterion.answers == 6 and noise.criterion.readings == 12
+
+
+def test_criteria_that_swing_against_each_other_are_quiet_at_the_scenario() -> None:
+    # Two criteria swap 0 and 1 between trials; their step and the scenario stay at 0.5.
+    trials = [verdict(reading((0.0, 1.0, 0.5))), verdict(reading((1.0, 0.0, 0.5)))]
+    found = dict(layers([trials]))
+    assert found["criterion"].sd == pytest.approx((2 * 0.5 / 3) ** 0.5)
+    assert (found["step"].sd, found["scenario"].sd) == (0, 0)
+    assert [found[name].groups for name in ("criterion", "step", "scenario")] == [3, 2, 1]
+    assert not list(layers([trials[:1]])) and not list(layers([]))
 
 
 def test_with_n_two_duplicates_would_look_closer_than_they_are() -> None:

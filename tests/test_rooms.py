@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 RUNNER = Path(__file__).resolve().parent.parent / "runner"
@@ -22,6 +23,7 @@ FLOORS = (
 )
 """From the ground up; rooms of one floor may not import each other."""
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(RUNNER.rglob("*.py"))
 VERSION = "__init__"
 """runner/__init__.py: the version and nothing else, for every room."""
 
@@ -33,17 +35,17 @@ def room_of(module: str) -> str:
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
-    """Each file of ours, what it imports of ours, and the room of that."""
-    for path in sorted(RUNNER.rglob("*.py")):
+    """Each file of ours, the module of ours that it imports from, and what: perhaps a module."""
+    for path in MODULES:
         name = path.relative_to(RUNNER.parent).as_posix()
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "runner":
                 for alias in node.names:
-                    yield name, str(node.module), room_of(f"{node.module}.{alias.name}")
+                    yield name, str(node.module), f"{node.module}.{alias.name}"
             elif isinstance(node, ast.Import):
                 for alias in node.names:
                     if alias.name.split(".")[0] == "runner":
-                        yield name, alias.name, room_of(alias.name)
+                        yield name, alias.name, alias.name
 
 
 def room_of_file(name: str) -> str:
@@ -59,8 +61,8 @@ def test_every_room_has_a_floor_and_there_are_no_others() -> None:
 
 def test_imports_go_down_types_included() -> None:
     upwards = []
-    for name, module, room in imports():
-        own = room_of_file(name)
+    for name, module, imported in imports():
+        own, room = room_of_file(name), room_of(imported)
         if room in (own, VERSION) or own == VERSION:
             continue
         if FLOOR_OF[room] >= FLOOR_OF[own]:
@@ -69,11 +71,15 @@ def test_imports_go_down_types_included() -> None:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    files = {".".join(path.relative_to(RUNNER.parent).with_suffix("").parts) for path in MODULES}
+    files = {_dotted(path.relative_to(RUNNER.parent).as_posix()) for path in MODULES}
     stands_on: dict[str, set[str]] = {}
-    for name, module, _ in imports():
-        own = name.removesuffix(".py").replace("/", ".")
-        for meant in (module, f"{module}.__init__"):
-            if meant in files and meant != own:
-                stands_on.setdefault(own, set()).add(meant)
+    for name, module, imported in imports():
+        own = _dotted(name)
+        meant = imported if imported in files else module
+        if meant != own:
+            stands_on.setdefault(own, set()).add(meant)
     TopologicalSorter(stands_on).prepare()  # raises CycleError with the circle
+
+
+def _dotted(name: str) -> str:
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

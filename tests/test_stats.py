@@ -8,19 +8,8 @@ from typing import Any
 
 import pytest
 
-from runner.records import CriterionVerdict, StepVerdict, Verdict
 from runner.scoring import statistics
 from tests.report.loaded import cell, fingerprint, tools
-
-
-def judged(quality: float, *criteria: float) -> Verdict:
-    said = {
-        f"c{number}": CriterionVerdict(score=score, reason="")
-        for number, score in enumerate(criteria)
-    }
-    step = StepVerdict(name="only", quality=quality, criteria=said)
-    return Verdict(judge="j", identity="0" * 64, inputs="0" * 64, quality=quality, steps=(step,))
-
 
 # --- pairs ----------------------------------------------------------------------------------
 
@@ -134,22 +123,11 @@ def test_groups_that_lie_apart_add_no_noise() -> None:
 
 def test_noise_is_unknown_where_nothing_was_repeated() -> None:
     assert statistics.repeatability([[0.5], []]) is None
-    assert statistics.noise_floor([[judged(0.5, 0.5)]]) is None
-    assert statistics.noise_floor([]) is None
 
 
 def test_a_limit_needs_a_pair() -> None:
     with pytest.raises(ValueError, match="at least one pair"):
         statistics.Repeatability(sd=0.1, groups=1, figures=2).limit(0)
-
-
-def test_criteria_that_swing_against_each_other_are_quiet_at_the_scenario() -> None:
-    # Two criteria swap 0 and 1 between duplicates; the step and the scenario stay at 0.5.
-    found = statistics.noise_floor([[judged(0.5, 0.0, 1.0), judged(0.5, 1.0, 0.0)]])
-    assert found is not None
-    assert found.criterion.sd == pytest.approx(math.sqrt(0.5))
-    assert (found.step.sd, found.scenario.sd) == (0, 0)
-    assert (found.criterion.groups, found.step.groups, found.scenario.groups) == (2, 1, 1)
 
 
 # --- trials that pass -----------------------------------------------------------------------

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import NormalDist
+from typing import TYPE_CHECKING, TypeVar
 
-from runner.agents.models import kind_name
-from runner.protocols import Judge
-from runner.records import Cell, CellResult, Scorecard, digest_of
+from runner.agents.models import ModelKind, kind_name, kind_of
+from runner.protocols import Judge, Model
+from runner.records import (
+    Budget,
+    Cell,
+    CellResult,
+    Count,
+    Record,
+    Scorecard,
+    Step,
+    TaskFingerprint,
+    Unit,
+    Usage,
+    digest_of,
+    parse_json,
+)
+from runner.records.run_store import LoadedRun, RunStore
+from runner.runs.spent import usage_of
+from runner.scoring.statistics import bootstrap_interval, mean
 from runner.support.errors import FairtrialError
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
     from runner.runs.run_inputs import PreparedRun
+
+S = TypeVar("S", bound=Record)
 
 
 class WithoutScorecard:
@@ -67,3 +89,105 @@ def spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
     if price is None or prepared.spending.cell_usd is None:
         return {}
     return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneStep:
+    """tool_calling.Asked: what is put to a model in one message."""
+
+    steps: tuple[Step]
+    budget: Budget
+
+
+def one_step(name: str, prompt: str, budget: Budget) -> OneStep:
+    return OneStep(steps=(Step(name=name, prompt=prompt),), budget=budget)
+
+
+def fingerprint(cell: Cell, model: Model, harness: int, shown: str) -> TaskFingerprint:
+    """Of what answers the cell; `shown`: digest of all that it is shown."""
+    return TaskFingerprint(
+        harness=str(harness),
+        model=cell.model,
+        model_kind=kind_name(cell.model),
+        model_identity=model.identity,
+        shown=shown,
+    )
+
+
+# --- a run of such cells --------------------------------------------------------------------
+
+
+def setup_in(store: RunStore, verb: str, file: str, noun: str, record: type[S]) -> S:
+    """What lies beside a run's plan. Raises FairtrialError if the run is none of the verb's."""
+    path = store.folder / file
+    if store.plan().benchmark != verb or not path.is_file():
+        hint = f"`fairtrial report` shows other runs; `fairtrial {verb} run` makes one"
+        raise FairtrialError(f"this is no run of {noun}", where=str(store.folder), hint=hint)
+    return parse_json(path.read_bytes(), record, where=str(path))
+
+
+def kinds_of(models: Iterable[str]) -> list[ModelKind]:
+    """Each once, in their order; a name that no kind has is left out."""
+    return [kind for kind in map(kind_of, dict.fromkeys(map(kind_name, models))) if kind]
+
+
+class Spent(Record):
+    """By a model, in every attempt at some cells."""
+
+    input_tokens: Count
+    output_tokens: Count
+    usd: float | None
+    """None without a price."""
+
+
+def spent_on(cells: Iterable[Cell], model: str, store: RunStore, run: LoadedRun) -> Spent:
+    spent: list[Usage] = [usage for cell in cells for usage in usage_of(store, cell)]
+    price = run.plan.prices.models.get(model) if run.plan.prices else None
+    return Spent(
+        input_tokens=sum(usage.input_tokens for usage in spent),
+        output_tokens=sum(usage.output_tokens for usage in spent),
+        usd=None if price is None else sum(map(price.cost_usd, spent)),
+    )
+
+
+class Rate(Record):
+    """A share or a mean, with its 95 % interval; None where there is nothing to take it of."""
+
+    value: Unit | None
+    low: Unit | None = None
+    high: Unit | None = None
+
+
+def rate_of(trials: Iterable[Sequence[float]]) -> Rate:
+    """The mean over questions of the means over trials, which are not independent of each other."""
+    shares = list(map(mean, trials))
+    if not shares:
+        return Rate(value=None)
+    if set(shares) <= {0.0, 1.0}:
+        low, high = wilson(round(sum(shares)), len(shares))
+    elif len(shares) > 1:
+        interval = bootstrap_interval(shares)
+        low, high = max(0.0, interval.low), min(1.0, interval.high)
+    else:
+        return Rate(value=shares[0])
+    return Rate(value=mean(shares), low=low, high=high)
+
+
+_Z = NormalDist().inv_cdf(0.975)
+
+
+def wilson(passed: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share: of 20 passes in 20 it says more than 100–100 %.
+
+    Source: Wilson 1927, doi:10.1080/01621459.1927.10502953.
+    """
+    share, square = passed / n, _Z * _Z
+    centre = (share + square / (2 * n)) / (1 + square / n)
+    half = _Z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mean_of(values: Iterable[float]) -> float | None:
+    """None of none."""
+    figures = list(values)
+    return mean(figures) if figures else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from runner.agents.models import MODELS
 from runner.records import (
@@ -37,6 +38,7 @@ from runner.report.figures import (
     whole_fairness,
     why_missing,
 )
+from runner.report.grid import listed
 from runner.report.records import (
     Arm,
     Beside,
@@ -163,21 +165,13 @@ def _notices(
     if since and since.rescored_under:
         yield RESCORED.format(
             under=since.rescored_under,
-            changed=_listed(since.changed),
+            changed=listed(since.changed, CHANGES_SHOWN),
             reasons="; ".join(since.accepted) or "none on record",
         )
     if gate and gate.history and not run.plan.ungated:
         yield HISTORY.format(remark=gate.history)
     if run.contradictions:
         yield CONTRADICTED.format(count=len(run.contradictions))
-
-
-def _listed(changed: Sequence[str]) -> str:
-    shown = ", ".join(changed[:CHANGES_SHOWN])
-    more = len(changed) - CHANGES_SHOWN
-    if more > 0:
-        shown += f" and {more} more"
-    return shown
 
 
 def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
@@ -300,6 +294,17 @@ def _tally(arm: ArmView) -> Tally:
 # --- cells that ended badly, or stand apart -------------------------------------------------
 
 
+def _place(view: RunView, cell: LoadedCell) -> dict[str, Any]:
+    """The fields of a PlacedCell."""
+    planned = cell.cell
+    return {
+        "cell_id": planned.id,
+        "scenario": planned.scenario,
+        "arm": view.label(planned),
+        "trial": planned.trial,
+    }
+
+
 def _faults(view: RunView) -> Iterator[Fault]:
     for cell in view.cells:
         # What a result says that nobody believes is listed with what contradicts it.
@@ -309,10 +314,7 @@ def _faults(view: RunView) -> Iterator[Fault]:
         # A crashed server is a measurement, and its owner needs the reason as much as we need ours.
         if not outcome.is_measurement or outcome.kind == "server_crashed":
             yield Fault(
-                cell_id=cell.cell.id,
-                scenario=cell.cell.scenario,
-                arm=view.label(cell.cell),
-                trial=cell.cell.trial,
+                **_place(view, cell),
                 outcome=outcome.kind,
                 is_measurement=outcome.is_measurement,
                 reason=outcome.reason,
@@ -325,10 +327,7 @@ def _imported(view: RunView) -> Iterator[ImportedCell]:
         found = imported_of(cell)
         if found is not None:
             yield ImportedCell(
-                cell_id=cell.cell.id,
-                scenario=cell.cell.scenario,
-                arm=view.label(cell.cell),
-                trial=cell.cell.trial,
+                **_place(view, cell),
                 harness=f"{found.harness} {found.harness_version}".strip(),
                 model=found.model,
                 file=found.file,
@@ -342,10 +341,7 @@ def _incomparable(view: RunView) -> Iterator[Incomparable]:
     for cell in view.cells:
         if cell.cell.id in view.differs:
             yield Incomparable(
-                cell_id=cell.cell.id,
-                scenario=cell.cell.scenario,
-                arm=view.label(cell.cell),
-                trial=cell.cell.trial,
+                **_place(view, cell),
                 differs=view.differs[cell.cell.id],
             )
 

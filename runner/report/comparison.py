@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from runner.records import Standing, Verdict
+from runner.records import Standing
 from runner.records.run_store import LoadedCell
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import Delta, Judgement, Layer, NoiseLayer
 from runner.report.view import ArmView, RunView, is_import, verdicts
 from runner.scoring import statistics
 from runner.scoring.fairness import FAIRNESS
-from runner.scoring.judge_repeatability import verdict_floor
+from runner.scoring.judge_repeatability import layers, verdict_floor
 from runner.support.code_digest import makes_figures
 
 BASELINE = Delta(judgement="baseline", says="baseline")
@@ -133,11 +133,8 @@ class _Difference:
 
 def noise_layers(view: RunView) -> Iterator[NoiseLayer]:
     """How far duplicates lie apart, layer by layer; none if nothing was repeated."""
-    judged = statistics.noise_floor(map(_verdicts, _duplicates(view.arms)))
-    if judged is not None:
-        yield _layer("criterion", judged.criterion)
-        yield _layer("step", judged.step)
-        yield _layer("scenario", judged.scenario)
+    for layer, noise in layers(map(verdicts, _duplicates(view.arms))):
+        yield _layer(layer, noise)
     fairness = _fairness_noise(view.arms)
     if fairness is not None:
         yield _layer("fairness", fairness)
@@ -178,7 +175,3 @@ def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:
     for arm in arms:
         for inside in arm.by_scenario.values():
             yield inside.usable
-
-
-def _verdicts(cells: Sequence[LoadedCell]) -> list[Verdict]:
-    return list(verdicts(cells))

@@ -189,21 +189,7 @@ def rounded(score: float) -> float:
 
 # --- citations ------------------------------------------------------------------------------
 
-_COUNTS = (
-    "total",
-    "grounded",
-    "unresolved",
-    "hallucinated",
-    "exact",
-    "suffix",
-    "ambiguous",
-    "missing",
-    "other_commit",
-    "binding",
-    "with_symbol",
-    "definition_only",
-    "weak",
-)
+_COUNTS = [name for name, it in GroundingParts.model_fields.items() if it.annotation is int]
 
 
 def grounding_parts(arm: ArmView) -> GroundingParts:

@@ -103,6 +103,13 @@ def clean(text: str, limit: int = TEXT_SHOWN) -> str:
     return f"{line[:limit].rstrip()}… ({len(line):,} characters)"
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """`a, b, c and 3 more`."""
+    shown = ", ".join(names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
 def _harmless(word: str) -> str:
     # A terminal would obey an ESC, and U+202E would turn the rest of a page's line round.
     return "".join(char for char in word if unicodedata.category(char)[0] != "C")

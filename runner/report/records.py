@@ -288,26 +288,25 @@ class Arm(Record):
     """Empty if nothing was repeated."""
 
 
-class Fault(Record):
-    """A cell that is no measurement, or that the server ended: named, with the reason."""
-
+class PlacedCell(Record):
     cell_id: str
     scenario: str
     arm: str
     trial: Count
+
+
+class Fault(PlacedCell):
+    """A cell that is no measurement, or that the server ended: named, with the reason."""
+
     outcome: OutcomeKind
     is_measurement: bool
     reason: str
     attempts: Count
 
 
-class Incomparable(Record):
+class Incomparable(PlacedCell):
     """A measured cell that no comparison uses, and what sets it apart from its baseline."""
 
-    cell_id: str
-    scenario: str
-    arm: str
-    trial: Count
     differs: tuple[str, ...]
 
 
@@ -335,13 +334,9 @@ class Commentary(Record):
     reason: str
 
 
-class ImportedCell(Record):
+class ImportedCell(PlacedCell):
     """A cell that another harness ran, and what could not be carried over."""
 
-    cell_id: str
-    scenario: str
-    arm: str
-    trial: Count
     harness: str
     """With its version."""
     model: str

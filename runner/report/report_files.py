@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from runner.records import Record
 from runner.records.run_store import write_whole
 from runner.report import html, markdown
+from runner.report.grid import Table
+from runner.report.plot import Plot
 from runner.report.records import Report
 
 
-def render_json(report: Report) -> str:
+def render_json(report: Record) -> str:
     """Sorted keys, no NaN: equal reports are equal bytes."""
     plain = report.model_dump(mode="json")
     text = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
@@ -33,3 +36,16 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
         write_whole(path, render(report))
         paths.append(path)
     return tuple(paths)
+
+
+def write_tables(
+    report: Record, run: str, folder: Path, shown: Sequence[Table], plots: Sequence[Plot] = ()
+) -> Iterator[Path]:
+    """Of a run whose report is tables alone: all forms, as `write_report` writes them."""
+    for name, content in {
+        "report.json": render_json(report),
+        "report.md": markdown.render_tables(shown),
+        "report.html": html.render_tables(run, shown, plots),
+    }.items():
+        write_whole(folder / name, content)
+        yield folder / name

@@ -41,6 +41,7 @@ from runner.report.records import (
     LostTurns,
     NoiseLayer,
     PassChance,
+    PlacedCell,
     Report,
     ScenarioArm,
     ScenarioReport,
@@ -55,15 +56,19 @@ A = TypeVar("A", bound=Arm | ScenarioArm | Beside)
 
 def of_run(report: Report) -> tuple[Table, ...]:
     """The run's tables in a report's order; those about trouble only if there is some."""
-    found = (contradictions(report), imported(report), faults(report), incomparable(report))
-    troubles = [trouble for trouble in found if trouble.rows]
+    troubles = _if_any(
+        contradictions(report),
+        imported(report),
+        table("Broken cells and crashed servers", FAULTS, report.faults),
+        table(NOT_COMPARED, INCOMPARABLE, report.incomparable),
+    )
     return (
         tally(report),
         *troubles,
         *_if_any(lost(report)),
         blocks(report),
         fairness(report),
-        delta(report),
+        table("Difference from shell, paired by scenario and trial", DELTA, report.arms),
         *_if_any(passes(report)),
         noise(report),
         adoption(report),
@@ -80,9 +85,13 @@ def of_run(report: Report) -> tuple[Table, ...]:
 
 def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
     """A scenario's tables; the details only if there are some."""
-    tables = (trials(section), scenario_blocks(section))
-    details = (failed_citations(section), commentary(section))
-    return (scenario_scores(section), scenario_cells(section), *_if_any(*tables, *details))
+    details = _if_any(
+        trials(section),
+        table("Blocks", SCENARIO_BLOCKS, section.blocks),
+        failed_citations(section),
+        table(COMMENTED, COMMENTARY, _commentary(section)),
+    )
+    return (scenario_scores(section), table("Cells", CELLS, _cells(section)), *details)
 
 
 def _if_any(*found: Table) -> list[Table]:
@@ -112,7 +121,7 @@ def _outcomes(arm: Arm) -> str:
     return ", ".join(f"{kind} {times}" for kind, times in arm.tally.outcomes.items()) or DASH
 
 
-def _place(cell: Fault | ImportedCell | Incomparable) -> str:
+def _place(cell: PlacedCell) -> str:
     return f"{clean(cell.scenario)}, {clean(cell.arm)}, trial {cell.trial}"
 
 
@@ -146,6 +155,7 @@ IMPORTED: tuple[Column[ImportedCell], ...] = (
     words("harness", lambda cell: clean(cell.harness)),
     number("usd", lambda cell: hundredth(cell.usd), full="dollars, as it says"),
 )
+NOT_COMPARED = "Not compared: cells that differ from their baseline in more than the server"
 INCOMPARABLE: tuple[Column[Incomparable], ...] = (
     words("cell", _place),
     words("what differs", lambda cell: "; ".join(map(clean, cell.differs))),
@@ -193,15 +203,6 @@ def contradictions(report: Report) -> Table:
         notes.append(f"{more} more are in report.json.")
     title = "Files that say something else than their evidence"
     return table(title, CONTRADICTIONS, shown, notes=notes)
-
-
-def faults(report: Report) -> Table:
-    return table("Broken cells and crashed servers", FAULTS, report.faults)
-
-
-def incomparable(report: Report) -> Table:
-    title = "Not compared: cells that differ from their baseline in more than the server"
-    return table(title, INCOMPARABLE, report.incomparable)
 
 
 # --- blocks, and what was lost ------------------------------------------------------------------
@@ -253,10 +254,6 @@ def _drawn(report: Report) -> str:
     if report.seed is None:
         return "Their order was not drawn: this run was imported, or made by an earlier version."
     return f"Their order was drawn by seed {report.seed}."
-
-
-def scenario_blocks(section: ScenarioReport) -> Table:
-    return table("Blocks", SCENARIO_BLOCKS, section.blocks)
 
 
 def lost(report: Report) -> Table:
@@ -388,10 +385,6 @@ NOISE: tuple[Column[NoiseLayer], ...] = (
     number("groups", lambda noise: count(noise.groups), full="cells repeated"),
     number("figures", lambda noise: count(noise.figures)),
 )
-
-
-def delta(report: Report) -> Table:
-    return table("Difference from shell, paired by scenario and trial", DELTA, report.arms)
 
 
 def noise(report: Report) -> Table:
@@ -792,6 +785,7 @@ CELLS: tuple[Column[_CellOf], ...] = (
     ),
     words("reason", lambda of: clean(of.cell.reason), full="how it ended"),
 )
+COMMENTED = "What the judge said of each criterion (commentary; ranks nobody)"
 COMMENTARY: tuple[Column[_Said], ...] = (
     words("arm · trial", lambda row: row.place),
     words("step", lambda row: clean(row.said.step)),
@@ -806,15 +800,6 @@ FAILED: tuple[Column[_Failed], ...] = (
     words("path", lambda row: row.citation.resolution),
     words("reason", lambda row: clean(row.citation.reason)),
 )
-
-
-def scenario_cells(section: ScenarioReport) -> Table:
-    return table("Cells", CELLS, _cells(section))
-
-
-def commentary(section: ScenarioReport) -> Table:
-    title = "What the judge said of each criterion (commentary; ranks nobody)"
-    return table(title, COMMENTARY, _commentary(section))
 
 
 def _commentary(section: ScenarioReport) -> Iterator[_Said]:

@@ -17,7 +17,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from runner.report import tables
-from runner.report.grid import clean
+from runner.report.grid import clean, listed
 from runner.report.records import Arm, Report
 from runner.report.terminal import WIDTH, captured
 from runner.report.terminal_layout import laid_out
@@ -147,20 +147,14 @@ def _notices(report: Report, *, unmarked: bool = False) -> Iterator[str]:
     if unmarked:
         return
     if unreviewed := _unreviewed(report):
-        yield f"UNREVIEWED: nobody vouches for the rubric of {_listed(unreviewed)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b, c and 3 more`."""
-    shown = ", ".join(names[:NAMES_SHOWN])
-    more = len(names) - NAMES_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+        yield f"UNREVIEWED: nobody vouches for the rubric of {listed(unreviewed, NAMES_SHOWN)}."
 
 
 def _extent(report: Report) -> str:
     """`18 cells planned, 17 measured, 1 broken: alpha, bravo and 4 more, by claude-x`."""
-    models = _listed(list(map(clean, report.models)))
-    return f"{_cells(report)}: {_listed(list(map(clean, report.scenarios)))}, by {models}"
+    models = listed(list(map(clean, report.models)), NAMES_SHOWN)
+    scenarios = listed(list(map(clean, report.scenarios)), NAMES_SHOWN)
+    return f"{_cells(report)}: {scenarios}, by {models}"
 
 
 def _cells(report: Report) -> str:

@@ -19,6 +19,7 @@ from runner.records import CommitSha, GitSource, RepoPin
 from runner.records.repositories import LOCAL_SCHEME
 from runner.repositories.repository import (
     EPOCH,
+    FETCHING,
     SUBMODULE,
     Remote,
     Repository,
@@ -26,6 +27,7 @@ from runner.repositories.repository import (
     git_at,
     object_folder,
     open_repository,
+    renamed_when_done,
     run_git,
     tree_entries,
 )
@@ -44,11 +46,6 @@ _SIGNED = {
     "GIT_COMMITTER_NAME": "fairtrial",
     "GIT_COMMITTER_EMAIL": "fairtrial@localhost",
     "GIT_COMMITTER_DATE": f"{EPOCH} +0000",
-}
-_ASKING = {
-    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",  # An `ext::` URL would run a command.
-    "GIT_TERMINAL_PROMPT": "0",  # A prompt would wait for ever.
-    "GIT_ASKPASS": "true",
 }
 _URL = re.compile(r"[a-z+]+://|[\w.-]+@[\w.-]+:|[\w.-]{2,}:")
 _FULL_SHA = re.compile(r"[0-9a-f]{40}")
@@ -143,7 +140,7 @@ def _of_remote(url: str, revision: str, environ: Mapping[str, str] | None) -> Co
 def _listed(url: str, environ: Mapping[str, str] | None) -> dict[str, CommitSha]:
     """Name of each branch and tag, and HEAD -> what it is at."""
     with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
-        asking = git_at(Path(scratch), **{**(environ or {}), **_ASKING})
+        asking = git_at(Path(scratch), **{**(environ or {}), **FETCHING})
         # After `--`, a URL such as `--upload-pack=command` is no option.
         output = run_git(asking, "ls-remote", "--quiet", "--", url, timeout_sec=120)
     lines = (line.partition("\t") for line in output.splitlines())
@@ -194,7 +191,8 @@ def as_it_is(folder: Path, cache: Path) -> Taken:
         commit = look.commit()
         taken = taken_folder(cache, commit)
         if not taken.exists():
-            _keep(look.git_folder, commit, taken)
+            with renamed_when_done(taken) as fresh:
+                Remote(url=str(look.git_folder)).fetch_commit(commit, fresh)
     what = f"{count} uncommitted files of it" if look.head else "no git repository: its files"
     notes = [f"{what} are taken as commit {commit}"]
     inside = sum(it.mode == SUBMODULE for it in tree_entries(taken, commit))
@@ -204,16 +202,6 @@ def as_it_is(folder: Path, cache: Path) -> Taken:
         )
         notes.append(f"{inside} {folders} of its own, and left out")
     return Taken(place=taken, commit=commit, notes=tuple(notes))
-
-
-def _keep(git_folder: Path, commit: CommitSha, taken: Path) -> None:
-    """Under another name until it is whole: a killed command leaves no half that looks so."""
-    taken.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".taken-", dir=taken.parent) as scratch:
-        fresh = Path(scratch) / "taken.git"
-        Remote(url=str(git_folder)).fetch_commit(commit, fresh)
-        with contextlib.suppress(OSError):  # another process was quicker: its copy is as good
-            fresh.rename(taken)
 
 
 def _repository_of(folder: Path) -> Path | None:

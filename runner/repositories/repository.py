@@ -66,7 +66,7 @@ _AS_WRITTEN = (
     *("-c", "core.quotePath=false"),
     *("-c", "advice.graftFileDeprecated=false"),
 )
-_FETCHING = {
+FETCHING = {
     # The user's own configuration counts here: proxies, credentials.
     "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",  # An `ext::` URL would run a command.
     "GIT_TERMINAL_PROMPT": "0",  # A prompt would wait for ever.
@@ -343,7 +343,7 @@ def fetch_source(
     """
     folder = cache.resolve() / _folder_name(source)
     if not folder.exists():
-        with _renamed_when_done(folder) as fresh:
+        with renamed_when_done(folder) as fresh:
             _fill(source, fresh, environ, npm)
     repository = _read_cached(source, folder)
     if pins is not None:
@@ -373,7 +373,7 @@ def _spoilt(folder: Path, what: str) -> LockError:
 
 
 @contextlib.contextmanager
-def _renamed_when_done(folder: Path) -> Iterator[Path]:
+def renamed_when_done(folder: Path) -> Iterator[Path]:
     """A path that becomes `folder` at the end: a killed fetch leaves no half that looks whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder.parent) as scratch:
@@ -478,7 +478,7 @@ class Remote:
         return SourceError(f"has no commit {commit}", where=self.url, hint=hint)
 
     def fetch(self, folder: Path, *refspecs: str, depth: int | None = None) -> None:
-        runner = git_at(folder, **{**(self.environ or {}), **_FETCHING})
+        runner = git_at(folder, **{**(self.environ or {}), **FETCHING})
         flags = [*_FETCH_FLAGS]
         if depth is not None:
             flags.append(f"--depth={depth}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,9 @@ REWRITE_SD = 0.07
 """A criterion that spreads further is read differently each time: its facts want other words."""
 Place = tuple[str, ...]
 """(scenario), (scenario, step) or (scenario, step, criterion)."""
+Layer = Literal["criterion", "step", "scenario"]
+DEPTHS: dict[Layer, int] = {"criterion": 3, "step": 2, "scenario": 1}
+"""Words of a place."""
 
 
 class Spread(Record):
@@ -71,7 +74,7 @@ def noise_of(store: RunStore) -> JudgeNoise:
 def judge_noise(verdicts: Sequence[tuple[str, Verdict]]) -> JudgeNoise:
     """`verdicts`: (scenario, verdict) of each answer."""
     groups = _groups(verdicts)
-    pooled = {depth: _spread((), _of_depth(groups, depth)) for depth in (1, 2, 3)}
+    pooled = {layer: _spread((), _of_depth(groups, depth)) for layer, depth in DEPTHS.items()}
     each = tuple(filter(None, (_spread(place, groups[place]) for place in sorted(groups))))
     floor = verdict_floor([verdict for _, verdict in verdicts])
     units = agreement_units([verdict for _, verdict in verdicts])
@@ -80,9 +83,7 @@ def judge_noise(verdicts: Sequence[tuple[str, Verdict]]) -> JudgeNoise:
     return JudgeNoise(
         judges=tuple(sorted(judges)),
         answers=len(verdicts),
-        criterion=pooled[3],
-        step=pooled[2],
-        scenario=pooled[1],
+        **pooled,
         each=each,
         floor=floor.limit() if floor else None,
         rewrite=tuple(noisy),
@@ -172,17 +173,35 @@ def _groups(verdicts: Iterable[tuple[str, Verdict]]) -> Mapping[Place, list[list
     groups: dict[Place, list[list[float]]] = defaultdict(list)
     for scenario, verdict in verdicts:
         for ratings in duplicates_of(verdict):
-            for place, figures in _figures(scenario, ratings):
+            for place, figures in _figures(scenario, ratings).items():
                 groups[place].append(figures)
     return groups
 
 
-def _figures(scenario: str, ratings: Sequence[Rating]) -> Iterator[tuple[Place, list[float]]]:
-    yield (scenario,), [rating.quality for rating in ratings]
-    for number, step in enumerate(ratings[0].steps):
-        yield (scenario, step.name), [rating.steps[number].quality for rating in ratings]
-    for place in _criteria(ratings[0].steps):
-        yield (scenario, *place), [_criteria(rating.steps)[place] for rating in ratings]
+def _figures(scenario: str, readings: Iterable[Rating | Verdict]) -> Mapping[Place, list[float]]:
+    figures: dict[Place, list[float]] = defaultdict(list)
+    for reading in readings:
+        figures[scenario,].append(reading.quality)
+        for step in reading.steps:
+            figures[scenario, step.name].append(step.quality)
+            for name, criterion in step.criteria.items():
+                # Two steps often have a criterion of the same name: they are not duplicates.
+                figures[scenario, step.name, name].append(criterion.score)
+    return figures
+
+
+def layers(
+    repeats: Iterable[Iterable[Verdict]],
+) -> Iterator[tuple[Layer, statistics.Repeatability]]:
+    """How far verdicts on trials of one cell lie apart, from criteria up; none if none repeats."""
+    groups: dict[Place, list[list[float]]] = defaultdict(list)
+    for verdicts in repeats:
+        for place, figures in _figures("", verdicts).items():
+            groups[place].append(figures)
+    for layer, depth in DEPTHS.items():
+        found = statistics.repeatability(_of_depth(groups, depth))
+        if found is not None:
+            yield layer, found
 
 
 def _of_depth(groups: Mapping[Place, list[list[float]]], depth: int) -> list[list[float]]:

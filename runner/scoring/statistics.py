@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from runner.records import Fingerprint, Verdict
+from runner.records import Fingerprint
 
-Key = TypeVar("Key", bound=Hashable)
 Trial = tuple[str, int]
 """(scenario, number of the trial)."""
 
@@ -59,15 +57,6 @@ class Repeatability:
         if pairs < 1:
             raise ValueError(f"a difference needs at least one pair, not {pairs}")
         return _LIMIT_FACTOR * self.sd / math.sqrt(pairs)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoiseFloor:
-    """Repeatability of a judge's figures at its three layers. Only the scenario layer may rank."""
-
-    criterion: Repeatability
-    step: Repeatability
-    scenario: Repeatability
 
 
 def mean(values: Iterable[float]) -> float:
@@ -140,24 +129,6 @@ def repeatability(groups: Iterable[Sequence[float]]) -> Repeatability | None:
         return None
     variance = math.fsum(squares) / (figures - count)
     return Repeatability(sd=math.sqrt(variance), groups=count, figures=figures)
-
-
-def noise_floor(repeats: Iterable[Sequence[Verdict]]) -> NoiseFloor | None:
-    """The judge's noise over duplicate runs. None if nothing was repeated.
-
-    `repeats`: per cell, the verdicts on its duplicates.
-    """
-    criteria: list[list[float]] = []
-    steps: list[list[float]] = []
-    scenarios: list[list[float]] = []
-    for verdicts in repeats:
-        scenarios.append([verdict.quality for verdict in verdicts])
-        steps.extend(_by_key(map(_step_scores, verdicts)))
-        criteria.extend(_by_key(map(_criterion_scores, verdicts)))
-    criterion, step, scenario = map(repeatability, (criteria, steps, scenarios))
-    if criterion is None or step is None or scenario is None:
-        return None
-    return NoiseFloor(criterion=criterion, step=step, scenario=scenario)
 
 
 def all_pass(trials: int, passed: int, k: int) -> float:
@@ -242,28 +213,6 @@ def _short(value: object) -> str:
     if len(text) < 40:
         return text
     return f"{text[:_DIGEST_SHOWN]}…{text[-8:]}"
-
-
-def _step_scores(verdict: Verdict) -> dict[str, float]:
-    return {step.name: step.quality for step in verdict.steps}
-
-
-def _criterion_scores(verdict: Verdict) -> dict[tuple[str, str], float]:
-    scores = {}
-    for step in verdict.steps:
-        for name, criterion in step.criteria.items():
-            # Two steps often have a criterion of the same name: they are not duplicates.
-            scores[step.name, name] = criterion.score
-    return scores
-
-
-def _by_key(figures: Iterable[Mapping[Key, float]]) -> list[list[float]]:
-    """{a: 1, b: 2}, {a: 3} -> [1, 3], [2]."""
-    grouped: dict[Key, list[float]] = {}
-    for by_key in figures:
-        for key, value in by_key.items():
-            grouped.setdefault(key, []).append(value)
-    return list(grouped.values())
 
 
 def _finite(values: Iterable[float]) -> list[float]:

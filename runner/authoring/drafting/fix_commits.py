@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from runner.authoring.drafting.questions import TO_WRITE, Proposal, places_of, quoted
+from runner.authoring.drafting.questions import Proposal, places_of, proposal
 from runner.authoring.drafting.syntax import Parsed, parse
 from runner.authoring.drafting.tree import PROSE, TEST_PATH
 from runner.grounding.commit_files import GitFiles
-from runner.records import Check, CommitSha, Criterion, Fact, MustCite, RubricStep, Step
+from runner.records import Check, CommitSha, Fact, MustCite
 from runner.repositories.repository import git_at, run_git
 
 _LOOKED_AT = 3_000
@@ -200,22 +200,17 @@ def _proposal(fix: Fix, facts: tuple[Fact, ...], names: Iterable[str]) -> Propos
         f"What has to change in this repository for this: “{fix.subject}”? Name every file and"
         " function that has to be edited, with path:line, and say what is wrong there today."
     )
-    name, asked = f"fix-{fix.commit[:7]}", "what is wrong today, and why"
-    criteria = {
-        "places": Criterion(weight=0.6, question="Is every place there?", facts=facts),
-        "cause": Criterion(weight=0.4, question=f"Does it say rightly {asked}?", facts=()),
-    }
     checks = [Check(kind="word", value=it) for it in dict.fromkeys(names) if it not in prompt]
     checks = [it for it in checks if len(str(it.value)) > 3][:6]
     paths = dict.fromkeys(place.path for place in places_of(facts))
     files = dict.fromkeys(path.rpartition("/")[2] for path in paths)
     checks += [Check(kind="contains", value=it, required=False) for it in files]
     checks.append(Check(kind="min_files", value=min(len(paths), 4)))
-    bullets = "".join(f"- {quoted(fact)}\n" for fact in facts)
-    return Proposal(
-        step=Step(name=name, prompt=prompt, checks=tuple(checks), must_cite=places_of(facts)),
-        rubric=RubricStep(name=name, criteria=criteria),
-        reference=f"{bullets}\n{TO_WRITE}: {asked}\n",
-        to_write={"cause": asked},
+    return proposal(
+        name=f"fix-{fix.commit[:7]}",
+        prompt=prompt,
+        proven={"places": (0.6, "Is every place there?", facts)},
+        left=("cause", "what is wrong today, and why"),
         about=f"what has to change for “{fix.subject}” ({fix.commit[:12]} did): {len(paths)} files",
+        checks=checks,
     )

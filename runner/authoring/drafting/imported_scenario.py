@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -174,21 +175,17 @@ def _read(path: Path, record: type[Any]) -> Any:
     return parse_yaml(text, record, where=str(path))
 
 
-class _as_problems:  # noqa: N801 - used as a verb, like contextlib.suppress
+@contextmanager
+def _as_problems(path: Path) -> Iterator[None]:
     """What a record of ours refuses, as problems of the file it comes from."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValidationError):
-            problems = []
-            for item in error.errors():
-                keys = ".".join(map(str, item["loc"]))
-                problems.append(Problem(where=f"{self.path} {keys}".rstrip(), message=item["msg"]))
-            raise CatalogError(problems) from error
+    try:
+        yield
+    except ValidationError as error:
+        problems = []
+        for item in error.errors():
+            keys = ".".join(map(str, item["loc"]))
+            problems.append(Problem(where=f"{path} {keys}".rstrip(), message=item["msg"]))
+        raise CatalogError(problems) from error
 
 
 def _scenario(

@@ -48,7 +48,7 @@ def callers(symbol: Symbol, why: str) -> Proposal:
         " the tests call it? Give path:line for every call and the function it is in, and say what"
         " each caller needs it for."
     )
-    return _proposal(
+    return proposal(
         name=f"callers-of-{_slug(symbol.name)}",
         prompt=prompt,
         proven={
@@ -58,7 +58,7 @@ def callers(symbol: Symbol, why: str) -> Proposal:
         left=("purpose", "what each caller needs it for"),
         about=f"who calls {symbol.shown} ({symbol.path}:{symbol.definition.line}): "
         f"{_counted(spots)}, {why}",
-        spots=spots,
+        checks=_checks(prompt, spots),
     )
 
 
@@ -70,13 +70,13 @@ def tests(symbol: Symbol, why: str) -> Proposal:
         " what it asserts, and name behaviour of it that no test holds."
     )
     question = "Is every test there that calls it, with its place?"
-    return _proposal(
+    return proposal(
         name=f"tests-of-{_slug(symbol.name)}",
         prompt=prompt,
         proven={"tests": (0.6, question, _calls(symbol, spots))},
         left=("assertions", "what they assert, and what no test holds"),
         about=f"which tests call {symbol.shown}: {_counted(spots)}, {why}",
-        spots=spots,
+        checks=_checks(prompt, spots),
     )
 
 
@@ -87,7 +87,7 @@ def parameter(symbol: Symbol, why: str) -> Proposal:
         f"`{symbol.shown}` will take one more required argument. List every place that has to be"
         " edited, tests included, with path:line, and say where each caller would get the value."
     )
-    return _proposal(
+    return proposal(
         name=f"parameter-of-{_slug(symbol.name)}",
         prompt=prompt,
         proven={
@@ -96,7 +96,7 @@ def parameter(symbol: Symbol, why: str) -> Proposal:
         },
         left=("value", "where each caller would get the value"),
         about=f"what changes if {symbol.shown} gets a parameter: {_counted(spots)}, {why}",
-        spots=spots,
+        checks=_checks(prompt, spots),
     )
 
 
@@ -114,17 +114,18 @@ def overrides(family: Family, why: str) -> Proposal:
         place = MustCite(path=member.path, line=member.line, end=member.end, symbol=name)
         says = f"{member.owner} {verb} {name} ({member.path}:{member.line})"
         facts.append(Fact(says=says, terms=((member.owner,),), cites=(place,)))
-    return _proposal(
+    spots = [
+        Spot(path=it.path, line=it.line, inside=it.owner)
+        for it in family.members
+        if it.owner != base
+    ]
+    return proposal(
         name=f"overrides-of-{_slug(name)}",
         prompt=prompt,
         proven={"overrides": (0.6, "Is everyone there that overrides it?", tuple(facts))},
         left=("differences", "how each differs from what it overrides"),
         about=f"who overrides {family.shown}: {len(family.members) - 1} {family.of}, {why}",
-        spots=[
-            Spot(path=it.path, line=it.line, inside=it.owner)
-            for it in family.members
-            if it.owner != base
-        ],
+        checks=_checks(prompt, spots),
     )
 
 
@@ -197,15 +198,16 @@ Proven = Mapping[str, tuple[float, str, tuple[Fact, ...]]]
 """Criterion -> its weight, its question and its facts."""
 
 
-def _proposal(  # noqa: PLR0913 - the parts of one question
+def proposal(  # noqa: PLR0913 - the parts of one question
     *,
     name: str,
     prompt: str,
     proven: Proven,
     left: tuple[str, str],
     about: str,
-    spots: Sequence[Spot],
+    checks: Iterable[Check],
 ) -> Proposal:
+    """Of criteria that the tree proves, and one that is left to write."""
     criteria = {
         key: Criterion(weight=weight, question=question, facts=facts)
         for key, (weight, question, facts) in proven.items()
@@ -217,7 +219,7 @@ def _proposal(  # noqa: PLR0913 - the parts of one question
     )
     facts = [fact for _, _, some in proven.values() for fact in some]
     places = places_of(facts)
-    step = Step(name=name, prompt=prompt, checks=tuple(_checks(prompt, spots)), must_cite=places)
+    step = Step(name=name, prompt=prompt, checks=tuple(checks), must_cite=places)
     bullets = "".join(f"- {quoted(fact)}\n" for fact in facts)
     return Proposal(
         step=step,

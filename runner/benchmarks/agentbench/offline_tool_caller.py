@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from runner.agents.models.offline.picker import Picker
 from runner.benchmarks.agentbench.query_prompts import query_in
@@ -25,11 +24,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,15}(?:\.\d{1,10})?(?!\w)")
 OBSERVED = "\n\nObservation"
 
 
-class Guesser:
+class Guesser(Picker):
     """protocols.Model. Holds nothing between turns."""
 
-    name = "offline"
-    language_model = False
     identity = digest_of({"model": "offline", "guesser": VERSION, "picker": Picker.identity})
 
     async def turn(
@@ -56,14 +53,8 @@ class Guesser:
     async def _picks(self, asked: str, tools: Sequence[ToolSpec], timeout_sec: float) -> Turn:
         query = query_in(asked)
         request = UserMessage(text=query)
-        turn = await Picker().turn("", [request], tools, timeout_sec=timeout_sec)
+        turn = await super().turn("", [request], tools, timeout_sec=timeout_sec)
         return replace(turn, calls=tuple(_with_numbers(call, query) for call in turn.calls))
-
-    def write_artifacts(self, folder: Path) -> None:
-        """It keeps nothing of a cell."""
-
-    async def close(self) -> None:
-        """It holds nothing open."""
 
 
 def _with_numbers(call: Call, query: str) -> Call:

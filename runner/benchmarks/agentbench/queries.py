@@ -8,7 +8,7 @@ number (an identifier, a binary figure), and as a JSON value by `{{name|json}}` 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -23,14 +23,7 @@ Category = Literal[
     "multi-server-sequential-call",
 ]
 """Server scope and call dependency (the paper's section 2.1.2)."""
-CATEGORIES: tuple[Category, ...] = (
-    "single-server-single-call",
-    "single-server-parallel-call",
-    "single-server-sequential-call",
-    "multi-server-single-call",
-    "multi-server-parallel-call",
-    "multi-server-sequential-call",
-)
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 GIVEN = re.compile(r"\{\{([a-z][a-z0-9_]*)(?:\|(text|json))?\}\}")
 """`{{mass}}` in an argument: what an earlier call of the trajectory gave under that name."""
 Dependency = Literal["single", "parallel", "sequential"]

@@ -33,13 +33,12 @@ from runner.benchmarks.agentbench.working import (
     instructions_of,
     request_of,
 )
-from runner.benchmarks.without_scorecard import WithoutScorecard, spending_input
+from runner.benchmarks.without_scorecard import WithoutScorecard, fingerprint, spending_input
 from runner.protocols import Model
 from runner.records import (
     Cell,
     Outcome,
     Record,
-    TaskFingerprint,
     digest_of,
 )
 from runner.records.run_store import write_record
@@ -154,7 +153,8 @@ class Agentbench(WithoutScorecard):
             raise SandboxError("a query needs an engine, and there is none")
         queries = _queries_of(attempt.prepared)
         model = open_for_queries(attempt.cell.model, attempt.prepared.models)
-        attempt.measured.task = _fingerprint(attempt, model)
+        shown = queries.shown_digest(attempt.cell.scenario)
+        attempt.measured.task = fingerprint(attempt.cell, model, HARNESS, shown)
         started = time.monotonic()
         attempt.log("the servers start")
         logs = attempt.folder / "servers"
@@ -229,16 +229,6 @@ async def _note_what_ends_with(attempt: Attempt, router: Router) -> None:
         attempt.measured.peak_memory_mb = await router.peak_memory_mb()
     except SandboxError as error:
         attempt.note(f"peak memory is unknown: {error.what}")
-
-
-def _fingerprint(attempt: Attempt, model: Model) -> TaskFingerprint:
-    return TaskFingerprint(
-        harness=str(HARNESS),
-        model=attempt.cell.model,
-        model_kind=kind_name(attempt.cell.model),
-        model_identity=model.identity,
-        shown=_queries_of(attempt.prepared).shown_digest(attempt.cell.scenario),
-    )
 
 
 # --- what could change it -----------------------------------------------------------------------

@@ -20,11 +20,11 @@ from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, HARNESS, Pre
 from runner.benchmarks.agentbench.query_prompts import Mode
 from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST, Listing
 from runner.benchmarks.agentbench.testbed.testbed import Testbed, cell_limits
-from runner.records import Count, Record, digest_of, parse_json
+from runner.benchmarks.without_scorecard import setup_in
+from runner.records import Count, Record, digest_of
 from runner.records.run_store import RunStore, write_record
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.engine import engine_facts
-from runner.support.errors import FairtrialError
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
@@ -181,8 +181,4 @@ def write_setup(store: RunStore, setup: Setup) -> None:
 
 def read_setup(store: RunStore) -> Setup:
     """Raises FairtrialError if the run is none of queries."""
-    path = store.folder / SETUP
-    if store.plan().benchmark != BENCHMARK or not path.is_file():
-        hint = "`fairtrial report` shows other runs; `fairtrial agentbench run` makes one"
-        raise FairtrialError("this is no run of queries", where=str(store.folder), hint=hint)
-    return parse_json(path.read_bytes(), Setup, where=str(path))
+    return setup_in(store, BENCHMARK, SETUP, "queries", Setup)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from runner.agents.react import React
 from runner.agents.text_tool_calls import RecordedModel
@@ -16,9 +16,13 @@ from runner.agents.tools import ToolOutcome, shown_outcome
 from runner.benchmarks.agentbench.queries import Query
 from runner.benchmarks.agentbench.query_prompts import INSTRUCTIONS_CHARS, Mode, prompt_of
 from runner.benchmarks.agentbench.testbed.router import Listing, Router
+from runner.benchmarks.without_scorecard import OneStep, one_step
 from runner.protocols import Call, Model, ToolSpec, Turn
-from runner.records import Budget, Outcome, Step
+from runner.records import Budget, Outcome
 from runner.support.text import cut
+
+if TYPE_CHECKING:
+    from runner.benchmarks.agentbench.writing.drafts import Draft
 
 ACTIONS = 30
 """Calls, and replies without one."""
@@ -27,16 +31,8 @@ BUDGET = Budget(tokens=5_000_000, wall_sec=3600, actions=ACTIONS)
 SPENT = f"no call was made: {ACTIONS} actions are the limit. Reply with your final answer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """tool_calling.Asked: one query is one step."""
-
-    steps: tuple[Step, ...]
-    budget: Budget = BUDGET
-
-
-def request_of(query: Query) -> Request:
-    return Request(steps=(Step(name=query.id, prompt=prompt_of(query.query)),))
+def request_of(query: Query | Draft) -> OneStep:
+    return one_step(query.id, prompt_of(query.query), BUDGET)
 
 
 class RoutedTools:

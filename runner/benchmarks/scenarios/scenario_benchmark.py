@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.agents import system_prompt
 from runner.agents.models import open_model
 from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell
+from runner.benchmarks.without_scorecard import spending_input
 from runner.catalog.catalog import can_be_measured, questions_digest
 from runner.protocols import Judge
 from runner.records import (
@@ -155,12 +156,4 @@ def _inputs(
         "model": model_identity,
         "harness": prepared.harness,
         "agent": prepared.agent,
-    } | _spending_input(prepared, model)
-
-
-def _spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
-    """Where dollars can end a cell, its price changes the outcome as much as the limit does."""
-    price = prepared.spending.priced.get(model)
-    if price is None or prepared.spending.cell_usd is None:
-        return {}
-    return {"dollars": digest_of([prepared.spending.cell_usd, price.model_dump()])}
+    } | spending_input(prepared, model)

@@ -15,6 +15,7 @@ from runner.benchmarks.toolbench.task_results import (
     TaskResult,
     ToolRow,
 )
+from runner.benchmarks.toolbench.task_scoring import grouped
 from runner.benchmarks.toolbench.tasks import Task, fold_server
 from runner.scoring.statistics import bootstrap_interval, mean
 from runner.support.errors import FairtrialError
@@ -127,7 +128,7 @@ def compared(
     before: str, after: str, first: Sequence[TaskResult], second: Sequence[TaskResult]
 ) -> Comparison:
     """The same tasks in two sets of results: paired, since tasks differ more than sets do."""
-    ones, others = _by_task(first), _by_task(second)
+    ones, others = (grouped(one, lambda result: result.uuid) for one in (first, second))
     shared = [name for name in ones if name in others]
 
     def change(figure: Callable[[TaskResult], float]) -> Change:
@@ -145,13 +146,6 @@ def compared(
         parameters=change(lambda result: result.parameter_accuracy),
         resolved=change(lambda result: result.resolved),
     )
-
-
-def _by_task(results: Iterable[TaskResult]) -> dict[str, list[TaskResult]]:
-    found: dict[str, list[TaskResult]] = defaultdict(list)
-    for result in results:
-        found[result.uuid].append(result)
-    return found
 
 
 def _change(pairs: Sequence[tuple[float, float]]) -> Change:

@@ -10,39 +10,17 @@ turns and one.
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import floor
+from typing import Literal
 
-from runner.agents.token_breakdown import phases_of
-from runner.agents.usage import UsageTotals, usage_of
+from runner.agents import tool_calling
+from runner.agents.tools import ToolOutcome
 from runner.benchmarks.toolbench.task_scores import MOST_CALLS_RATIO, bare_name
 from runner.benchmarks.toolbench.tasks import Expected, Task
-from runner.protocols import (
-    Call,
-    Message,
-    Model,
-    Result,
-    ToolMessage,
-    ToolSpec,
-    Turn,
-    UserMessage,
-)
-from runner.records import (
-    Budget,
-    Event,
-    Malformed,
-    Note,
-    Outcome,
-    Prompt,
-    Prose,
-    StepEnd,
-    SystemPrompt,
-    Thinking,
-    ToolCall,
-    ToolResult,
-)
+from runner.protocols import Call, Result, ToolMessage, ToolSpec, Turn
+from runner.records import Budget, Malformed, Note, Outcome, StepEnd, ToolResult
 
 BUDGET = Budget(tokens=1_000_000, wall_sec=300, actions=1_000_000)
 """The seed recommends 180 to 300 seconds. Calls are limited by the task's own number."""
@@ -52,41 +30,44 @@ RESULT_CHARS = 30_000
 NOT_RECORDED = "Nothing is recorded for this call."
 
 
-@dataclass(kw_only=True)
-class Conversation:
-    """`record` gets every event as it happens, and `totals` counts along."""
+@dataclass(frozen=True)
+class Offered:
+    """agents.tools.Tools: shown, and never executed."""
 
-    model: Model
+    specs: Sequence[ToolSpec]
+
+    def origin(self, tool: str) -> Literal["shell", "server"]:  # noqa: ARG002 - there is no shell
+        return "server"
+
+    def is_read_only(self, tool: str) -> bool:  # noqa: ARG002
+        return True
+
+    async def call(self, call: Call, timeout_sec: float) -> ToolOutcome:
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True)
+class Conversation(tool_calling.Conversation):
     task: Task
-    system: str
-    prompt: str
-    tools: Sequence[ToolSpec]
-    record: Callable[[Event], None]
-    totals: UsageTotals
-    messages: list[Message] = field(default_factory=list)
     calls: int = 0
     unused: list[Expected] = field(default_factory=list)
     """Expected calls whose results were not given yet."""
 
-    async def run(self) -> Outcome:
-        """Raises ProviderError or SpendingCap."""
+    async def _run_step(self, step: int) -> Outcome:
         self.unused = list(self.task.expected)
-        self.record(SystemPrompt(text=self.system))
-        self.record(Prompt(step=0, text=self.prompt))
-        self.messages.append(UserMessage(text=self.prompt))
         for number in range(self._most_turns() + PAUSES):
             over = self.totals.over(BUDGET)
             if over is not None:
-                return self._cut(over)
+                return self._cut(step, over)
             try:
-                turn = await self._turn(number)
+                turn = await self._turn(step, number)
             except TimeoutError:
                 reason = f"a turn went past {BUDGET.wall_sec} s"
-                return self._cut(Outcome(kind="out_of_time", reason=reason))
+                return self._cut(step, Outcome(kind="out_of_time", reason=reason))
             outcome = self._outcome(number, turn)
             if outcome is not None:
                 return outcome
-        return self._cut(Outcome(kind="answered", reason="as many turns as a task has"))
+        return self._cut(step, Outcome(kind="answered", reason="as many turns as a task has"))
 
     def _most_turns(self) -> int:
         return self._most_calls() + 1
@@ -96,12 +77,14 @@ class Conversation:
 
     def _outcome(self, number: int, turn: Turn) -> Outcome | None:
         """None if the conversation goes on."""
+        if turn.stop == "malformed":
+            self.record(Malformed(step=0, turn=number, text=turn.text, problem=turn.problem))
         if turn.stop == "refusal":
             self.record(StepEnd(step=0, stop="refusal"))
             return Outcome(kind="refused", reason="the model refused")
         if turn.stop == "context_full":
             reason = "the task no longer fits the model"
-            return self._cut(Outcome(kind="out_of_context", reason=reason))
+            return self._cut(0, Outcome(kind="out_of_context", reason=reason))
         self._note_calls(number, turn.calls)
         if turn.stop == "pause" and not turn.calls:
             return None
@@ -117,49 +100,12 @@ class Conversation:
             return False
         return self.calls < self._most_calls()
 
-    def _cut(self, outcome: Outcome) -> Outcome:
-        self.record(StepEnd(step=0, stop="cut"))
-        return outcome
-
-    async def _turn(self, number: int) -> Turn:
-        started = time.monotonic()
-        with self.totals.account.turn():
-            turn = await self.model.turn(
-                self.system,
-                self.messages,
-                self.tools,
-                timeout_sec=self.totals.seconds_left(BUDGET),
-            )
-        wall_sec = time.monotonic() - started
-        phases = turn.phases or phases_of(self.system, self.messages, self.tools, turn)
-        self.messages.append(turn)
-        self.totals.add_turn(turn, wall_sec)
-        for note in turn.notes:
-            self.record(Note(text=note))
-        if turn.thinking:
-            self.record(Thinking(step=0, turn=number, text=turn.thinking))
-        if turn.stop == "malformed":
-            self.record(Malformed(step=0, turn=number, text=turn.text, problem=turn.problem))
-        elif turn.text:
-            self.record(Prose(step=0, turn=number, text=turn.text))
-        self.record(usage_of(turn, 0, number, wall_sec, phases))
-        return turn
-
     def _note_calls(self, number: int, calls: Sequence[Call]) -> None:
         self.calls += len(calls)
         for call in calls:
             if call.problem:
                 self.record(Note(text=f"{call.tool}: {call.problem}"))
-            self.record(
-                ToolCall(
-                    step=0,
-                    turn=number,
-                    call_id=call.id,
-                    origin="server",
-                    tool=call.tool,
-                    arguments=call.arguments,
-                )
-            )
+            self.record(self._tool_call(0, number, call))
 
     # --- results ----------------------------------------------------------------------------
 

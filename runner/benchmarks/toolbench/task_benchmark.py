@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_name, open_model
 from runner.agents.models.offline.picker import Picker
-from runner.benchmarks.toolbench.conversation import Conversation
+from runner.benchmarks.toolbench.conversation import BUDGET, Conversation, Offered
 from runner.benchmarks.toolbench.task_prompts import SYSTEMS, Mode, filled, shown_tools, tool_specs
 from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied
-from runner.benchmarks.without_scorecard import WithoutScorecard, spending_input
+from runner.benchmarks.without_scorecard import (
+    WithoutScorecard,
+    fingerprint,
+    one_step,
+    spending_input,
+)
 from runner.protocols import Model
-from runner.records import Cell, Outcome, TaskFingerprint, digest_of
+from runner.records import Cell, Outcome, digest_of
 
 if TYPE_CHECKING:
     from runner.agents.models.model_settings import ModelSettings
@@ -107,19 +112,14 @@ class Toolbench(WithoutScorecard):
         tasks = _tasks_of(attempt.prepared)
         task = tasks.shown(attempt.cell.scenario, attempt.cell.server)
         model = open_for_tasks(attempt.cell.model, attempt.prepared.models)
-        attempt.measured.task = TaskFingerprint(
-            harness=str(HARNESS),
-            model=attempt.cell.model,
-            model_kind=kind_name(attempt.cell.model),
-            model_identity=model.identity,
-            shown=_shown_digest(tasks, task),
-        )
+        shown = _shown_digest(tasks, task)
+        attempt.measured.task = fingerprint(attempt.cell, model, HARNESS, shown)
         conversation = Conversation(
             model=model,
             task=task,
             system=SYSTEMS[tasks.mode],
-            prompt=filled(tasks.prompt, task),
-            tools=tool_specs(task) if tasks.mode == "native" else (),
+            scenario=one_step(attempt.cell.scenario, filled(tasks.prompt, task), BUDGET),
+            toolbox=Offered(tool_specs(task) if tasks.mode == "native" else ()),
             record=attempt.writer.write,
             totals=attempt.measured.totals,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from runner.agents.models import kind_name, kind_of
 from runner.benchmarks.toolbench.confusion import Labelled, compared
 from runner.benchmarks.toolbench.task_results import ArmReport, Comparison, RunOfTasks, TaskResult
 from runner.benchmarks.toolbench.task_run import (
@@ -18,9 +17,8 @@ from runner.benchmarks.toolbench.task_run import (
 )
 from runner.benchmarks.toolbench.task_scoring import Scorer, report_of
 from runner.benchmarks.toolbench.variants import PUBLISHED
-from runner.records import Price, Usage
+from runner.benchmarks.without_scorecard import kinds_of, spent_on
 from runner.records.run_store import LoadedRun, RunStore
-from runner.runs.spent import usage_of
 
 UNEXECUTED = (
     "Tools are never executed: figures are of the calls asked for, and of no answer made with them."
@@ -66,25 +64,20 @@ def report_of_run(store: RunStore, run: LoadedRun, *, compat: str = "") -> RunOf
 
 def notices(models: Iterable[str]) -> Iterator[str]:
     """What is said of models that are no language models, and of every run of tasks."""
-    for name in dict.fromkeys(map(kind_name, models)):
-        kind = kind_of(name)
-        if kind is not None and not kind.language_model:
-            yield kind.notice
+    yield from (kind.notice for kind in kinds_of(models) if not kind.language_model)
     yield UNEXECUTED
 
 
 def _arm_report(arm: Arm, store: RunStore, run: LoadedRun, read: ReadRun, compat: str) -> ArmReport:
     results = results_of(arm, compat)
-    spent = list(_usage(arm, store, run))
+    cells = [cell for cell in run.plan.cells if (cell.model, cell.server) == (arm.model, arm.name)]
     calls = sum(len(result.calls) for result in results)
     return ArmReport(
         model=arm.model,
         arm=arm.name,
         planned=arm.planned,
         measured=len(results),
-        input_tokens=sum(usage.input_tokens for usage in spent),
-        output_tokens=sum(usage.output_tokens for usage in spent),
-        usd=_usd(spent, run.plan.prices.models.get(arm.model) if run.plan.prices else None),
+        **dict(spent_on(cells, arm.model, store, run)),
         calls_per_turn=calls / arm.turns if arm.turns else None,
         report=report_of(arm.tasks, results, compat=compat, problems=read.data_problems),
     )
@@ -93,16 +86,6 @@ def _arm_report(arm: Arm, store: RunStore, run: LoadedRun, read: ReadRun, compat
 def results_of(arm: Arm, compat: str = "") -> list[TaskResult]:
     scorer = Scorer(compat=compat)
     return [scorer.result(one) for one in arm.answered]
-
-
-def _usage(arm: Arm, store: RunStore, run: LoadedRun) -> Iterator[Usage]:
-    for cell in run.plan.cells:
-        if (cell.model, cell.server) == (arm.model, arm.name):
-            yield from usage_of(store, cell)
-
-
-def _usd(spent: Sequence[Usage], price: Price | None) -> float | None:
-    return None if price is None else sum(map(price.cost_usd, spent))
 
 
 def _comparisons(arms: Sequence[ArmReport], read: ReadRun) -> Iterator[Comparison]:

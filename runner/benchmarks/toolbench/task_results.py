@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runner.benchmarks.toolbench.calls import Way
+from runner.benchmarks.without_scorecard import Rate, Spent
 from runner.records import Count, Record, Unit
 
 
@@ -46,14 +47,6 @@ class TaskResult(Record):
     """Calls to a tool whose schema the task has."""
     valid_calls: Count
     """Of these, those whose arguments fit it."""
-
-
-class Rate(Record):
-    """A share or a mean, with its 95 % interval; None where there is nothing to take it of."""
-
-    value: Unit | None
-    low: Unit | None = None
-    high: Unit | None = None
 
 
 class Figures(Record):
@@ -164,7 +157,7 @@ class ConfusionReport(Record):
 # --- a run --------------------------------------------------------------------------------------
 
 
-class ArmReport(Record):
+class ArmReport(Spent):
     """One model with the tools of one arm."""
 
     model: str
@@ -174,11 +167,6 @@ class ArmReport(Record):
     """Cells."""
     measured: Count
     """Those that are in the figures."""
-    input_tokens: Count
-    """Uncached, of every attempt."""
-    output_tokens: Count
-    usd: float | None
-    """None without a price."""
     calls_per_turn: float | None
     report: ToolbenchReport
 

@@ -24,6 +24,7 @@ from runner.benchmarks.toolbench.task_prompts import PROMPTS, Mode, require_usab
 from runner.benchmarks.toolbench.task_scoring import Answered
 from runner.benchmarks.toolbench.tasks import Expected, Task
 from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied, concerned
+from runner.benchmarks.without_scorecard import setup_in
 from runner.records import (
     DEFAULT_AGENT,
     Cell,
@@ -35,7 +36,6 @@ from runner.records import (
     ToolCall,
     Usage,
     digest_of,
-    parse_json,
 )
 from runner.records.run_store import LoadedRun, RunStore, write_record
 from runner.records.transcript_files import read_transcript
@@ -174,11 +174,7 @@ def runs_of_tasks(folder: Path) -> list[RunStore]:
 
 def read_setup(store: RunStore) -> Setup:
     """Raises FairtrialError if the run is none of tasks."""
-    path = store.folder / SETUP
-    if store.plan().benchmark != BENCHMARK or not path.is_file():
-        hint = "`fairtrial report` shows other runs; `fairtrial toolbench run` makes one"
-        raise FairtrialError("this is no run of tasks", where=str(store.folder), hint=hint)
-    return parse_json(path.read_bytes(), Setup, where=str(path))
+    return setup_in(store, BENCHMARK, SETUP, "tasks", Setup)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,24 +6,18 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 from typing import Any
 
 from runner.benchmarks.toolbench.calls import NOTHING, Extraction, calls_of
 from runner.benchmarks.toolbench.compat import score_as_mcpbr
-from runner.benchmarks.toolbench.task_results import (
-    AskedCall,
-    Figures,
-    Rate,
-    TaskResult,
-    ToolbenchReport,
-)
+from runner.benchmarks.toolbench.task_prompts import shown_tools
+from runner.benchmarks.toolbench.task_results import AskedCall, Figures, TaskResult, ToolbenchReport
 from runner.benchmarks.toolbench.task_scores import NO_LABEL, TaskScore, score
 from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.toolbench.validity import Schemas
+from runner.benchmarks.without_scorecard import Rate, mean_of, rate_of
 from runner.records import canonical_json
-from runner.scoring.statistics import any_passes, bootstrap_interval, mean
+from runner.scoring.statistics import any_passes, mean
 from runner.support.token_estimate import estimated_tokens
 
 MCPBR = "mcpbr"
@@ -124,9 +118,7 @@ def report_of(
     tokens = {task.id: schema_tokens(task) for task in tasks}
 
     def groups(key: Callable[[TaskResult], str]) -> tuple[Figures, ...]:
-        by_key: dict[str, list[TaskResult]] = defaultdict(list)
-        for result in results:
-            by_key[key(result)].append(result)
+        by_key = grouped(results, key)
         return tuple(figures_of(name, by_key[name], tokens) for name in sorted(by_key))
 
     return ToolbenchReport(
@@ -141,17 +133,13 @@ def report_of(
 
 def schema_tokens(task: Task) -> int:
     """What the tools offered cost in each request, estimated."""
-    shown = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        for tool in task.tools
-    ]
-    return estimated_tokens(len(canonical_json(shown)))
+    return estimated_tokens(len(canonical_json(shown_tools(task))))
 
 
 def figures_of(group: str, results: Sequence[TaskResult], tokens: Mapping[str, int]) -> Figures:
     """`tokens`: task id -> tokens of its tools' schemas."""
     labelled = [result for result in results if not _is_unlabelled(result)]
-    by_task = _by_task(labelled)
+    by_task = grouped(labelled, lambda result: result.uuid)
     checked = sum(result.checked_calls for result in results)
     return Figures(
         group=group,
@@ -164,11 +152,11 @@ def figures_of(group: str, results: Sequence[TaskResult], tokens: Mapping[str, i
         parameter_accuracy=_rate(by_task, lambda result: result.parameter_accuracy),
         normalised_accuracy=_rate(by_task, lambda result: result.normalised_accuracy),
         sequence_match=_rate(by_task, lambda result: result.sequence_match),
-        calls_per_answer=_mean([len(result.calls) for result in results if result.answered]),
+        calls_per_answer=mean_of([len(result.calls) for result in results if result.answered]),
         valid_arguments=_share(sum(result.valid_calls for result in results), checked),
         similar=sum(len(result.similar) for result in results),
         ways=dict(sorted(Counter(result.way for result in results).items())),
-        schema_tokens=_mean([tokens.get(name, 0) for name in by_task]),
+        schema_tokens=mean_of([tokens.get(name, 0) for name in by_task]),
         pass_at=_pass_at(by_task),
     )
 
@@ -177,42 +165,19 @@ def _is_unlabelled(result: TaskResult) -> bool:
     return result.error == NO_LABEL
 
 
-def _by_task(results: Iterable[TaskResult]) -> dict[str, list[TaskResult]]:
-    by_task: dict[str, list[TaskResult]] = defaultdict(list)
+def grouped(
+    results: Iterable[TaskResult], key: Callable[[TaskResult], str]
+) -> dict[str, list[TaskResult]]:
+    by_key: dict[str, list[TaskResult]] = defaultdict(list)
     for result in results:
-        by_task[result.uuid].append(result)
-    return by_task
+        by_key[key(result)].append(result)
+    return by_key
 
 
 def _rate(
     by_task: Mapping[str, Sequence[TaskResult]], figure: Callable[[TaskResult], float]
 ) -> Rate:
-    """The mean over tasks of the means over trials, which are not independent of each other."""
-    values = [mean(map(figure, trials)) for trials in by_task.values()]
-    if not values:
-        return Rate(value=None)
-    if set(values) <= {0.0, 1.0}:
-        low, high = wilson(round(sum(values)), len(values))
-    elif len(values) > 1:
-        interval = bootstrap_interval(values)
-        low, high = max(0.0, interval.low), min(1.0, interval.high)
-    else:
-        return Rate(value=values[0])
-    return Rate(value=mean(values), low=low, high=high)
-
-
-_Z = NormalDist().inv_cdf(0.975)
-
-
-def wilson(passed: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share: of 20 passes in 20 it says more than 100–100 %.
-
-    Source: Wilson 1927, doi:10.1080/01621459.1927.10502953.
-    """
-    share, square = passed / n, _Z * _Z
-    centre = (share + square / (2 * n)) / (1 + square / n)
-    half = _Z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return rate_of(list(map(figure, trials)) for trials in by_task.values())
 
 
 def _pass_at(by_task: Mapping[str, Sequence[TaskResult]]) -> dict[int, float]:
@@ -229,10 +194,6 @@ def _passes(by_task: Mapping[str, Sequence[TaskResult]], k: int) -> float:
 
 def _passes_of(trials: Sequence[TaskResult], k: int) -> float:
     return any_passes(len(trials), sum(result.resolved for result in trials), k)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return mean(values) if values else None
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -12,12 +12,12 @@ from runner.benchmarks.toolbench.task_results import (
     Comparison,
     Confusion,
     Figures,
-    Rate,
     RunOfTasks,
     Taken,
     ToolbenchReport,
     ToolRow,
 )
+from runner.benchmarks.without_scorecard import Rate
 from runner.report.grid import DASH, Column, Table, clean, count, number, score, table, tenth, words
 
 PROBLEMS_SHOWN = 10

@@ -19,7 +19,7 @@ from runner.benchmarks.agentbench.report.query_report import (
     report_of_run,
 )
 from runner.benchmarks.agentbench.report.query_results import QueryResult, average_of_categories
-from runner.benchmarks.toolbench.task_scoring import wilson
+from runner.benchmarks.without_scorecard import wilson
 from runner.cli import main
 from runner.records import Unscored
 from runner.records.run_store import RunStore

@@ -10,8 +10,9 @@ import pytest
 from runner.benchmarks.toolbench.defects import defects, unresolved_gold
 from runner.benchmarks.toolbench.responses import read_responses
 from runner.benchmarks.toolbench.task_results import ToolbenchReport
-from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to, report_of, wilson
+from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to, report_of
 from runner.benchmarks.toolbench.tasks import Task
+from runner.benchmarks.without_scorecard import wilson
 from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import NEWS, PRICE, call, task
 

@@ -201,7 +201,7 @@ def _strange(query: Query, told: Told) -> Iterator[str]:
 
 
 def _outermost(found: Iterable[Quantity]) -> Iterator[Quantity]:
-    """Without the 234 of 1,234."""
+    """Without the 345 of 12 345."""
     end = -1
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if one.end > end:

@@ -1,6 +1,6 @@
 """Numbers in prose, with their units: `1,234.5 kg`, `72 °F`, `2 h 30 min`, `1.2 × 10^6`, `twelve`.
 
-What may be read in two ways is read in both: `1,234` is a thousand and more, and two numbers.
+What may be read in two ways is read in both: `12 345` is twelve thousand, and two numbers.
 """
 
 from __future__ import annotations
@@ -114,17 +114,6 @@ energy 4.184 cal calorie calories
 energy 4184 kcal kilocalorie kilocalories
 energy 3600 Wh watt-hour watt-hours
 energy 3.6e6 kWh kilowatt-hour kilowatt-hours
-power 1 W watt watts
-power 1000 kW kilowatt kilowatts
-power 1e6 MW megawatt megawatts
-power 745.6998715822702 hp horsepower
-pressure 1 Pa pascal pascals
-pressure 100 hPa hectopascal hectopascals
-pressure 1000 kPa kilopascal kilopascals
-pressure 1e6 MPa megapascal megapascals
-pressure 1e5 bar bars
-pressure 101325 atm atmosphere atmospheres
-pressure 6894.757293168361 psi
 force 1 N newton newtons
 force 1000 kN kilonewton kilonewtons
 frequency 1 Hz hertz
@@ -144,7 +133,6 @@ data 1048576 MiB mebibyte mebibytes
 data 1073741824 GiB gibibyte gibibytes
 data 1099511627776 TiB tebibyte tebibytes
 charge 1 C coulomb coulombs
-voltage 1 V volt volts
 current 1 A ampere amperes amp amps
 current 0.001 mA milliampere milliamperes
 resistance 1 Ω ohm ohms
@@ -309,7 +297,7 @@ def _with_unit(one: Quantity, text: str, money: str = "") -> Quantity:
 
 
 def _other_readings(text: str) -> Iterator[Quantity]:
-    """`12,34` as twelve and a third, `12 345` as one number, `100,200` as two."""
+    """`12,34` as twelve and a third, `12 345` as one number."""
     for match in _COMMA_FRACTION.finditer(text):
         digits, fraction = match[2].replace(".", ""), f".{match[3]}"
         one = _quantity(match.start(), match.end(), digits, fraction)
@@ -318,17 +306,6 @@ def _other_readings(text: str) -> Iterator[Quantity]:
         digits = match[2].replace(" ", "")
         one = _quantity(match.start(), match.end(), digits, match[3] or "")
         yield _with_unit(_signed(one) if match[1] else one, text)
-    for match in _NUMBER.finditer(text):
-        if match["grouped"] and "," in match["grouped"]:
-            yield from _parts(match)
-
-
-def _parts(match: re.Match[str]) -> Iterator[Quantity]:
-    at = match.start("grouped")
-    for part in match["grouped"].split(","):
-        if part.isdigit():
-            yield _quantity(at, at + len(part), part, "")
-        at += len(part) + 1
 
 
 def _spelled(text: str) -> Iterator[Quantity]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
-from runner.agents.models import kind_name, kind_of
 from runner.benchmarks.agentbench.judging.errors_of import (
     KINDS,
     SIGNS,
@@ -34,13 +32,10 @@ from runner.benchmarks.agentbench.report.query_results import (
     QueryResult,
     average_of_categories,
 )
-from runner.benchmarks.toolbench.task_results import Rate
-from runner.benchmarks.toolbench.task_scoring import wilson
-from runner.records import Cell, Outcome, Unscored, Usage
+from runner.benchmarks.without_scorecard import kinds_of, mean_of, rate_of, spent_on
+from runner.records import Cell, Outcome, Unscored
 from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import read_transcript
-from runner.runs.spent import usage_of
-from runner.scoring.statistics import bootstrap_interval
 
 NOT_RANKED = "Nobody is ranked: {}."
 VALUES_NOTICE = (
@@ -111,8 +106,8 @@ def report_of_run(store: RunStore, run: LoadedRun, judge: OutcomeJudge) -> Queri
 
 def notices(models: Iterable[str], judge: str) -> Iterator[str]:
     """What is said of models that are no language models, and of the judge."""
-    kinds = [kind_of(name) for name in dict.fromkeys(map(kind_name, models))]
-    programs = [kind for kind in kinds if kind is not None and not kind.language_model]
+    kinds = kinds_of(models)
+    programs = [kind for kind in kinds if not kind.language_model]
     for kind in programs:
         yield kind.notice
     if programs and len(programs) == len(kinds):
@@ -172,7 +167,6 @@ def _model_report(
     model: str, results: Sequence[QueryResult], store: RunStore, run: LoadedRun
 ) -> ModelReport:
     cells = [cell for cell in run.plan.cells if cell.model == model]
-    spent = [usage for cell in cells for usage in usage_of(store, cell)]
     failures = [result.failure for result in results if result.failure is not None]
     categories = tuple(groups(results, CATEGORIES, lambda one: one.category))
     return ModelReport(
@@ -187,11 +181,9 @@ def _model_report(
             groups(results, ("single-call", "parallel-call", "sequential-call"), _dependency)
         ),
         total=group("all", results),
-        tokens_per_query=_mean(result.tokens for result in results),
-        actions_per_query=_mean(result.actions for result in results),
-        input_tokens=sum(usage.input_tokens for usage in spent),
-        output_tokens=sum(usage.output_tokens for usage in spent),
-        usd=_usd(model, spent, run),
+        tokens_per_query=mean_of(result.tokens for result in results),
+        actions_per_query=mean_of(result.actions for result in results),
+        **dict(spent_on(cells, model, store, run)),
         signs=_counted(SIGNS, (sign for failure in failures for sign in failure.signs)),
         kinds=_counted(KINDS, _kinds(failures)),
         unlabelled=sum(isinstance(failure.label, Unscored) for failure in failures),
@@ -230,21 +222,8 @@ def group(name: str, results: Sequence[QueryResult]) -> Group:
         queries=len({result.query for result in results}),
         answers=len(answers),
         passed=sum(answers),
-        rate=_rate([fmean(trials) for trials in by_query.values()]),
+        rate=rate_of(by_query.values()),
     )
-
-
-def _rate(shares: Sequence[float]) -> Rate:
-    """The mean over queries of the means over trials, which are not independent of each other."""
-    if not shares:
-        return Rate(value=None)
-    if set(shares) <= {0.0, 1.0}:
-        low, high = wilson(round(sum(shares)), len(shares))
-        return Rate(value=fmean(shares), low=low, high=high)
-    if len(shares) == 1:
-        return Rate(value=shares[0])
-    interval = bootstrap_interval(shares)
-    return Rate(value=fmean(shares), low=max(0.0, interval.low), high=min(1.0, interval.high))
 
 
 def average_of(categories: Sequence[Group]) -> float | None:
@@ -263,13 +242,3 @@ def _counted(names: Sequence[str], found: Iterable[str]) -> dict[str, int]:
     """In the order of the names, zeros among them."""
     counts = Counter(found)
     return {name: counts[name] for name in names}
-
-
-def _mean(values: Iterable[int]) -> float | None:
-    figures = list(values)
-    return fmean(figures) if figures else None
-
-
-def _usd(model: str, spent: Sequence[Usage], run: LoadedRun) -> float | None:
-    price = run.plan.prices.models.get(model) if run.plan.prices else None
-    return None if price is None else sum(map(price.cost_usd, spent))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +11,12 @@ from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.report.query_results import QueriesReport
 from runner.benchmarks.agentbench.report.query_tables import plots_of_run, tables_of_run
 from runner.records.run_store import write_whole
-from runner.report import html, markdown
+from runner.report.report_files import write_tables
 
 
 def write_report(report: QueriesReport, folder: Path) -> Iterator[Path]:
     """All forms, each written whole. Raises FairtrialError if one fails."""
-    plain = report.model_dump(mode="json")
-    text = json.dumps(plain, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-    shown, plots = tables_of_run(report), plots_of_run(report)
-    for name, content in {
-        "report.json": text + "\n",
-        "report.md": markdown.render_tables(shown),
-        "report.html": html.render_tables(report.run, shown, plots),
-    }.items():
-        path = folder / name
-        write_whole(path, content)
-        yield path
+    return write_tables(report, report.run, folder, tables_of_run(report), plots_of_run(report))
 
 
 def write_verdicts(report: QueriesReport, path: Path) -> Path:

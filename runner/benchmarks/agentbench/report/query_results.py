@@ -7,7 +7,7 @@ from statistics import fmean
 from runner.benchmarks.agentbench.judging.errors_of import Failure
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import Category
-from runner.benchmarks.toolbench.task_results import Rate
+from runner.benchmarks.without_scorecard import Rate, Spent
 from runner.records import Count, Record, Unscored
 
 
@@ -38,7 +38,7 @@ class Group(Record):
     """Mean over queries; Wilson's interval where each has one answer, else over queries."""
 
 
-class ModelReport(Record):
+class ModelReport(Spent):
     """What one model did."""
 
     model: str
@@ -57,11 +57,6 @@ class ModelReport(Record):
     tokens_per_query: float | None
     """Of measured answers, caches included."""
     actions_per_query: float | None
-    input_tokens: Count
-    """Of every attempt."""
-    output_tokens: Count
-    usd: float | None
-    """Of every attempt; None without a price."""
     signs: dict[str, Count]
     """What rules find in failures; one may have several."""
     kinds: dict[str, Count]

@@ -13,7 +13,7 @@ from runner.benchmarks.agentbench.report.query_results import (
     QueriesReport,
     QueryResult,
 )
-from runner.benchmarks.toolbench.task_results import Rate
+from runner.benchmarks.without_scorecard import Rate
 from runner.records import Unscored
 from runner.report.grid import DASH, Column, Table, clean, count, number, table, tenth, words
 from runner.report.plot import Plot, Point

@@ -15,20 +15,19 @@ from runner.agents.spending import Account, Purse
 from runner.agents.usage import UsageTotals
 from runner.benchmarks.agentbench.proof.query_rules import problems
 from runner.benchmarks.agentbench.proof.trajectory import NUMBER, is_telling, numbers
-from runner.benchmarks.agentbench.queries import ReferenceCall
-from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode, prompt_of
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode
 from runner.benchmarks.agentbench.testbed.router import Router
 from runner.benchmarks.agentbench.working import (
-    Request,
     RoutedTools,
     Working,
     asked_as,
     instructions_of,
+    request_of,
 )
 from runner.benchmarks.agentbench.writing.derive import NotDerivable, derived, values_in
 from runner.benchmarks.agentbench.writing.drafts import TRIES, Draft, ToolUsed, Trial
 from runner.protocols import Model
-from runner.records import Event, Outcome, Prose, Step, ToolCall, ToolResult, Usage
+from runner.records import Event, Outcome, Prose, ToolCall, ToolResult, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class Trying:
     ) -> Working:
         return Working(
             model=asked_as(self.mode, model),
-            scenario=Request(steps=(Step(name=draft.id, prompt=prompt_of(draft.query)),)),
+            scenario=request_of(draft),
             toolbox=RoutedTools(router, self.result_chars),
             record=events.append,
             totals=UsageTotals(
@@ -198,7 +197,7 @@ def _invented(draft: Draft, trial: Trial) -> str:
 
 
 def _no_evidence(draft: Draft, trial: Trial) -> str:
-    if not values_in(trial.answer, draft.query, _successful(trial)):
+    if not values_in(trial.answer, draft.query, trial.references):
         return "the answer holds nothing that only a tool's result shows"
     return ""
 
@@ -209,16 +208,6 @@ OBJECTIONS: tuple[Callable[[Draft, Trial], str], ...] = (
     _invented,
     _no_evidence,
 )
-
-
-def _successful(trial: Trial) -> list[ReferenceCall]:
-    return [
-        ReferenceCall(
-            server=call.server, tool=call.tool, arguments=call.arguments, result=call.result
-        )
-        for call in trial.calls
-        if not call.is_error
-    ]
 
 
 # --- a draft --------------------------------------------------------------------------------
@@ -241,7 +230,7 @@ def annotated(draft: Draft, trials: Sequence[Trial]) -> Draft:
 def _agreed(draft: Draft, passed: Sequence[Trial]) -> Trial:
     """The one whose values most others say too; of several the one with the fewest calls."""
     said = [
-        frozenset(value.text for value in values_in(trial.answer, draft.query, _successful(trial)))
+        frozenset(value.text for value in values_in(trial.answer, draft.query, trial.references))
         for trial in passed
     ]
     count = Counter(text for texts in said for text in texts)

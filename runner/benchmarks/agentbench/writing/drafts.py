@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
-from runner.benchmarks.agentbench.queries import Category, Query
+from runner.benchmarks.agentbench.queries import Category, Query, ReferenceCall
 from runner.records import Count, Name, Record, parse_yaml, read_text
 from runner.support.errors import FairtrialError
 
@@ -51,6 +51,15 @@ class Trial(Record):
     reason: str
     """The judge's."""
     tokens: Count
+
+    @property
+    def references(self) -> tuple[ReferenceCall, ...]:
+        """Its calls that were answered, as a reference trajectory has them."""
+        return tuple(
+            ReferenceCall(**one.model_dump(exclude={"is_error"}))
+            for one in self.calls
+            if not one.is_error
+        )
 
 
 class Decision(Record):

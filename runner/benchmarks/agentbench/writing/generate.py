@@ -10,13 +10,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 
 from runner.benchmarks.agentbench.proof.query_rules import is_named
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.agentbench.testbed.router import ListedTool, Listing
 from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
-from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer
+from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer, prompt
 from runner.records import digest_of
 from runner.scoring.judges.form import BrokenReply
 from runner.support.text import cut
@@ -73,7 +72,7 @@ async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
     """
     try:
         components = await writer.write(
-            _prompt("components"),
+            prompt("components"),
             components_request(wanted),
             lambda reply: read_components(reply, wanted),
         )
@@ -83,7 +82,7 @@ async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
         return _failure(writer, wanted, "broken", "components", error.problem, error.reply)
     try:
         query = await writer.write(
-            _prompt("query"),
+            prompt("query"),
             query_request(wanted, components),
             lambda reply: read_query(reply, components, wanted.taken),
         )
@@ -121,11 +120,6 @@ def _failure(writer: Writer, wanted: Wanted, kind: str, part: str, *said: str) -
             "model": writer.model.name,
         }
     )
-
-
-def _prompt(name: str) -> str:
-    folder = resources.files(__package__)
-    return folder.joinpath(f"{name}_prompt.md").read_text("utf-8")
 
 
 # --- the plan -------------------------------------------------------------------------------

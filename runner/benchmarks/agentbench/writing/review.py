@@ -148,11 +148,7 @@ def starting_point(draft: Draft) -> Queries:
     if draft.proposed is not None:
         return Queries(queries=(draft.proposed,))
     best = max(draft.trials, key=lambda trial: (bool(trial.passed), len(trial.calls)), default=None)
-    calls = tuple(
-        ReferenceCall(server=one.server, tool=one.tool, arguments=one.arguments, result=one.result)
-        for one in (best.calls if best else ())
-        if not one.is_error
-    )
+    calls = best.references if best else ()
     if not calls:
         server, _, tool = draft.tools[0].partition("/")
         calls = (ReferenceCall(server=server, tool=tool),)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib import resources
 
 from runner.agents.models import open_model
 from runner.agents.models.model_settings import ModelSettings
@@ -12,7 +11,7 @@ from runner.agents.spending import Purse
 from runner.benchmarks.agentbench.judging.mcp_eval import read_judgment
 from runner.benchmarks.agentbench.writing.annotate import Judged, RuleJudge, TrialJudge
 from runner.benchmarks.agentbench.writing.drafts import Draft, Trial
-from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer
+from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer, prompt
 from runner.scoring.judges.form import fenced
 from runner.support.errors import FairtrialError
 from runner.support.text import cut
@@ -46,16 +45,11 @@ class ModelJudge:
         model = open_model(self.name.removeprefix(PREFIX), self.settings)
         writer = Writer(model=model, purse=self.purse)
         try:
-            return await writer.write(_system(), request(draft, trial), _read)
+            return await writer.write(prompt("trial"), request(draft, trial), _read)
         except NoUsableReply as error:
             return Judged(passed=None, reason=error.problem)
         finally:
             await model.close()
-
-
-def _system() -> str:
-    folder = resources.files(__package__)
-    return folder.joinpath("trial_prompt.md").read_text("utf-8")
 
 
 def request(draft: Draft, trial: Trial) -> str:

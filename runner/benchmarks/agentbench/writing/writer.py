@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import TypeVar
 
 from runner.agents.spending import Purse
@@ -15,6 +16,12 @@ from runner.scoring.judges.form import BrokenReply
 T = TypeVar("T")
 ATTEMPTS = 2
 TIMEOUT_SEC = 600.0
+
+
+def prompt(name: str) -> str:
+    """As it is shipped."""
+    folder = resources.files("runner.benchmarks.agentbench.writing")
+    return folder.joinpath(f"{name}_prompt.md").read_text("utf-8")
 
 
 class NoUsableReply(Exception):  # noqa: N818 - it is a result, and is written down
