@@ -107,6 +107,14 @@ def test_the_wheel_carries_every_file_that_ships_and_its_digest(wheel: Path) -> 
     assert not [name for name in names if "__pycache__" in name or "/." in name]
 
 
+def test_the_wheel_carries_what_every_language_is_made_of(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    files = [path for path in (ROOT / "runner/grounding/languages").rglob("*") if path.is_file()]
+    assert files
+    assert {path.relative_to(ROOT).as_posix() for path in files} <= names
+
+
 # --- what works there ---------------------------------------------------------------------------
 
 

@@ -41,13 +41,13 @@ NO_PART_IN_FIGURES = frozenset(
 
 
 def code_in_use() -> dict[str, str]:
-    """Name of each definition and query that makes a figure -> its digest."""
-    return marked_definitions(apart_from=NO_PART_IN_FIGURES) | dict(_queries())
+    """Name of each definition and language's file that makes a figure -> its digest."""
+    return marked_definitions(apart_from=NO_PART_IN_FIGURES) | dict(_languages())
 
 
-def _queries() -> Iterator[tuple[str, str]]:
+def _languages() -> Iterator[tuple[str, str]]:
     folder = package_folder(grounding)
-    for path in sorted(folder.rglob("*.scm")):
+    for path in sorted(folder.glob("languages/*/*.*")):
         # As every frozen file: a checkout that turns line ends holds the same query.
         digest = hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
         yield path.relative_to(folder).as_posix(), digest

@@ -35,7 +35,6 @@ _WORD = re.compile(
     """,
     re.X,
 )
-_LETTER = re.compile(r"[^\W\d]")
 _KIND_WORD = r"""
     method|function|func|class|property|helper|constant|const|struct|trait|field|decorator|type
     |macro|enum|interface|attribute|variable|test|module|constructor|hook|handler|fixture
@@ -110,21 +109,6 @@ _INDIRECT = re.compile(
     re.I | re.X,
 )
 """Before a symbol: the sentence is of something else, which may be what stands at the lines."""
-_DETERMINERS = ("the", "a", "an", "its", "this", "each", "same")
-_DENIED_ENDS = (
-    *("not", "no", "never", "without", "unlike", "like", "than", "except", "outside", "of"),
-    *("bypass", "bypasses", "bypassed", "bypassing", "skip", "skips", "skipped", "skipping"),
-    *("avoid", "avoids", "avoided", "avoiding", "lack", "lacks", "lacked", "lacking"),
-    *_DETERMINERS,
-)
-"""What a text ends in that `_DENIED` may match; the same of the two others below."""
-_INDIRECT_ENDS = (
-    *("of", "from", "in", "into", "inside", "within", "on", "to", "for", "with", "against", "by"),
-    *_DETERMINERS,
-)
-_JOINED_ENDS = (*",/&+|", "and", "or", "vs", "vs.", "versus", "the", "then")
-_LAST_OF_ENDS = frozenset(end[-1] for end in (*_DENIED_ENDS, *_INDIRECT_ENDS, *_JOINED_ENDS))
-_OPENING = "`*_(" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 _OPENS = re.compile(r"[\s>*_`#•+-]{0,8}(?:\d{1,3}[.)]\s{1,3})?[*_`(]{0,4}\Z")
 """All that stands before the first word of a sentence or a list item."""
 _KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")  # the class Flask
@@ -181,19 +165,14 @@ def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached |
         return None
     before = text[max(first, named.begin - 48) : named.begin]
     strict = glue.strict
-    # Most words before a symbol are neither: three searches for each would take their time.
-    last = before.rstrip(_OPENING).casefold()
-    if last[-1:] not in _LAST_OF_ENDS:
-        last = ""
-    indirect = last.endswith(_INDIRECT_ENDS) and bool(_INDIRECT.search(before))
-    denied = last.endswith(_DENIED_ENDS) and bool(_DENIED.search(before))
-    if denied or (indirect and not glue.light):
+    indirect = bool(_INDIRECT.search(before))
+    if _DENIED.search(before) or (indirect and not glue.light):
         return None
     if glue.leads_in and not _OPENS.match(before):
         strict = False
         if text[named.begin] != "`":
             return None
-    if last.endswith(_JOINED_ENDS) and _JOINED.search(before):
+    if _JOINED.search(before):
         return Attached(named.symbol, False, named.begin, other=_listed_before(before))
     plain = text[named.begin] == "@" or (named.symbol[-1] in "!?" and text[named.begin] != "`")
     certain = strict and not plain and not indirect
@@ -251,8 +230,6 @@ def _last_span(text: str, low: int, at: int, spans: list[Span]) -> _Named:
 
 def _last_word(text: str, at: int, named: _Named) -> _Named:
     """The last bare word behind what is named already that is a symbol; else that."""
-    if not _LETTER.search(text, named.end, at):
-        return named
     for word in _WORD.finditer(text, named.end, at):
         symbol = _symbol_of_word(word, after_kind=_follows_kind(word, named.low))
         if symbol and not _is_partial(word, symbol):

@@ -22,8 +22,6 @@ from runner.grounding.patterns import (
     NAMED_BEFORE,
     NAMED_DIRECTLY,
     NUMBERED,
-    PORT_AFTER,
-    PORT_BEFORE,
     QUALIFIED,
     ROUND,
     SERVING,
@@ -87,16 +85,9 @@ class BareLines(Chunk):
         """`:301` after a path: no port, and not inside a longer code span (a slice, a key)."""
         begin, close = event.span()
         lines = intervals(event["bare"])
-        if PORT_BEFORE.search(self._before(event, 40)):
-            return None
-        if lines[0][0] in PORTS and PORT_AFTER.match(self.text, close):
-            return None
         if lines[0][0] in PORTS and not self.owners.near(begin, lines[0][0], NEAR_RANGE):
             return None
         lines = self._without_codes(lines, close)
-        span = span_before(self.spans, begin)
-        if span and is_longer(span, begin, close):
-            return None
         cite = Cite(begin=begin, close=close, path="", lines=lines)
         close_of_both = self._cite_with_path_after(cite)
         if close_of_both is None and (owner := self._owner(cite, listed=True)):
@@ -191,12 +182,7 @@ class BareLines(Chunk):
             return None
         if not coded and not (first > 99 and _goes_on(sure.lines[-1][0], first)):
             return None
-        if coded and not _goes_on(sure.lines[-1][0], first):
-            return self.owners.near(cite.begin, first, NEAR)
-        owner = self._owner(cite)
-        if owner is None or self.index.resolve(owner.path) != self.index.resolve(sure.path):
-            return None
-        return owner
+        return self._owner(cite)
 
     def _take_loose(self, event: re.Match[str]) -> int | None:
         """`the loop head 332`, `called at 396`: a line, if it is near other lines of its file."""
@@ -223,7 +209,7 @@ class BareLines(Chunk):
     def _cite_if_near(self, cite: Cite) -> None:
         owner = self._owner_of_loose(cite.begin, *cite.lines[0])
         if owner:
-            self._cite(self._owned(_going_on(cite), owner))
+            self._cite(self._owned(cite, owner))
 
     def _owner_of_loose(self, begin: int, first: int, last: int) -> Owner | None:
         before = self.text[max(0, begin - 90) : begin]
@@ -303,16 +289,6 @@ def _is_line_where_firm(first: int, last: int, *, pointed: bool) -> bool:
     if first != last:
         return first > 99
     return pointed and first > 32 and first != 64
-
-
-def _going_on(cite: Cite) -> Cite:
-    """Of a list, the lines up to the first that does not go on from the one before it."""
-    lines = cite.lines[:1]
-    for interval in cite.lines[1:]:
-        if not _goes_on(lines[-1][0], interval[0]):
-            break
-        lines.append(interval)
-    return cite._replace(lines=lines)
 
 
 def _goes_on(line: int, following: int) -> bool:

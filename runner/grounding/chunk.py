@@ -12,13 +12,11 @@ from runner.grounding.owners import Above, Owner, Owners
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import (
     ADJACENT,
-    ALIAS_AFTER,
     ALIAS_BEFORE,
     CALLED,
     COUNTED,
     DEFAULT_AFTER,
     DEFAULT_BEFORE,
-    DEFAULT_WORDS,
     DIRECT,
     EVENT,
     IN_BRACKET,
@@ -33,8 +31,6 @@ from runner.grounding.patterns import (
 )
 from runner.grounding.word_lists import HTTP_CODES, NAMES, PORTS
 
-_FARTHEST_DEFAULT = 240
-"""Characters behind a path that `DEFAULT_AFTER` may read."""
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 
 
@@ -163,18 +159,11 @@ class Chunk:
         before = ALIAS_BEFORE.search(self.text[max(0, begin - 40) : begin])
         if before:
             self.seen.aliases[before["alias"]] = path
-        after = ALIAS_AFTER.match(self.text, close)
         if self._is_default(begin, close):
             self.seen.default = path
-        if after and (after["said"] or _are_initials(after["alias"], path)):
-            self.seen.aliases[after["alias"]] = path
 
     def _is_default(self, begin: int, close: int) -> bool:
         """The text says that all lines without a file are of this one."""
-        around = self.text[max(0, begin - 120) : close + _FARTHEST_DEFAULT]
-        # Two long searches for each path take a third of a text of nothing but paths.
-        if around.isascii() and not any(map(around.lower().__contains__, DEFAULT_WORDS)):
-            return False
         if DEFAULT_AFTER.match(self.text, close):
             return True
         return bool(DEFAULT_BEFORE.search(self.text[max(0, begin - 120) : begin]))
@@ -281,11 +270,3 @@ def _without_column(listed: str) -> str:
     if first.isdigit() and last.isdigit() and int(last) < int(first):
         return first
     return listed
-
-
-def _are_initials(alias: str, path: str) -> bool:
-    """`RTAF` of `ReflectiveTypeAdapterFactory.java`."""
-    name = path.rpartition("/")[2].partition(".")[0]
-    initials = name[:1] + re.sub(r"[^A-Z]|(?<=_)(?=\w)", "", name[1:])
-    words = "".join(word[:1] for word in re.split(r"[_-]", name))
-    return alias.lower() in (initials.lower(), words.lower())

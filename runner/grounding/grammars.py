@@ -8,6 +8,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -15,105 +16,27 @@ from typing import NamedTuple
 import tree_sitter
 
 from runner.grounding.components import is_component, language_of_scripts
+from runner.grounding.language import FOLDER, LANGUAGES, Language, Replacement
 
-_QUERIES = Path(__file__).with_name("queries")
 _FORMAT = "4"
 """Raised when an outline's meaning changes, so that no cache of the old meaning is read."""
 
-_WHEELS: dict[str, tuple[str, str]] = {
-    "bash": ("tree_sitter_bash", "language"),
-    "c": ("tree_sitter_c", "language"),
-    "c_sharp": ("tree_sitter_c_sharp", "language"),
-    "cpp": ("tree_sitter_cpp", "language"),
-    "go": ("tree_sitter_go", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "javascript": ("tree_sitter_javascript", "language"),
-    "kotlin": ("tree_sitter_kotlin", "language"),
-    "php": ("tree_sitter_php", "language_php"),
-    "python": ("tree_sitter_python", "language"),
-    "ruby": ("tree_sitter_ruby", "language"),
-    "rust": ("tree_sitter_rust", "language"),
-    "scala": ("tree_sitter_scala", "language"),
-    "swift": ("tree_sitter_swift", "language"),
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-    "typescript": ("tree_sitter_typescript", "language_typescript"),
+_BY_EXTENSION = {
+    extension: name for name, one in LANGUAGES.items() for extension in one.all_extensions
 }
-"""Official grammar wheels: module, function."""
-_BUNDLED = (
-    "elixir",
-    "erlang",
-    "haskell",
-    "hcl",
-    "julia",
-    "lua",
-    "objc",
-    "ocaml",
-    "perl",
-    "r",
-    "sql",
-)
-"""Loaded out of tree-sitter-languages' shared library, if that is installed."""
-LANGUAGES = (*_WHEELS, *_BUNDLED)
-
-_EXTENSIONS = {
-    "bash": "sh bash zsh bats ksh",
-    "c": "c",
-    "c_sharp": "cs",
-    "cpp": "cc cpp cxx c++ hpp hh hxx h++ ipp inl tpp cu cuh ino",
-    "elixir": "ex exs",
-    "erlang": "erl hrl",
-    "go": "go",
-    "haskell": "hs",
-    "hcl": "tf hcl tfvars",
-    "java": "java",
-    "javascript": "js mjs cjs jsx",
-    "julia": "jl",
-    "kotlin": "kt kts",
-    "lua": "lua",
-    "objc": "m mm",
-    "ocaml": "ml",
-    "perl": "pl pm t",
-    "php": "php phtml inc",
-    "python": "py pyi",
-    "r": "r",
-    "ruby": "rb rake gemspec ru",
-    "rust": "rs",
-    "scala": "scala sc sbt",
-    "sql": "sql",
-    "swift": "swift",
-    "tsx": "tsx",
-    "typescript": "ts mts cts",
-}
-
-
-def _languages_by_extension() -> dict[str, str]:
-    languages: dict[str, str] = {}
-    for language, extensions in _EXTENSIONS.items():
-        languages |= dict.fromkeys(extensions.split(), language)
-    return languages
-
-
-_BY_EXTENSION = _languages_by_extension()
-_BY_NAME = {
-    "Rakefile": "ruby",
-    "Gemfile": "ruby",
-    "Vagrantfile": "ruby",
-    "Podfile": "ruby",
-    "Fastfile": "ruby",
-    "SConstruct": "python",
-}
+_BY_NAME = {file: name for name, one in LANGUAGES.items() for file in one.names}
+_BY_INTERPRETER = {program: name for name, one in LANGUAGES.items() for program in one.interpreters}
 _CPP_HEADER = re.compile(rb"^\s*(?:class|namespace|template\s*<|using\s)|\w::\w|\bpublic:", re.M)
 """What C has not."""
 _SHEBANG = re.compile(
-    rb"""
-    \#!\S*?                                               # #!/usr/bin
-    (?:/env\s+(?:-S\s+)?)?/?                              # /env -S
-    (?P<name>python|bash|zsh|sh|ruby|perl|node|lua)[\d.]*  # python3.11
+    rf"""
+    \#!\S*?                                       # #!/usr/bin
+    (?:/env\s+(?:-S\s+)?)?/?                      # /env -S
+    (?P<name>{"|".join(_BY_INTERPRETER)})[\d.]*   # python3.11
     \s
-    """,
+    """.encode(),
     re.X,
 )
-_BY_INTERPRETER = {"sh": "bash", "zsh": "bash", "node": "javascript"}
 
 
 def language_of(path: str, source: bytes) -> str | None:
@@ -140,68 +63,13 @@ def _extension(name: str) -> str:
 
 def _language_of_script(source: bytes) -> str | None:
     shebang = _SHEBANG.match(source[:200])
-    if shebang is None:
-        return None
-    interpreter = shebang["name"].decode()
-    return _BY_INTERPRETER.get(interpreter, interpreter)
+    return None if shebang is None else _BY_INTERPRETER[shebang["name"].decode()]
 
 
 # --- grammars -------------------------------------------------------------------------------
 
-_PRELUDE = {"lua": b"--[[]]"}
-"""Put before a source: the bundled Lua scanner starts in the middle of a string (on this core)
-until a comment resets it."""
-
-
 Mend = tuple[re.Pattern[bytes], bytes]
 """What a grammar stumbles over, and the byte put in place of each of its bytes."""
-# A line that is a macro and no more; but not an enum's last member.
-_MACRO_LINE: Mend = (
-    re.compile(
-        rb"^[ \t]{0,99}[A-Z][A-Z0-9]{0,99}_[A-Z0-9_]{1,99}(?:\([^()\n]{0,199}\))?[ \t]{0,99}$"
-        rb"(?!\s{0,199}\})",
-        re.M,
-    ),
-    b" ",
-)
-# LUA_API lua_State *lua_newstate (
-_MACRO_HEAD: Mend = (
-    re.compile(
-        rb"^[A-Z][A-Z0-9_]{2,99}(?=[ \t]{1,9}\w{1,99}[ \t*&]{1,9}\w{1,99}[ \t]{0,9}\()", re.M
-    ),
-    b" ",
-)
-_MENDS: dict[str, tuple[Mend, ...]] = {
-    "c": (_MACRO_LINE, _MACRO_HEAD),
-    "cpp": (_MACRO_LINE, _MACRO_HEAD),
-    "c_sharp": (
-        # Both sides of a condition, where a statement goes on in each.
-        (re.compile(rb"^[ \t]{0,99}#(?:if|elif|else|endif)\b[^\n]{0,999}$", re.M), b" "),
-    ),
-    "kotlin": (
-        (re.compile(rb"(?<=[^\s{;,(]) (?=\})"), b";"),  # { val one = 1 }
-        # A name that is a modifier elsewhere: `open = true`.
-        (re.compile(rb"(?<![\w.@`])(?:open|data|inner|value)(?=[ \t]{0,9}[.=(+-])"), b"x"),
-        (re.compile(rb"(?<![\w.@`])(?:get|set)(?=[ \t]{0,9}=)"), b"x"),
-        (re.compile(rb"^[ \t]{0,99}context\([^()\n]{0,200}\)[ \t]{0,99}$", re.M), b" "),
-        (re.compile(rb"@\w{1,99}(?=[ \t]{1,9}[gs]et\b)"), b" "),
-    ),
-}
-"""Tried on a source that does not parse; kept if less of it is an error then."""
-_EXPORT = rb"[A-Z][A-Z0-9_]{2,99}(?:\([^()\n]{0,99}\))?"
-_MACROS: dict[str, tuple[Mend, ...]] = {
-    "cpp": (
-        # class SHOP_API Shop : public Base {, which is read as a function
-        (
-            re.compile(
-                rb"(?:(?<=\bclass )|(?<=\bstruct ))" + _EXPORT + rb"(?=[ \t]{1,9}[A-Za-z_]\w{0,99}"
-                rb"(?:<[^<>;{}\n]{0,99}>)?(?:\s{1,9}final)?\s{0,99}[:{])"
-            ),
-            b" ",
-        ),
-    ),
-}
-"""Put right in every source: it parses, and means something else."""
 
 
 class Grammar(NamedTuple):
@@ -211,19 +79,12 @@ class Grammar(NamedTuple):
     macros: tuple[Mend, ...]
     mends: tuple[Mend, ...]
     identity: str
-    """Digest of grammar version, core version and query: part of a cached outline's name."""
+    """Digest of grammar, core, query and language.toml: part of a cached outline's name."""
 
 
 class _Loaded(NamedTuple):
     language: tree_sitter.Language
     version: str
-
-
-def query_text(language: str) -> str:
-    """The definition query of a language."""
-    if language == "tsx":
-        language = "typescript"
-    return (_QUERIES / f"{language}.scm").read_text(encoding="utf-8")
 
 
 @cache
@@ -232,32 +93,46 @@ def grammar(language: str) -> Grammar | None:
 
     Raises QueryError if a query does not compile.
     """
-    load = _from_wheel if language in _WHEELS else _from_bundle
-    loaded = load(language)
+    known = LANGUAGES[language]
+    loaded = _from_wheel(known) if known.package else _from_bundle(language)
     if loaded is None:
         return None
-    query = query_text(language)
+    query = _query(language)
+    mends = known.mends or (LANGUAGES[known.like].mends if known.like else ())
     return Grammar(
         language=loaded.language,
         query=tree_sitter.Query(loaded.language, query),
-        prelude=_PRELUDE.get(language, b""),
-        macros=_MACROS.get(language, ()),
-        mends=_MENDS.get(language, ()),
-        identity=_identity(language, loaded.version, query),
+        prelude=known.prelude.encode(),
+        macros=_compiled(known.macros),
+        mends=_compiled(mends),
+        identity=_identity(language, loaded.version, query, known, mends),
     )
 
 
-def _identity(language: str, version: str, query: str) -> str:
+def _query(language: str) -> str:
+    path = FOLDER / language / "tags.scm"
+    if not path.is_file():
+        path = FOLDER / LANGUAGES[language].like / "tags.scm"
+    return path.read_text(encoding="utf-8")
+
+
+def _compiled(mends: Iterable[Replacement]) -> tuple[Mend, ...]:
+    return tuple(
+        (re.compile(mend.pattern.encode(), re.M | re.X), mend.filler.encode()) for mend in mends
+    )
+
+
+def _identity(name: str, version: str, query: str, known: Language, mends: object) -> str:
     core = importlib.metadata.version("tree-sitter")
-    parts = "\0".join((_FORMAT, language, version, core, query))
+    parts = "\0".join((_FORMAT, name, version, core, query, repr((known, mends))))
     return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
 
-def _from_wheel(language: str) -> _Loaded | None:
-    module, function = _WHEELS[language]
+def _from_wheel(known: Language) -> _Loaded | None:
     try:
-        pointer = getattr(importlib.import_module(module), function)()
-        version = importlib.metadata.version(module.replace("_", "-"))
+        module = importlib.import_module(known.package.replace("-", "_"))
+        pointer = getattr(module, known.function)()
+        version = importlib.metadata.version(known.package)
     except ImportError:
         return None
     return _Loaded(tree_sitter.Language(pointer), version)

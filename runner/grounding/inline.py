@@ -16,13 +16,11 @@ from runner.grounding.patterns import (
     ALIAS,
     ESCAPED,
     EVENT,
-    MAY_CITE,
     NAMED,
     SAME_FILE,
     SURE_EVENT,
     Interval,
 )
-from runner.grounding.plain import read_apart, read_plain, read_plain_lines
 
 _DIGIT = re.compile(r"\d")
 _begin_of = attrgetter("begin")
@@ -45,31 +43,7 @@ def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = Fals
     """The citations of one chunk of a document, below what stands above it."""
     if not above.seen.begin_chunk():
         return Reading([], [])
-    text = _plainly(text)
-    reading = reads_at_once(text, index, above, strict=strict)
-    return reading or _Reader(text, index, above, strict=strict).read()
-
-
-def reads_at_once(text: str, index: PathIndex, above: Above, *, strict: bool) -> Reading | None:
-    """The reading of a chunk that cites nothing, or is one citation; None for any other.
-
-    Most are, and the search for all that a chunk may hold would take ten times as long.
-    """
-    seen = above.seen
-    if seen.aliases:  # any word may be one
-        return None
-    if not MAY_CITE.search(text):
-        return Reading([], [])
-    if strict:
-        return None
-    plain = read_plain(text, index)
-    if plain is None:
-        return read_apart(text, index, above)
-    mention = plain.mention
-    seen.name(mention.path)
-    if mention.lines:
-        seen.note(mention.path, [mention.lines])
-    return Reading([mention], [mention.path], mention.path if plain.leads else None)
+    return _Reader(_plainly(text), index, above, strict=strict).read()
 
 
 def _plainly(text: str) -> str:
@@ -198,14 +172,8 @@ def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool)
     """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
     if not _DIGIT.search(words):
         return []
-    plain = None if strict or above.seen.aliases else read_plain_lines(words)
-    if plain is None and not EVENT.search(words):
+    if not EVENT.search(words) or not above.seen.begin_chunk():
         return []
-    if not above.seen.begin_chunk():
-        return []
-    if plain and above.file is not None:
-        above.seen.note_sure(above.file, plain)
-        return [plain]
     return _Reader(_plainly(words), index, above, strict=strict).lines()
 
 

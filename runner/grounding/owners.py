@@ -152,12 +152,6 @@ class Seen:
         for interval in lines:
             cited += interval
 
-    def note_sure(self, path: str, lines: Interval) -> None:
-        """Lines that are written without a path, in words that are about it."""
-        dispute = _Dispute(path, (), lines[0], sure=True, latest=())
-        self.ask(lambda distance: dispute.won_by(self, distance))
-        self.note(path, [lines])
-
     def distance(self, path: str, line: int) -> int | None:
         """To the nearest line cited of this file, before or behind; None if there is none."""
         key = self._key(path)

@@ -246,17 +246,6 @@ _DOUBTFUL = rf"""
 EVENT = re.compile(_SURE + _DOUBTFUL, re.X)
 SURE_EVENT = re.compile(_SURE, re.X)
 """Without the numbers that may as well count something."""
-_INITIALS = "".join(sorted({name[0] for name in NAMES}))
-MAY_CITE = re.compile(
-    rf"""
-    (?=[\d./\\\]Ss{_INITIALS}])                  # most characters are turned away here
-    (?: \d | [./\\][\w./\\\[(@] | \]\(           # a line, a path, a link
-      | [Ss]ame(?:\sfile|[`*_]{{0,2}}\s) | {_NAMES}
-    )
-    """,
-    re.X,
-)
-"""A chunk without any of this cites nothing."""
 
 # --- what stands between --------------------------------------------------------------------
 
@@ -311,19 +300,6 @@ COUNTED = re.compile(
     re.I | re.X,
 )
 """What is counted: `12 tests`, `340 lines`, "matches: a.cpp (12)"."""
-PORT_BEFORE = re.compile(
-    r"""
-    (?<![\w.`])(?:ports?|hosts?|localhost|listen(?:s|ing)?|addr(?:ess)?|bind(?:s|ing)?|serv(?:e|es|ing))
-    (?:\s(?:on|at|to|is|of|the|a|port|address|addr|host|http|tcp))*
-    [\s`*_\"'(=:]{0,4}\Z
-    """,
-    re.I | re.X,
-)
-"""Before a port: "listens on ", "addr=`"."""
-PORT_AFTER = re.compile(
-    r"[`*_\"')]{0,3}\s(?:as\s)?(?:(?:the|its|a)\s)?(?:default\s)?(?:ports?|address)\b"
-)
-"""Behind one: " as the port"."""
 HOST = re.compile(
     r"(?:host|localhost|port|addr|address|server|url|redis|db|mongo|postgres|mysql)\Z", re.I
 )
@@ -375,14 +351,6 @@ ALIAS_BEFORE = re.compile(
     r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?[`*_(\"']{0,3}\Z"
 )
 """`RTAF = ` before a path."""
-ALIAS_AFTER = re.compile(
-    r"""
-    [`*_]{0,3}\s\((?P<said>(?:aka|hereafter|abbreviated|abbr\.?|short|called|below)\s|=\s?)?
-    [`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\)
-    """,
-    re.X,
-)
-"""` (RTAF)` behind one."""
 SAME_FILE = re.compile(
     r"(?<!\w)(?:[Tt]he\s)?[Ss]ame\sfile\b|\A\s*(?:[-*+•]|\d{1,3}[.)])\s[`*_]{0,2}[Ss]ame(?=[`*_]{0,2}\s[—–:-])"
 )
@@ -411,8 +379,6 @@ DEFAULT_BEFORE = re.compile(
     re.X | re.I,
 )
 """Before such a path: "plain :NNN = ", "line numbers without a file are of "."""
-DEFAULT_WORDS = ("plain", "bare", "all", "every", "unless", "if", "except", "with", "default")
-"""One of them stands in whatever either of the two matches."""
 ROUND = re.compile(
     r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
 )

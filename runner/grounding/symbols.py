@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from runner.grounding.language import LANGUAGES, dotted
 from runner.grounding.line_ranges import Intervals, points
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
@@ -34,10 +35,14 @@ _MADE_UP = re.compile(
 )
 """Instances that an answer makes up: `myApp.run`."""
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "new", "init"})
-_NAMELESS = (".java", ".kt", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cs", ".scala", ".php")
+_NAMELESS = dotted(one.anonymous_types_in for one in LANGUAGES.values())
 """Where a type may be made without a name, inside of a function."""
-_MARKING = (".rb", ".rake", ".ru", ".gemspec", ".ex", ".exs", ".cr", ".jl", ".scm", ".clj", ".rkt")
+_MARKING = (
+    *dotted(one.all_extensions for one in LANGUAGES.values() if one.marked_names),
+    *(".cr", ".scm", ".clj", ".rkt"),  # searched as text
+)
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
+_EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
 
 
 class _Places(NamedTuple):
@@ -245,7 +250,7 @@ class SourceFile:
 
     def _head(self, kind: Definition) -> bytes:
         head = self.source[kind.at : kind.at + 400]
-        if self.path.endswith(".go"):  # Go embeds in the body
+        if self.path.endswith(_EMBEDDING):
             return head
         return head.partition(b"{")[0].split(b"\n    ")[0]
 

@@ -35,6 +35,7 @@ from runner.grounding.cache import Cache
 from runner.grounding.claims import Check, Claim, check_lines, missing_lines
 from runner.grounding.commit_files import PathIndex, Resolved
 from runner.grounding.extract import Extracted, read_all
+from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
 from runner.grounding.nearness import has_mute_word_near
 from runner.grounding.outlines import outline_of
@@ -151,10 +152,10 @@ def _from_json(data: bytes | None) -> Grounding | None:
 
 @cache
 def _rules_digest() -> str:
-    # A changed rule, query or record must not be answered from an old result.
+    # A changed rule, language or record must not be answered from an old result.
     code = definitions_digest(ground)
-    queries = sorted(Path(__file__).with_name("queries").rglob("*.scm"))
-    return digest_of([code, *(path.read_text(encoding="utf-8") for path in queries)])
+    languages = sorted(FOLDER.glob("*/*.*"))
+    return digest_of([code, *(path.read_text(encoding="utf-8") for path in languages)])
 
 
 # --- one answer -----------------------------------------------------------------------------

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import builtins
 
+from runner.grounding.language import LANGUAGES
+
 EXTENSIONS = frozenset(
     """
-    adoc asm astro awk bash bat bazel bzl c cc cfg cjs clj cljs cmake cmd coffee conf cpp cr
-    cs csproj css csv cts cu cuh cxx cy d dart dockerfile eex el elm erb erl ex exs f f90 fish
-    fs fsx gd go gql gradle graphql groovy h haml handlebars hbs heex hh hpp hrl hs htm html
-    hxx idl in inc ini inl ipp ipynb java jinja jinja2 jl js json json5 jsonc jsx kt kts less
-    lhs lisp lock lua m makefile md mdx mjs mk ml mli mm mod mts nim nix njk pas patch php
-    phtml pl plist pm po pp prisma properties proto ps1 pug pxd py pyi pyx qml r rake rb re
-    rei rkt rmd ron rs rst s sass sbt scala scm scss sh sln snap sol sql sum sv svelte svg
-    swift t tcl templ tf tfvars toml ts tsv tsx twig txt v vb vhd vim vue wat xml xsd yaml yml
-    zig zsh
+    adoc asm astro awk bat bazel bzl cfg clj cljs cmake cmd coffee conf cr csproj css csv cy
+    d dart dockerfile eex el elm erb f f90 fish fs fsx gd gql gradle graphql groovy h haml
+    handlebars hbs heex htm html idl in ini ipynb jinja jinja2 json json5 jsonc less lhs
+    lisp lock makefile md mdx mk mli mod nim nix njk pas patch plist po pp prisma properties
+    proto ps1 pug pxd pyx qml re rei rkt rmd ron rst s sass scm scss sln snap sol sum sv
+    svelte svg tcl templ toml tsv twig txt v vb vhd vim vue wat xml xsd yaml yml zig
     """.split()
-)
+).union(*(one.extensions for one in LANGUAGES.values()))
 """Lower case. A path that is not in the tree is one only if it ends in one of these, or in an
 extension that the tree has."""
 

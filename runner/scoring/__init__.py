@@ -25,8 +25,8 @@ __all__ = ["ADOPTION", "FAIRNESS", "rules_digest", "score_cell"]
 @cache
 def rules_digest() -> str:
     """Of every rule that makes a scorecard of a transcript: our code, queries and grammars."""
-    queries = sorted(Path(grounding.__file__).with_name("queries").rglob("*.scm"))
-    texts = [path.read_text(encoding="utf-8") for path in queries]
+    languages = sorted(Path(grounding.__file__).parent.glob("languages/*/*.*"))
+    texts = [path.read_text(encoding="utf-8") for path in languages]
     code = definitions_digest(score_cell, apart_from=["Judge"])
     return digest_of([code, *texts, sys.version, *_grammars()])
 

@@ -36,7 +36,8 @@ MUST = {
     "score_cell",
     "split",
     "view_of",
-    "queries/python.scm",
+    "languages/python/tags.scm",
+    "languages/python/language.toml",
 }
 """Where the weights, the efficiency, the citations, the calls and the statistics are made."""
 
@@ -58,7 +59,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def path_of(copy: Path, name: str) -> Path:
     """Where a definition stands, or a query lies."""
-    if name.endswith(".scm"):
+    if name.endswith((".scm", ".toml")):
         return copy / "grounding" / name
     definition = re.compile(rf"^(?:(?:async )?def |class )?{name}\b(?:\(|:|\[| =)", re.M)
     paths = [path for path in copy.rglob("*.py") if definition.search(path.read_text())]
@@ -97,7 +98,7 @@ def test_a_change_of_what_makes_a_figure_closes_the_gate_and_is_named(
     assert drifts(checkout) == []
     path = path_of(copy, name)
     source = path.read_text(encoding="utf-8")
-    path.write_text(f"{source}(x)" if name.endswith(".scm") else mutated(source, name))
+    path.write_text(f"{source}(x)" if "." in name else mutated(source, name))
     assert f"scoring {name}" in [drift.where for drift in drifts(checkout)]
 
 
@@ -132,10 +133,12 @@ def test_a_new_model_or_judge_closes_no_gate(
     assert drifts(checkout) == []
 
 
-def test_a_new_query_or_a_figure_that_only_a_report_shows_closes_no_gate(
+def test_a_new_language_or_a_figure_that_only_a_report_shows_closes_no_gate(
     checkout: Tree, copy: Path
 ) -> None:
-    (copy / "grounding/queries/another.scm").write_text("(x)")
+    another = copy / "grounding/languages/another"
+    another.mkdir()
+    (another / "tags.scm").write_text("(x)")
     path = path_of(copy, "build_report")
     path.write_text(mutated(path.read_text(), "build_report"))
     assert drifts(checkout) == []

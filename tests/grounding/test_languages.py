@@ -8,19 +8,27 @@ line of its body and a line that has nothing to do with it.
 from __future__ import annotations
 
 import csv
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from runner.grounding.grammars import language_of
+from runner.grounding.language import LANGUAGES
 from runner.grounding.naming import symbol_of
 from runner.grounding.nearness import MatchKind, measure
 from runner.grounding.outlines import outline_of
 from runner.grounding.symbols import SourceFile
 from runner.grounding.verify import ground
 from runner.records import Citation
+from tests.checkout import ROOT
 from tests.grounding.fakes import MemoryFiles
+from tests.helpers import PATIENCE_SEC
 
 FOLDER = Path(__file__).with_name("languages")
 TABLES = sorted(FOLDER.glob("*.tsv"))
@@ -72,6 +80,11 @@ def faults_of(file: SourceFile, row: Row) -> Iterator[str]:
         yield f"line {row.body} is not in its body"
     if held_by(file, row.symbol, row.wrong) is not None:
         yield f"line {row.wrong} is near it"
+
+
+def test_every_language_has_a_source_of_its_own() -> None:
+    files = map(opened, TABLES)
+    assert {language_of(file.path, file.source) for file in files} == set(LANGUAGES)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
@@ -130,3 +143,44 @@ def test_a_source_of_every_kind_is_parsed_without_an_error(table: Path) -> None:
 )
 def test_a_declaration_is_read_as_its_language_writes_it(span: str, symbol: str | None) -> None:
     assert symbol_of(span) == symbol
+
+
+# --- one more -------------------------------------------------------------------------------
+
+TOY = """
+package = "tree-sitter-python"
+extensions = ["toy"]
+names = ["Toyfile"]
+interpreters = ["toysh"]
+"""
+ASKED = r"""
+from runner.grounding.grammars import language_of
+from runner.grounding.verify import ground
+from tests.grounding.fakes import MemoryFiles
+
+files = MemoryFiles({"shop.toy": "# A shop.\ndef wind_up():\n    return 1\n"})
+[citation] = ground("`wind_up` (shop.toy:2)", files).citations
+print(citation.held_by, citation.definition_lines)
+print(ground("in gone.toy:3", files).citations[0].status)
+print(language_of("Toyfile", b""), language_of("run", b"#!/usr/bin/toysh2\n"))
+"""
+
+
+def test_a_language_is_added_as_one_folder(tmp_path: Path) -> None:
+    """In a copy of our code, so that no other test sees it."""
+    runner = tmp_path / "runner"
+    shutil.copytree(ROOT / "runner", runner, ignore=shutil.ignore_patterns("__pycache__"))
+    toy = runner / "grounding" / "languages" / "toy"
+    toy.mkdir()
+    (toy / "language.toml").write_text(TOY, encoding="utf-8")
+    (toy / "tags.scm").write_text("(function_definition name: (identifier) @name) @definition")
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SEC,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("definition (2,)\nunresolved\ntoy toy\n", "")

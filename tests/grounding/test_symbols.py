@@ -12,7 +12,8 @@ import pytest
 
 from runner.grounding import grammars, outlines
 from runner.grounding.cache import Cache
-from runner.grounding.grammars import LANGUAGES, grammar, language_of
+from runner.grounding.grammars import grammar, language_of
+from runner.grounding.language import LANGUAGES
 from runner.grounding.outlines import Outline, TextOnly, outline_of
 from runner.grounding.symbols import SourceFile
 from tests.grounding.samples import SAMPLES
@@ -40,7 +41,7 @@ def test_every_query_compiles_and_finds_what_the_file_defines(language: str) -> 
         warnings.simplefilter("error")
         loaded = grammar(language)
     assert language_of(path, text.encode()) == language
-    if loaded is None and language in grammars._BUNDLED:
+    if loaded is None and not LANGUAGES[language].package:
         pytest.skip("tree-sitter-languages has no wheel for this interpreter")
     assert loaded is not None
     found = outline(path, text)
