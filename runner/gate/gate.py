@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from runner.catalog.catalog import HELD_OUT, Catalog, LoadedScenario, load_catalog
 from runner.gate import calibration_data, chain, frozen, own_pairs, qualities, verdicts
@@ -278,8 +279,15 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     if lock is None:
         new = _first_lock(root, reason=reason, date=date)
     else:
-        judges = _other_judges(lock, judge, changes)
-        new = _accepted_lock(root, lock, judges, reason=reason, date=date)
+        new = _next_lock(
+            lock,
+            kind="accept",
+            date=date,
+            reason=reason,
+            files=in_scenarios(digest_tree(root)[0]),
+            scoring=frozen.scoring_in_use(),
+            judges=_other_judges(lock, judge, changes),
+        )
     return _write(root, judge, examined, new)
 
 
@@ -298,21 +306,10 @@ def _first_lock(root: Path, *, reason: str, date: str) -> AnchorsLock:
     )
 
 
-def _accepted_lock(
-    root: Path, lock: AnchorsLock, judges: dict[str, JudgeLock], *, reason: str, date: str
-) -> AnchorsLock:
-    return AnchorsLock(
-        generation=lock.generation + 1,
-        kind="accept",
-        date=date,
-        reason=reason,
-        chain=lock.chain,
-        previous=chain.digest_of_lock(lock),
-        files=in_scenarios(digest_tree(root)[0]),
-        scoring=frozen.scoring_in_use(),
-        gold_weights=lock.gold_weights,
-        judges=judges,
-    )
+def _next_lock(lock: AnchorsLock, **changed: Any) -> AnchorsLock:
+    """The generation behind one, with no judge in it but those of `changed`."""
+    link = {"generation": lock.generation + 1, "previous": chain.digest_of_lock(lock), "judges": {}}
+    return AnchorsLock.model_validate({**dict(lock), **link, **changed})
 
 
 def _other_judges(lock: AnchorsLock, judge: Judge, changes: Changes) -> dict[str, JudgeLock]:
@@ -430,7 +427,15 @@ def regrade(  # noqa: PLR0913 - see accept
             where=chain.LOCK,
             hint="edit gold_scores.json or transcripts/ first",
         )
-    new = _regraded_lock(root, lock, reason=reason, date=date)
+    new = _next_lock(
+        lock,
+        kind="regrade",
+        date=date,
+        reason=reason,
+        chain=Chain(started=lock.generation + 1, date=date, reason=reason),
+        files=_regraded_files(root, lock),
+        gold_weights=_rubrics_weights(root),
+    )
     # Stored verdicts still count: only the gold is weighed anew, with today's rubrics.
     weighed_anew = lock.model_copy(update={"gold_weights": new.gold_weights})
     examined = examine(root, judge, weighed_anew, sources, pairs="new", log=log)
@@ -438,22 +443,6 @@ def regrade(  # noqa: PLR0913 - see accept
     if overall.rho is None or overall.n < MIN_TRANSCRIPTS:
         require(examined.verdict)
     return _write(root, judge, examined, new)
-
-
-def _regraded_lock(root: Path, lock: AnchorsLock, *, reason: str, date: str) -> AnchorsLock:
-    number = lock.generation + 1
-    return AnchorsLock(
-        generation=number,
-        kind="regrade",
-        date=date,
-        reason=reason,
-        chain=Chain(started=number, date=date, reason=reason),
-        previous=chain.digest_of_lock(lock),
-        files=_regraded_files(root, lock),
-        scoring=lock.scoring,
-        gold_weights=_rubrics_weights(root),
-        judges={},
-    )
 
 
 def _regraded_files(root: Path, lock: AnchorsLock) -> dict[str, str]:

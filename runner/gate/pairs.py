@@ -204,7 +204,7 @@ def _elsewhere(
             continue
         for line in text.split("\n"):
             # What bears on this step as well would be right to earn something.
-            if _cited(line) and not _hit(line, asked) and not _bears_on(line, step):
+            if cited(line) and not _hit(line, asked) and not _bears_on(line, step):
                 yield line
 
 
@@ -224,14 +224,14 @@ def _plain(term: str) -> str:
 
 def _hit(text: str, asked: Iterable[MustCite]) -> set[MustCite]:
     """The places of those asked for that a text points at."""
-    cited = _cited(text)
-    return {place for place in asked if any(points_at(*one, place) for one in cited)}
+    ours = cited(text)
+    return {place for place in asked if any(points_at(*one, place) for one in ours)}
 
 
 # Each kind of pair asks it of every original again.
 @lru_cache(maxsize=1024)
-def _cited(text: str) -> tuple[tuple[str, int, int], ...]:
-    """Path, first and last line."""
+def cited(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Path, first and last line of each place that a text points at."""
     return tuple(
         (mention.path, *mention.lines) for mention in extract(text, _FILES) if mention.lines
     )

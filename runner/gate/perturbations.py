@@ -10,6 +10,7 @@ import hashlib
 import random
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from runner.grounding.pointing import same_file
 
@@ -34,6 +35,8 @@ _FILE = re.compile(_PATH)
 _HUSK = re.compile(r"`[ \t]*`|\([\s,;`]*(?:and)?[\s,;`]*\)|\[\]\([^)\s]*\)")
 
 
+# An examination shuffles each anchor twice: to ask about it, and to look up what was said of it.
+@lru_cache(maxsize=1024)
 def shuffled(text: str) -> str:
     """The words of each sentence in another order: who does what is gone, no word is."""
     return "\n".join(_shuffled_line(line, number) for number, line in enumerate(text.split("\n")))

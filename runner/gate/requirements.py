@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.gate.calibration_data import Anchor
-from runner.gate.pairs import KINDS, TURNED, Pair, is_junk, shuffled_steps
+from runner.gate.pairs import KINDS, TURNED, Pair, cited, is_junk, shuffled_steps
 from runner.gate.scenario_checks import MIN_TURNED
-from runner.grounding.extract import extract
-from runner.grounding.unlisted import UnlistedFiles
 from runner.records import (
     Concordance,
     Correlation,
@@ -27,7 +25,7 @@ from runner.records import (
     TrivialRater,
 )
 from runner.scoring import statistics
-from runner.scoring.rank_agreement import ROUNDING, concordance, correlate
+from runner.scoring.rank_agreement import ROUNDING, concordance, correlate, rho_of
 
 MIN_WON = 0.9
 """Of the pairs of each kind."""
@@ -256,12 +254,7 @@ def _length(anchor: Anchor) -> float:
 
 def _citations(anchor: Anchor) -> float:
     """Distinct places cited, step by step."""
-    files = UnlistedFiles()
-    count = 0
-    for step in anchor.answer:
-        mentions = extract(step.text, files)
-        count += len({(mention.path, mention.lines) for mention in mentions if mention.lines})
-    return count
+    return sum(len(set(cited(step.text))) for step in anchor.answer)
 
 
 TRIVIAL: dict[str, Callable[[Anchor], float]] = {
@@ -300,7 +293,7 @@ def _rater(
 
 
 def _rho(anchors: Sequence[Anchor], ratings: Sequence[float]) -> float | None:
-    return correlate([anchor.gold for anchor in anchors], ratings).rho
+    return rho_of([anchor.gold for anchor in anchors], ratings)
 
 
 def _shuffled_quality(anchor: Anchor, qualities: Qualities) -> float | None:

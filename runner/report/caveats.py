@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from runner.report.records import Arm, Report, ScenarioReport
+from runner.scoring.judges import caveats_of
 from runner.scoring.statistics import MIN_SCENARIOS
 
 BROKEN_SHARE = 0.05
@@ -98,22 +99,7 @@ def _contradictions(report: Report) -> Iterator[str]:
 
 
 def _judge(report: Report) -> Iterator[str]:
-    if "checklist" in report.judges:
-        yield (
-            "That an answer is good beyond the facts its rubric lists: the checklist judge sees "
-            "those and nothing else, and an answer that is right in other words can miss them."
-        )
-    for judge in report.judges:
-        if "model:" in judge:
-            yield (
-                f"That an answer is right where the cited source does not show it: {judge} read "
-                "the rubric's facts, the lines that prove them and the answer, and nothing else."
-            )
-        if "local:" in judge:
-            yield (
-                f"That what a quote says is true: {judge} is a small model that read one fact and "
-                "one passage at a time, and takes many a fact that is turned round for stated."
-            )
+    yield from caveats_of(report.judges)
     if len(report.judges) > 1:
         judges = ", ".join(report.judges)
         yield f"That quality is on one scale: {len(report.judges)} judges spoke ({judges})."

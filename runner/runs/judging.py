@@ -7,9 +7,9 @@ of the scenario once, in any order. A step whose text is empty is silence, and s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from runner.catalog.catalog import SHELL, LoadedScenario
 from runner.protocols import Judge
@@ -22,9 +22,7 @@ from runner.records import (
     Judging,
     Record,
     Scenario,
-    Usage,
     Verdict,
-    canonical_json,
     load_json,
     parse_json,
     read_text,
@@ -33,19 +31,16 @@ from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import iter_transcript, split
 from runner.scoring import statistics
 from runner.scoring.judge_repeatability import verdict_floor
-from runner.scoring.judges.form import system_prompt
-from runner.scoring.judges.local_judge import SEC_PER_FACT, LocalJudge, WordAsk
-from runner.scoring.judges.model import FactAsk, ModelJudge
+from runner.scoring.judges.judge_requests import JudgeEstimate, ToJudge
+from runner.scoring.judges.model import ModelJudge
 from runner.scoring.judges.pairwise import PairTally, Preferred, majority, tally
 from runner.scoring.judges.panel import Panel
 from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import CatalogError, FairtrialError
-from runner.support.token_estimate import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
 
-J = TypeVar("J")
 LIMIT_BYTES = 20_000_000
 FORM = '{"steps": [{"name": "…", "text": "…"}]}'
 
@@ -181,24 +176,14 @@ def judge_file(
 
 # --- what judging a run would take ----------------------------------------------------------
 
-TOKENS_PER_FACT = 60
-"""Of a reply: an id, a verdict and a quote."""
 
+@runtime_checkable
+class Estimating(Protocol):
+    """A judge that asks a model, and can tell beforehand what that takes."""
 
-class JudgeEstimate(Record):
-    """What is left to ask one judge of a run."""
-
-    judge: str
-    calls: Count
-    kept: Count
-    """Replies that are there already and cost nothing."""
-    input_tokens: Count
-    """Estimated as characters / 4."""
-    output_tokens: Count
-    usd: float | None
-    """None if the model has no price."""
-    hours: float | None = None
-    """Of weights on this machine, at two threads; None for a model behind an API."""
+    def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
+        """Asks nobody."""
+        ...
 
 
 class RunEstimate(Record):
@@ -226,20 +211,20 @@ def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
     cells = [item.cell for item in believed if item.measured]
     judges = []
     try:
-        for judge in _models_among(checkout.judge):
-            asks: list[FactAsk] = []
-            for cell in cells:
-                asks += _asks(judge, cell, checkout, store)
-            judges.append(_estimate(judge, asks, checkout))
-        for local in _judges_among(checkout.judge, LocalJudge):
-            words: list[WordAsk] = []
-            for cell in cells:
-                loaded = checkout.scenario(cell.scenario)
-                words += local.asks(loaded.rubric, _answer(cell, loaded.scenario, store))
-            judges.append(_local_estimate(local, words))
+        for judge in _members(checkout.judge):
+            if isinstance(judge, Estimating):
+                judges.append(judge.estimate(_to_judge(cells, checkout, store)))
     finally:
         checkout.close_files()
     return RunEstimate(answers=len(cells), judges=tuple(judges))
+
+
+def _to_judge(cells: Iterable[Cell], checkout: Checkout, store: RunStore) -> Iterator[ToJudge]:
+    for cell in cells:
+        loaded = checkout.scenario(cell.scenario)
+        answer = _answer(cell, loaded.scenario, store)
+        places, source = must_find(loaded.scenario), checkout.source(cell.scenario)
+        yield ToJudge(loaded.rubric, answer, places, source)
 
 
 def with_endpoints(judging: Judging, judge: Judge) -> Judging:
@@ -249,57 +234,11 @@ def with_endpoints(judging: Judging, judge: Judge) -> Judging:
 
 
 def _models_among(judge: Judge) -> list[ModelJudge]:
-    return _judges_among(judge, ModelJudge)
+    return [item for item in _members(judge) if isinstance(item, ModelJudge)]
 
 
-def _judges_among(judge: Judge, kind: type[J]) -> list[J]:
-    judges = judge.judges if isinstance(judge, Panel) else (judge,)
-    return [item for item in judges if isinstance(item, kind)]
-
-
-def _local_estimate(judge: LocalJudge, asks: Sequence[WordAsk]) -> JudgeEstimate:
-    missing = [ask for ask in asks if judge.asking.kept(ask) is None]
-    chars = [len(ask.request.system) + len(ask.request.text) for ask in missing]
-    return JudgeEstimate(
-        judge=judge.name,
-        calls=len(missing),
-        kept=len(asks) - len(missing),
-        input_tokens=sum(chars) // CHARS_PER_TOKEN,
-        output_tokens=len(missing),
-        usd=0.0,
-        hours=len(missing) * SEC_PER_FACT / 3600,
-    )
-
-
-def _asks(judge: ModelJudge, cell: Cell, checkout: Checkout, store: RunStore) -> Iterator[FactAsk]:
-    loaded, counted = checkout.scenario(cell.scenario), store.counted_attempt(cell.id)
-    if counted is None:
-        return iter(())
-    answer, _, _ = split(iter_transcript(counted.transcript), loaded.scenario)
-    source = checkout.source(cell.scenario)
-    return judge.asks(loaded.rubric, answer.steps, must_find(loaded.scenario), source)
-
-
-def _estimate(judge: ModelJudge, asks: Sequence[FactAsk], checkout: Checkout) -> JudgeEstimate:
-    missing = [ask for ask in asks if judge.asking.kept(ask) is None]
-    chars = [len(system_prompt()) + len(ask.request.text) for ask in missing]
-    chars += [len(canonical_json(ask.request.schema)) for ask in missing]
-    usage = Usage(
-        step=0,
-        turn=0,
-        input_tokens=sum(chars) // CHARS_PER_TOKEN,
-        output_tokens=TOKENS_PER_FACT * sum(len(ask.facts) + 1 for ask in missing),
-        wall_sec=0.0,
-        estimated=True,
-    )
-    return JudgeEstimate(
-        judge=judge.name,
-        calls=len(missing),
-        kept=len(asks) - len(missing),
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        usd=checkout.judge_settings.purse.cost_usd(judge.model, [usage]),
-    )
+def _members(judge: Judge) -> tuple[Judge, ...]:
+    return judge.judges if isinstance(judge, Panel) else (judge,)
 
 
 # --- close arms -----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.records import AnchorScore, Concordance, Correlation, Disagreement
@@ -48,6 +49,12 @@ def correlate(
     return Correlation(
         rho=_rho(x, y), low=low, high=high, n=n, ties_gold=ties_gold, ties_judged=ties_judged
     )
+
+
+def rho_of(gold: Sequence[float], judged: Sequence[float]) -> float | None:
+    """Rho alone; None if there is none."""
+    x, y = _rounded(gold), _rounded(judged)
+    return None if _why_no_rho(x, y) else _rho(x, y)
 
 
 def _rounded(values: Sequence[float]) -> NDArray[np.float64]:
@@ -101,6 +108,7 @@ def _interval(
     return float(low), float(high)
 
 
+@lru_cache(maxsize=4)
 def _drawn(count: int) -> NDArray[np.float64]:
     """Resample × item: how often each of `count` is drawn."""
     import numpy as np  # noqa: PLC0415 - see correlate

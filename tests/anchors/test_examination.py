@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -61,16 +63,16 @@ class Material:
     scenarios: list[LoadedScenario]
     pairs: list[Pair]
 
-    def questions(self) -> Iterator[Question]:
-        for pair in self.pairs:
-            yield pair.better
-            yield pair.other
-        for anchor in self.anchors:
-            yield from shuffled_steps(anchor)
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """Both sides of each pair, and the shuffled anchors: their keys are digested once."""
+        of_pairs = chain.from_iterable((pair.better, pair.other) for pair in self.pairs)
+        of_anchors = chain.from_iterable(map(shuffled_steps, self.anchors))
+        return (*of_pairs, *of_anchors)
 
     def examined(self, score: Score, *, pairs: Sequence[Pair] | None = None) -> Examination:
         """Of a judge that gives every step `score` of its text."""
-        figures = {question.key: score(question.answer.text) for question in self.questions()}
+        figures = {question.key: score(question.answer.text) for question in self.questions}
         return examination(
             self.anchors,
             [_whole(anchor, score) for anchor in self.anchors],
@@ -210,7 +212,7 @@ def test_a_perfect_judge_that_is_fed_shuffled_words_may_not_rank(
 ) -> None:
     """It knows all that the words of a text tell, and nothing of their order."""
     by_words: dict[tuple[str, ...], float] = {}
-    for question in ours.questions():
+    for question in ours.questions:
         words = tuple(sorted(question.answer.text.split()))
         by_words[words] = max(by_words.get(words, 0.0), oracle(question.answer.text))
     examined = ours.examined(lambda text: by_words.get(tuple(sorted(text.split())), oracle(text)))
@@ -285,7 +287,7 @@ def test_a_judge_that_compares_has_to_be_right_in_both_orders(
 ) -> None:
     def examined(better: Callable[[str, str], bool]) -> Examination:
         judge = Prefers(oracle, better)
-        figures = {question.key: oracle(question.answer.text) for question in ours.questions()}
+        figures = {question.key: oracle(question.answer.text) for question in ours.questions}
         figures |= qualities.compare(judge, ours.pairs, {}, lambda _: None)
         judged = [anchor.gold for anchor in ours.anchors]
         return examination(ours.anchors, judged, ours.pairs, figures)
@@ -339,7 +341,7 @@ def test_too_few_pairs_are_no_examination(ours: Material, oracle: Score) -> None
 
 
 def test_a_pair_without_a_verdict_is_not_won(ours: Material, oracle: Score) -> None:
-    figures = {question.key: oracle(question.answer.text) for question in ours.questions()}
+    figures = {question.key: oracle(question.answer.text) for question in ours.questions}
     judged = [anchor.gold for anchor in ours.anchors]
     [*_, last] = [pair for pair in ours.pairs if pair.kind == PADDED]
     del figures[last.other.key]

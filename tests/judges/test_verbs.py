@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,25 @@ import pytest
 from runner import cli
 from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import write_repos_lock
-from runner.records import Plan
+from runner.gate import gate
+from runner.protocols import Source
+from runner.records import (
+    AnswerStep,
+    CriterionVerdict,
+    Judging,
+    MustCite,
+    Plan,
+    Rubric,
+    StepVerdict,
+    Verdict,
+    digest_of,
+)
 from runner.records.run_store import RunStore
 from runner.repositories.repository import fetch_source
+from runner.scoring import judges
+from runner.scoring.judges.inputs import verdict_inputs
+from runner.scoring.judges.judge_settings import JudgeSettings
+from runner.support.errors import NoVerdict
 from tests.anchors.material import CORE, Tree, locked
 from tests.checkout import git
 from tests.judges.reader import KEY, Reader, Seen, block, read_honestly, reading, said
@@ -292,3 +308,86 @@ def test_weights_on_this_machine_judge_a_run_that_is_reported_without_them(
         assert not file.is_file() or str(path.parent) not in file.read_text(), file
     code, _, err = fairtrial("judge", "done")
     assert code == 1 and "local:<path.gguf>" in err
+
+
+# --- another judge ------------------------------------------------------------------------------
+
+
+class LooksFor:
+    """protocols.Judge. A step earns 1 if it has a word, else 0."""
+
+    deterministic = True
+
+    def __init__(self, word: str) -> None:
+        self.word, self.name, self.identity = word, f"word:{word}", digest_of([word])
+
+    def judge(
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: Source | None = None,
+    ) -> Verdict:
+        steps = []
+        for step, given in zip(rubric.steps, answer, strict=True):
+            score = float(self.word in given.text)
+            criterion = CriterionVerdict(score=score, reason=f"{self.word!r} is looked for")
+            criteria = dict.fromkeys(step.criteria, criterion)
+            steps.append(StepVerdict(name=step.name, quality=score, criteria=criteria))
+        return Verdict(
+            judge=self.name,
+            identity=self.identity,
+            inputs=verdict_inputs(rubric, answer, must_find),
+            quality=sum(step.quality for step in steps) / len(steps),
+            steps=tuple(steps),
+        )
+
+
+@pytest.fixture
+def word(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Its name, once it has its line."""
+    kind = judges.JudgeKind(
+        open=lambda word, _: LooksFor(word), argument="<word>", caveat="What {judge} cannot see."
+    )
+    monkeypatch.setitem(judges.JUDGES, "word", kind)
+    return "word:OSError"
+
+
+def test_another_judge_is_one_class_and_one_line(fairtrial: Any, tree: Tree, word: str) -> None:
+    given = []
+    for step, text in zip(SCENARIO.steps, GOOD, strict=True):
+        given.append({"name": step.name, "text": text})
+    path = tree.root / "answer.json"
+    path.write_text(json.dumps({"steps": given}))
+    asked = ("judge", "--scenario", CORE, "--answer", str(path), "--json")
+    code, out, err = fairtrial(*asked, "--judge", word)
+    assert code == 0, err
+    verdict = json.loads(out)
+    assert (verdict["judge"], verdict["quality"]) == (word, 1.0)
+    code, _, err = fairtrial(*asked, "--judge", "word")
+    assert code == 1 and "word:<word>" in err
+
+
+def test_the_gate_refuses_another_judge_until_it_has_judged_the_anchors(
+    tmp_path: Path, word: str
+) -> None:
+    judge = judges.open_judge(JudgeSettings(judging=Judging(judges=(word,))))
+    with pytest.raises(NoVerdict, match=f"no generation holds a verdict of the judge {word}"):
+        gate.verify(locked(tmp_path).root, judge)
+
+
+@pytest.mark.parametrize("beside", [[], ["checklist"]], ids=["alone", "in a panel"])
+def test_a_report_says_what_another_judge_cannot_see(
+    fairtrial: Any, store: RunStore, word: str, beside: list[str]
+) -> None:
+    flags = [flag for name in (*beside, word) for flag in ("--judge", name)]
+    code, out, err = fairtrial("judge", "done", *flags, "--dry-run")
+    assert code == 0 and "nothing to pay for" in out, err
+    code, _, err = fairtrial("judge", "done", *flags)
+    assert code == 0, err
+    code, out, err = fairtrial("report", "done", "--ungated", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    name = f"panel:checklist+{word}" if beside else word
+    assert report["judges"] == [name]
+    assert f"What {name} cannot see." in report["not_concluded"]

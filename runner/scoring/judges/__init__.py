@@ -7,7 +7,7 @@ weights on this machine. Several make a panel.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,10 @@ class JudgeKind:
     """Makes the judge from what stands behind the colon of its name."""
     argument: str = ""
     """What has to stand behind the colon, as help shows it; empty if nothing may."""
+    model: Callable[[str], str] | None = None
+    """Names the model that it asks, as --model does, by what stands behind the colon."""
+    caveat: str = ""
+    """What a report says its verdicts do not show; `{judge}` stands for its name."""
 
 
 def _model(model: str, settings: JudgeSettings) -> Judge:
@@ -42,9 +46,25 @@ def _local(name: str, settings: JudgeSettings) -> Judge:
 
 
 JUDGES: dict[str, JudgeKind] = {
-    "checklist": JudgeKind(open=lambda _, __: Checklist()),
-    "model": JudgeKind(open=_model, argument="<id>"),
-    "local": JudgeKind(open=_local, argument="<path.gguf>"),
+    "checklist": JudgeKind(
+        open=lambda _, __: Checklist(),
+        caveat="That an answer is good beyond the facts its rubric lists: the checklist judge sees "
+        "those and nothing else, and an answer that is right in other words can miss them.",
+    ),
+    "model": JudgeKind(
+        open=_model,
+        argument="<id>",
+        model=lambda model: model,
+        caveat="That an answer is right where the cited source does not show it: {judge} read "
+        "the rubric's facts, the lines that prove them and the answer, and nothing else.",
+    ),
+    "local": JudgeKind(
+        open=_local,
+        argument="<path.gguf>",
+        model=lambda name: f"local:{name}",
+        caveat="That what a quote says is true: {judge} is a small model that read one fact and "
+        "one passage at a time, and takes many a fact that is turned round for stated.",
+    ),
 }
 
 
@@ -85,5 +105,18 @@ def _spellings() -> list[str]:
 
 def models_of(names: tuple[str, ...]) -> list[str]:
     """The models among judges, by the names that --model takes."""
-    models = [name.partition(":")[2] for name in names if name.startswith("model:")]
-    return models + [name for name in names if name.startswith("local:")]
+    models = []
+    for name in names:
+        kind, _, argument = name.partition(":")
+        if kind in JUDGES and (model := JUDGES[kind].model):
+            models.append(model(argument))
+    return models
+
+
+def caveats_of(judges: Sequence[str]) -> Iterator[str]:
+    """What the verdicts of judges do not show, and those of panels that one is in."""
+    for name, kind in JUDGES.items():
+        for judge in judges:
+            is_in = f"{name}:" in judge if kind.argument else name == judge
+            if kind.caveat and is_in:
+                yield kind.caveat.format(judge=judge)

@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from runner.grounding.pointing import points_at, same_file
+from runner.protocols import Judge
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -40,6 +41,7 @@ from runner.records import (
     Placing,
     RubricStep,
     StepVerdict,
+    Verdict,
 )
 from runner.scoring.judges import form
 from runner.scoring.judges.checklist.cited_places import APART, MISCITED, UNCITED, Place
@@ -254,6 +256,20 @@ def _fact_verdict(step: str, criterion: str, fact: Fact, credit: _Credit) -> Fac
 
 
 # --- sums -----------------------------------------------------------------------------------
+
+
+def verdict_of(judge: Judge, inputs: str, counted: Sequence[CountedStep]) -> Verdict:
+    """On the whole answer."""
+    steps = tuple(item.step for item in counted)
+    return Verdict(
+        judge=judge.name,
+        identity=judge.identity,
+        inputs=inputs,
+        quality=math.fsum(step.quality for step in steps) / len(steps),
+        steps=steps,
+        facts=tuple(fact for item in counted for fact in item.facts),
+        false_claims=tuple(claim for item in counted for claim in item.false_claims),
+    )
 
 
 def unanswered(step: RubricStep) -> CountedStep:

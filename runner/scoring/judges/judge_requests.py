@@ -6,14 +6,14 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from runner.agents.models import open_model
 from runner.agents.models.wire import load_json
 from runner.agents.text_tool_calls import ConstrainedModel
 from runner.agents.usage import usage_of
-from runner.protocols import Message, Model, ToolSpec, Turn, UserMessage
-from runner.records import Usage
+from runner.protocols import Message, Model, Source, ToolSpec, Turn, UserMessage
+from runner.records import AnswerStep, Count, MustCite, Record, Rubric, Usage
 from runner.scoring.judges import form
 from runner.scoring.judges.form import BrokenReply, Question
 from runner.scoring.judges.judge_settings import JudgeSettings
@@ -47,6 +47,31 @@ class Ask(Generic[R]):
     """Digest of all that its reply follows from."""
     step: int
     request: Question[R]
+
+
+class ToJudge(NamedTuple):
+    """What `Judge.judge` takes."""
+
+    rubric: Rubric
+    answer: Sequence[AnswerStep]
+    must_find: Sequence[Sequence[MustCite]]
+    source: Source | None
+
+
+class JudgeEstimate(Record):
+    """What is left to ask one judge of a run."""
+
+    judge: str
+    calls: Count
+    kept: Count
+    """Replies that are there already and cost nothing."""
+    input_tokens: Count
+    """Estimated as characters / 4."""
+    output_tokens: Count
+    usd: float | None
+    """None if the model has no price."""
+    hours: float | None = None
+    """Of weights on this machine, at two threads; None for a model behind an API."""
 
 
 class Asking:

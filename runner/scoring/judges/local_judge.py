@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import math
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
@@ -37,14 +37,21 @@ from runner.protocols import Model, Source, Turn, UserMessage
 from runner.records import AnswerStep, Fact, MustCite, Rubric, RubricStep, Verdict, digest_of
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.parsed_answer import FactKey, facts_of
-from runner.scoring.judges.counting import CountedStep, Counting, StepReading, unanswered
+from runner.scoring.judges.counting import (
+    CountedStep,
+    Counting,
+    StepReading,
+    unanswered,
+    verdict_of,
+)
 from runner.scoring.judges.form import BrokenReply, FactReading, Question
 from runner.scoring.judges.inputs import judging_code, verdict_inputs
-from runner.scoring.judges.judge_requests import TIMEOUT_SEC, Ask, Asking
+from runner.scoring.judges.judge_requests import TIMEOUT_SEC, Ask, Asking, JudgeEstimate, ToJudge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.nearest import Nearest
 from runner.scoring.judges.quotes import find_quote
 from runner.support.errors import FairtrialError, NoVerdict, ProviderRefused
+from runner.support.token_estimate import CHARS_PER_TOKEN
 
 THRESHOLD = 0.44
 """Of `yes`, from which a fact counts as stated: the best balanced accuracy on 48 rows of four
@@ -146,7 +153,7 @@ class LocalJudge:
 
         Raises NoVerdict if the server ends or tells no probabilities.
         """
-        asks = list(self.asks(rubric, answer))
+        asks = list(self._asks(rubric, answer))
         said = self.asking.said(asks)
         counted = []
         pairs = zip(answer, must_find, strict=True)
@@ -154,17 +161,24 @@ class LocalJudge:
         for number, step in enumerate(rubric.steps):
             own = [ask for ask in asks if ask.step == number]
             counted.append(_counted(step, answered.get(step.name), own, said))
-        steps = tuple(item.step for item in counted)
-        return Verdict(
+        return verdict_of(self, verdict_inputs(rubric, answer, must_find), counted)
+
+    def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
+        """What is left to ask of some answers."""
+        asks = [ask for one in answers for ask in self._asks(one.rubric, one.answer)]
+        missing = [ask for ask in asks if self.asking.kept(ask) is None]
+        chars = [len(ask.request.system) + len(ask.request.text) for ask in missing]
+        return JudgeEstimate(
             judge=self.name,
-            identity=self.identity,
-            inputs=verdict_inputs(rubric, answer, must_find),
-            quality=math.fsum(step.quality for step in steps) / len(steps),
-            steps=steps,
-            facts=tuple(fact for item in counted for fact in item.facts),
+            calls=len(missing),
+            kept=len(asks) - len(missing),
+            input_tokens=sum(chars) // CHARS_PER_TOKEN,
+            output_tokens=len(missing),
+            usd=0.0,
+            hours=len(missing) * SEC_PER_FACT / 3600,
         )
 
-    def asks(self, rubric: Rubric, answer: Sequence[AnswerStep]) -> Iterator[WordAsk]:
+    def _asks(self, rubric: Rubric, answer: Sequence[AnswerStep]) -> Iterator[WordAsk]:
         """Every request that the answer takes, kept or not."""
         texts = {step.name: step for step in filter(_has_text, answer)}
         for number, step in enumerate(rubric.steps):

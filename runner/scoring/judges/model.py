@@ -8,9 +8,8 @@ other answer. What it cannot do: find a mistake about what the shown lines do no
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from runner.agents.models import full_name, is_language_model, kind_name, require_known
@@ -22,23 +21,34 @@ from runner.records import (
     Rating,
     Rubric,
     RubricStep,
+    Usage,
     Verdict,
+    canonical_json,
     digest_of,
 )
 from runner.scoring.judges import counting, form
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.parsed_answer import FactKey, facts_of
 from runner.scoring.judges.combining import combined, mean
-from runner.scoring.judges.counting import CountedStep, Counting, StepReading, unanswered
+from runner.scoring.judges.counting import (
+    CountedStep,
+    Counting,
+    StepReading,
+    unanswered,
+    verdict_of,
+)
 from runner.scoring.judges.form import Asked, ClaimReading, FactReading, Reading, Shown
 from runner.scoring.judges.inputs import judging_code, verdict_inputs
-from runner.scoring.judges.judge_requests import Ask, Asking
+from runner.scoring.judges.judge_requests import Ask, Asking, JudgeEstimate, ToJudge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.pairwise import Pair, pair
 from runner.support.errors import FairtrialError, NoVerdict
+from runner.support.token_estimate import CHARS_PER_TOKEN
 
 OUTPUT_TOKENS = 8192
 """Of one reply. Thinking is off: a forced call takes none."""
+TOKENS_PER_FACT = 60
+"""Of a reply, as it is estimated: an id, a verdict and a quote."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,35 +122,37 @@ class ModelJudge:
         readings = []
         for number in range(1, self.judging.duplicates + 1):
             own = [ask for ask in asks if ask.duplicate == number]
-            readings.append(self._verdict(inputs, [_counted(step, own, said) for step in steps]))
+            counted = [_counted(step, own, said) for step in steps]
+            readings.append(verdict_of(self, inputs, counted))
         if len(readings) == 1:
             return readings[0]
         ratings = [_rating(number, reading) for number, reading in enumerate(readings, 1)]
         return combined(rubric, readings, mean, judge=self, ratings=ratings)
 
-    def _verdict(self, inputs: str, counted: Sequence[CountedStep]) -> Verdict:
-        steps = tuple(item.step for item in counted)
-        return Verdict(
-            judge=self.name,
-            identity=self.identity,
-            inputs=inputs,
-            quality=math.fsum(step.quality for step in steps) / len(steps),
-            steps=steps,
-            facts=tuple(fact for item in counted for fact in item.facts),
-            false_claims=tuple(claim for item in counted for claim in item.false_claims),
-        )
-
     # --- what is asked --------------------------------------------------------------------------
 
-    def asks(
-        self,
-        rubric: Rubric,
-        answer: Sequence[AnswerStep],
-        must_find: Sequence[Sequence[MustCite]],
-        source: Source | None,
-    ) -> Iterator[FactAsk]:
-        """Every request that the answer takes, kept or not. Raises NoVerdict without a source."""
-        return self._asks(list(_steps(rubric, answer, must_find, source)))
+    def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
+        """What is left to ask of some answers. Raises NoVerdict without a source."""
+        asks = [ask for one in answers for ask in self._asks(list(_steps(*one)))]
+        missing = [ask for ask in asks if self.asking.kept(ask) is None]
+        chars = [len(form.system_prompt()) + len(ask.request.text) for ask in missing]
+        chars += [len(canonical_json(ask.request.schema)) for ask in missing]
+        usage = Usage(
+            step=0,
+            turn=0,
+            input_tokens=sum(chars) // CHARS_PER_TOKEN,
+            output_tokens=TOKENS_PER_FACT * sum(len(ask.facts) + 1 for ask in missing),
+            wall_sec=0.0,
+            estimated=True,
+        )
+        return JudgeEstimate(
+            judge=self.name,
+            calls=len(missing),
+            kept=len(asks) - len(missing),
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            usd=self.asking.settings.purse.cost_usd(self.model, [usage]),
+        )
 
     def pairs(
         self,
