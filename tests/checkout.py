@@ -308,7 +308,7 @@ def make(folder: Path) -> Checkout:
     made.write("scenarios/core/small/rubric.yaml", RUBRIC)
     made.write("scenarios/core/small/reference/1.md", REFERENCE)
     made.add_server("good", "good")
-    done = made.fairtrial("lock")
+    done = made.said("lock")
     assert done.returncode == 0, done.stderr
     return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -38,31 +39,49 @@ def volumes(engine: docker.DockerClient, base_image: str) -> Iterator[set[str]]:
             engine.api.remove_volume(name, force=True)
 
 
-@contextmanager
-def made(folder: Path, engine: docker.DockerClient, volumes: set[str]) -> Iterator[Checkout]:
-    """A checkout, and nothing left of it on the engine."""
-    checkout = make(folder)
-    yield checkout
-    volumes |= checkout.volumes()
-    checkout.remove_images(engine)
-
-
 @pytest.fixture(scope="module")
 def template(
     tmp_path_factory: pytest.TempPathFactory,
     engine: docker.DockerClient,
     volumes: set[str],
 ) -> Iterator[Checkout]:
-    """For tests that change nothing in it."""
-    folder = tmp_path_factory.mktemp("checkout") / "template"
-    with made(folder, engine, volumes) as checkout:
-        yield checkout
+    """For tests that change nothing in it. Its workspace image and its volume are there."""
+    checkout = make(tmp_path_factory.mktemp("checkout") / "template")
+    assert checkout.said("server", "check", "good").returncode == 0
+    yield checkout
+    volumes |= checkout.volumes()
+    checkout.remove_images(engine)
+
+
+@pytest.fixture(scope="module")
+def ran(template: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """With a finished run, made once."""
+    checkout = copy_of(template, tmp_path_factory.mktemp("ran") / "checkout")
+    assert run(checkout).returncode == 0
+    return checkout
+
+
+def copy_of(checkout: Checkout, root: Path) -> Checkout:
+    # Some test may have begun a run in the template.
+    ignore = shutil.ignore_patterns("runs")
+    shutil.copytree(checkout.root, root, symlinks=True, ignore=ignore)
+    return Checkout(root, checkout.commit)
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, engine: docker.DockerClient, volumes: set[str]) -> Iterator[Checkout]:
-    with made(tmp_path / "checkout", engine, volumes) as checkout:
-        yield checkout
+def checkout(template: Checkout, tmp_path: Path, volumes: set[str]) -> Iterator[Checkout]:
+    copied = copy_of(template, tmp_path / "checkout")
+    yield copied
+    volumes |= copied.volumes()
+
+
+@pytest.fixture
+def its_run(ran: Checkout, checkout: Checkout) -> None:
+    shutil.copytree(ran.run_folder("r"), checkout.run_folder("r"))
+
+
+finished = pytest.mark.usefixtures("its_run")
+"""The test's checkout has a finished run `r`, of the shell and a good server."""
 
 
 def run(
@@ -240,24 +259,24 @@ def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: 
     assert "[1/2]" in done.stderr
 
 
+@finished
 def test_the_prompts_the_limits_and_the_container_are_the_same_in_both_arms(
     checkout: Checkout,
 ) -> None:
-    run(checkout)
     one, other = (json.loads(path.read_text())["fingerprint"] for path in checkout.results("r"))
     differing = {key for key in one if one[key] != other[key]}
     assert differing == {"server", "server_version", "server_spec", "tools"}
 
 
+@finished
 def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
-    run(checkout)
     done = run(checkout)
     assert "2 of 2 cells are finished and kept" in done.stderr
     assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
+@finished
 def test_full_shows_every_table_of_the_run(checkout: Checkout) -> None:
-    run(checkout)
     first, full = (checkout.said("report", "r", "--ungated", *more) for more in ((), FULL))
     assert (first.returncode, full.returncode) == (0, 0), full.stderr
     assert "What the tokens were of, per cell" in full.stdout
@@ -337,8 +356,8 @@ def test_no_cell_can_see_a_later_commit(checkout: Checkout) -> None:
     assert "could not get object info" in reason
 
 
+@finished
 def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: Checkout) -> None:
-    run(checkout)
     paths = list(checkout.run_folder("r").glob("cells/*/scorecard.json"))
     cards = {path: path.read_bytes() for path in paths}
     for path in paths:
@@ -348,8 +367,8 @@ def test_scoring_again_needs_no_engine_and_gives_the_same_scorecards(checkout: C
     assert {path: path.read_bytes() for path in paths} == cards
 
 
+@finished
 def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Checkout) -> None:
-    run(checkout)
     recording = f"replay:{checkout.attempt('r', 'shell')}"
     done = checkout.said(
         "cell", "small", "shell", "--model", recording, "--run", "again", "--ungated"
@@ -362,8 +381,8 @@ def test_replaying_a_cell_tells_whether_a_server_answers_otherwise(checkout: Che
     assert "small × shell: 0 of " in done.stderr
 
 
+@finished
 def test_a_servers_recording_is_not_played_in_the_shells_arm(checkout: Checkout) -> None:
-    run(checkout)
     model = f"replay:{checkout.attempt('r', 'good')}"
     arguments = ("--model", model, "--run", "again", "--ungated")
     # The shell is in every run, and would have played the server's turns.
@@ -377,8 +396,8 @@ def test_a_servers_recording_is_not_played_in_the_shells_arm(checkout: Checkout)
     assert checkout.outcomes("both") == {}
 
 
+@finished
 def test_a_runs_folder_gives_each_arm_its_own_recording(checkout: Checkout) -> None:
-    run(checkout)
     arguments = ("--scenario", "small", "--server", "good", "--ungated", "--run", "again")
     model = f"replay:{checkout.run_folder('r')}"
     done = checkout.said("run", *arguments, "--model", model)
@@ -396,8 +415,8 @@ def _calls(attempt: Path) -> list[tuple[str, object]]:
     return [(line["tool"], line["arguments"]) for line in lines if line["type"] == "tool_call"]
 
 
+@finished
 def test_a_changed_prompt_is_another_plan_and_the_finished_cells_stay(checkout: Checkout) -> None:
-    assert run(checkout).returncode == 0
     checkout.edit("scenarios/core/small/scenario.yaml", "step by step", "line by line")
     refusal = refused(run(checkout))
     assert "this run was planned with different inputs: scenario changed since" in refusal
@@ -414,8 +433,8 @@ main(sys.argv[1:])
 """
 
 
+@finished
 def test_a_full_disk_loses_no_finished_cell(checkout: Checkout) -> None:
-    run(checkout)
     checkout.add_server("more", "good")
     arguments = checkout.argv("run", "--run", "full", "--scenario", "small", "--ungated")[1:]
     done = subprocess.run(

@@ -344,14 +344,15 @@ def _tar(files: dict[str, str]) -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def checkout(engine: Engine, base: BaseImage, builder_env: BuilderEnv) -> Checkout:
     return Checkout(engine, base, builder_env)
 
 
-@pytest.fixture
-def tiny(tmp_path: Path, checkout: Checkout) -> Iterator[Folder]:
-    yield from checkout.with_volume_removed(tiny_folder(tmp_path))
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory, checkout: Checkout) -> Iterator[Folder]:
+    """Its volume is built once: a test changes how it is started, and none of its files."""
+    yield from checkout.with_volume_removed(tiny_folder(tmp_path_factory.mktemp("tiny")))
 
 
 @pytest.mark.docker

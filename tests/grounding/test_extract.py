@@ -386,18 +386,15 @@ MOST_GROWTH = 8
 
 
 def cpu_sec(work: Callable[[str], object], text: str) -> float:
-    """CPU seconds, which other processes do not add to; the best of three runs."""
-    times = []
+    """CPU seconds, which other processes do not add to."""
     # A longer text makes the collector walk all that other tests have left, again and again.
     gc.disable()
     try:
-        for _ in range(3):
-            begin = time.process_time()
-            work(text)
-            times.append(time.process_time() - begin)
+        begin = time.process_time()
+        work(text)
+        return time.process_time() - begin
     finally:
         gc.enable()
-    return min(times)
 
 
 def growth(work: Callable[[str], object], beginning: str, unit: str, end: str) -> float:
@@ -407,10 +404,10 @@ def growth(work: Callable[[str], object], beginning: str, unit: str, end: str) -
         return beginning + unit * (size // len(unit)) + end
 
     size, largest = SIZES
-    before = cpu_sec(work, text(size))
-    while before < MEASURABLE_SEC and size < largest:
+    while size < largest and cpu_sec(work, text(size)) < MEASURABLE_SEC:
         size *= 2
-        before = cpu_sec(work, text(size))
+    # The best of three for the shorter text alone: noise in the longer one hides no growth.
+    before = min(cpu_sec(work, text(size)) for _ in range(3))
     return cpu_sec(work, text(4 * size)) / max(before, FLOOR_SEC)
 
 

@@ -145,7 +145,7 @@ def test_the_cassette_plays_in_a_real_cell_and_its_report_says_what_it_is(
 ) -> None:
     asked = ["cell", "small", "shell", "--run", "tape", "--ungated", "--model"]
     keyless = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
-    done = checkout.fairtrial(*asked, f"replay:{CASSETTE}", **keyless)
+    done = checkout.said(*asked, f"replay:{CASSETTE}", **keyless)
     assert done.returncode == 0, done.stderr
     attempt = checkout.attempt("tape", "shell")
     assert played(read_transcript(attempt / "transcript.jsonl")) == played(RECORDED)

@@ -44,7 +44,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """A run of the small scenario in both arms."""
     asked = ["run", *ASKED, "--run", name]
-    return checkout.fairtrial(
+    return checkout.said(
         *asked,
         "--model",
         model,
@@ -157,7 +157,7 @@ def test_a_key_that_is_refused_ends_the_run_at_its_first_cell(
 
 
 def test_without_a_key_nothing_is_begun(checkout: Checkout) -> None:
-    done = checkout.fairtrial(
+    done = checkout.said(
         "run",
         "--model",
         "claude-test",
@@ -399,7 +399,7 @@ def test_a_run_is_judged_by_a_model_and_its_report_says_so(checkout: Checkout) -
 
     asked = ["run", "--run", "judged", "--scenario", "small", "--server", "good", "--ungated"]
     with reading(rule) as reader:
-        done = checkout.fairtrial(
+        done = checkout.said(
             *asked,
             "--judge",
             "model:claude-test",
@@ -414,7 +414,7 @@ def test_a_run_is_judged_by_a_model_and_its_report_says_so(checkout: Checkout) -
     for arm in report["arms"]:
         assert arm["fairness"]["parts"]["llm_quality"]["value"] > 0
     # The provider is gone, and so is the key.
-    again = checkout.fairtrial("report", "judged", "--ungated", "--json")
+    again = checkout.said("report", "judged", "--ungated", "--json")
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["judges"] == ["model:claude-test"]
     assert not any(KEY in text for _, text in every_byte(done, checkout.run_folder("judged")))
@@ -422,6 +422,6 @@ def test_a_run_is_judged_by_a_model_and_its_report_says_so(checkout: Checkout) -
 
 def test_a_judge_without_a_key_ends_the_run_before_any_cell_is_paid_for(checkout: Checkout) -> None:
     asked = ["run", "--run", "no-judge", "--scenario", "small", "--server", "good", "--ungated"]
-    done = checkout.fairtrial(*asked, "--judge", "model:claude-test")
+    done = checkout.said(*asked, "--judge", "model:claude-test")
     assert done.returncode == 1 and "ANTHROPIC_API_KEY is not set" in done.stderr
     assert not checkout.run_folder("no-judge").exists()

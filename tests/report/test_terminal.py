@@ -88,8 +88,11 @@ def missing(text: str, shown: Table) -> Counter[str]:
     return figures(shown) - Counter(text.split())
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("length", range(1, 41))
+LENGTHS = [(length, 80) for length in range(1, 41)]
+LENGTHS += [(length, width) for length in (1, 8, 16, 24, 32, 40) for width in (60, 120)]
+
+
+@pytest.mark.parametrize(("length", "width"), LENGTHS)
 def test_no_length_of_a_name_hides_a_column_or_a_figure(length: int, width: int) -> None:
     names, report = named(length), report_with_names_of(length)
     text = terminal.render(report, width=width)

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,18 @@ T = TypeVar("T")
 Work = Callable[[ServerSession], Coroutine[Any, Any, T]]
 
 
+async def using(
+    script: Script,
+    work: Work[T],
+    *,
+    log: ServerLog | None = None,
+    timeout_sec: float = PATIENCE_SEC,
+) -> T:
+    argv = ("-c", SCRIPTED, json.dumps(script))
+    async with local_server(*argv, log=log, timeout_sec=timeout_sec) as session:
+        return await work(session)
+
+
 def use(
     script: Script,
     work: Work[T],
@@ -34,12 +46,13 @@ def use(
     log: ServerLog | None = None,
     timeout_sec: float = PATIENCE_SEC,
 ) -> T:
-    async def main() -> T:
-        argv = ("-c", SCRIPTED, json.dumps(script))
-        async with local_server(*argv, log=log, timeout_sec=timeout_sec) as session:
-            return await work(session)
+    return asyncio.run(using(script, work, log=log, timeout_sec=timeout_sec))
 
-    return asyncio.run(main())
+
+async def all_at_once(works: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T | BaseException]:
+    """What each ends in, by its name. Each waits in vain: one after the other takes minutes."""
+    ends = await asyncio.gather(*works.values(), return_exceptions=True)
+    return dict(zip(works, ends, strict=True))
 
 
 async def nothing(_: ServerSession) -> None:
@@ -137,18 +150,37 @@ LISTINGS = {
         "did not initialise in 3 s",
     ),
 }
-STARTS = [pytest.param("initialize", *case, id=name) for name, case in INTRODUCTIONS.items()]
-STARTS += [pytest.param(LIST, *case, id=f"listing: {name}") for name, case in LISTINGS.items()]
+STARTS = {
+    **{name: ("initialize", *case) for name, case in INTRODUCTIONS.items()},
+    **{f"listing: {name}": (LIST, *case) for name, case in LISTINGS.items()},
+}
+START_SEC = 3
+SILENT_STARTS = {name for name, case in STARTS.items() if "did not initialise" in case[2]}
 
 
-@pytest.mark.parametrize(("asked", "script", "reason"), STARTS)
-def test_what_a_server_breaks_before_its_first_call_is_the_servers_fault(
-    asked: str, script: str, reason: str
-) -> None:
-    waits = "did not initialise" in reason
-    with pytest.raises(ServerError, match=reason) as caught:
-        use({asked: script}, nothing, timeout_sec=3 if waits else PATIENCE_SEC)
-    assert len(str(caught.value)) < 1000, "the server's megabytes are in the record of its end"
+def check_start(reason: str, end: object) -> None:
+    assert isinstance(end, ServerError)
+    assert re.search(reason, str(end)), str(end)[:500]
+    assert len(str(end)) < 1000, "the server's megabytes are in the record of its end"
+
+
+@pytest.mark.parametrize("name", [name for name in STARTS if name not in SILENT_STARTS])
+def test_what_a_server_breaks_before_its_first_call_is_the_servers_fault(name: str) -> None:
+    asked, script, reason = STARTS[name]
+    with pytest.raises(ServerError) as caught:
+        use({asked: script}, nothing)
+    check_start(reason, caught.value)
+
+
+def test_a_server_that_is_not_ready_in_time_is_at_fault() -> None:
+    works = {}
+    for name in SILENT_STARTS:
+        asked, script, _ = STARTS[name]
+        works[name] = using({asked: script}, nothing, timeout_sec=START_SEC)
+    ends = asyncio.run(all_at_once(works))
+    assert len(ends) == 3
+    for name, end in ends.items():
+        check_start(STARTS[name][2], end)
 
 
 # --- a call: an error result, and the session goes on -------------------------------------------
@@ -222,15 +254,28 @@ async def bad_in_vain(session: ServerSession) -> tuple[McpResult, McpResult]:
     return bad, good
 
 
-@pytest.mark.parametrize(
-    ("script", "said"), [pytest.param(*case, id=name) for name, case in CALLS.items()]
-)
-def test_a_bad_answer_is_an_error_result_and_the_server_goes_on(script: str, said: str) -> None:
-    waits = "gave no answer" in said
-    bad, good = use({"bad": script}, bad_in_vain if waits else bad_then_good)
+def check_call(said: str, bad: McpResult, good: McpResult) -> None:
     assert bad.is_error
     assert re.search(said, bad.text), bad.text[:500]
     assert (good.text, good.is_error) == ("still here", False)
+
+
+SILENT_CALLS = {name for name, (_, said) in CALLS.items() if "gave no answer" in said}
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in SILENT_CALLS])
+def test_a_bad_answer_is_an_error_result_and_the_server_goes_on(name: str) -> None:
+    script, said = CALLS[name]
+    check_call(said, *use({"bad": script}, bad_then_good))
+
+
+def test_what_answers_nobody_is_waited_for_and_the_server_goes_on() -> None:
+    works = {name: using({"bad": CALLS[name][0]}, bad_in_vain) for name in SILENT_CALLS}
+    ends = asyncio.run(all_at_once(works))
+    assert len(ends) == 13
+    for name, end in ends.items():
+        assert not isinstance(end, BaseException), name
+        check_call(CALLS[name][1], *end)
 
 
 # --- what is odd and harmless -------------------------------------------------------------------

@@ -21,7 +21,7 @@ NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere"}
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """With one query of one server, and one over two, recorded."""
     checkout = make(tmp_path_factory.mktemp("desk"), SINGLE, CHAIN)
-    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    done = checkout.said("agentbench", "record", drafts(checkout))
     assert done.returncode == 0, done.stdout + done.stderr
     return checkout
 
@@ -50,7 +50,7 @@ def test_a_draft_is_recorded_with_what_its_tools_answer(recorded: Checkout) -> N
 
 
 def test_recorded_queries_prove_themselves(recorded: Checkout) -> None:
-    done = recorded.fairtrial("agentbench", "check", drafts(recorded), "--json")
+    done = recorded.said("agentbench", "check", drafts(recorded), "--json")
     assert done.returncode == 0, done.stdout
     assert {item["query"]: item["problems"] for item in json.loads(done.stdout)} == {
         "seats": [],
@@ -61,7 +61,7 @@ def test_recorded_queries_prove_themselves(recorded: Checkout) -> None:
 
 def test_a_result_that_is_no_longer_so_is_found(recorded: Checkout, tmp_path: Path) -> None:
     drifted = copied(recorded, tmp_path, "result: 'product: 1961'", "result: 'product 1961'")
-    done = drifted.fairtrial("agentbench", "check", drafts(drifted), "--id", "seats")
+    done = drifted.said("agentbench", "check", drafts(drifted), "--id", "seats")
     assert done.returncode == 1
     assert "FAIL seats" in done.stdout
     assert "differs from character 7 on: recorded 'product 1961', now 'product: 1961'" in (
@@ -72,7 +72,7 @@ def test_a_result_that_is_no_longer_so_is_found(recorded: Checkout, tmp_path: Pa
 
 def test_a_tool_that_answers_differently_each_time_is_not_recorded(tmp_path: Path) -> None:
     checkout = make(tmp_path, CLOCK)
-    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    done = checkout.said("agentbench", "record", drafts(checkout))
     assert done.returncode == 1
     assert "tick answers differently each time" in done.stdout
     assert queries(checkout)["clock"].calls[0].result == ""
@@ -84,7 +84,7 @@ def test_a_call_that_fails_or_ends_its_server_is_not_recorded_and_others_are(
     unknown = {**SINGLE, "calls": [{"server": "sums", "tool": "divide"}]}
     deadly = {**SINGLE, "id": "deadly", "calls": [{"server": "sums", "tool": "multiply"}]}
     checkout = make(tmp_path, unknown, deadly, {**SINGLE, "id": "other"})
-    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    done = checkout.said("agentbench", "record", drafts(checkout))
     assert done.returncode == 1
     assert "calls[0]: divide failed: sums offers no tool 'divide'" in done.stdout
     assert "FAIL deadly" in done.stdout
@@ -100,17 +100,17 @@ def test_a_sound_recording_of_a_query_that_cheats_says_so(tmp_path: Path) -> Non
         "calls": [multiply(37, 53), multiply(2, 9)],
     }
     checkout = make(tmp_path, superfluous)
-    done = checkout.fairtrial("agentbench", "record", drafts(checkout))
+    done = checkout.said("agentbench", "record", drafts(checkout))
     assert done.returncode == 1
     assert "queries[0].calls[1]: could be left out" in done.stdout
 
 
 def test_without_an_engine_files_alone_are_checked_if_asked_for(recorded: Checkout) -> None:
     check = ("agentbench", "check", drafts(recorded))
-    refused = recorded.fairtrial(*check, **NO_ENGINE)
+    refused = recorded.said(*check, **NO_ENGINE)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "no Docker Engine answers" in refused.stderr
-    done = recorded.fairtrial(*check, "--static", **NO_ENGINE)
+    done = recorded.said(*check, "--static", **NO_ENGINE)
     assert done.returncode == 0
     assert done.stdout == (
         "ok   seats\nok   cheque\n"
@@ -125,23 +125,23 @@ def test_check_proves_the_shipped_queries_beside_the_scenarios(
     for query in queries(checkout).values():
         file = f"scenarios/agentbench/{query.category}.yaml"
         checkout.write(file, as_yaml(Queries(queries=(query,))))
-    done = checkout.fairtrial("check")
+    done = checkout.said("check")
     assert (done.returncode, done.stderr.count("starting")) == (0, 1), done.stderr
     assert "2 of 2 queries prove themselves; 3 calls executed in " in done.stdout
-    done = checkout.fairtrial("check", **NO_ENGINE)
+    done = checkout.said("check", **NO_ENGINE)
     assert done.returncode == 0
     assert "2 of 2 queries prove themselves; 2 trajectories were not executed" in done.stdout
     assert "no Docker Engine answers: no trajectory of scenarios/agentbench" in done.stderr
     checkout.edit(
         "scenarios/agentbench/single-server-single-call.yaml", "53 seats", "1961 or 53 seats"
     )
-    done = checkout.fairtrial("check", "--json", **NO_ENGINE)
+    done = checkout.said("check", "--json", **NO_ENGINE)
     assert done.returncode == 1
     assert "repeating it would be an answer" in done.stdout
 
 
 def test_a_server_that_is_none_is_told_with_the_closest(tmp_path: Path) -> None:
     stranger = make(tmp_path, {**SINGLE, "servers": ["sum"], "calls": [multiply(1, 2, "sum")]})
-    done = stranger.fairtrial("agentbench", "record", drafts(stranger), **NO_ENGINE)
+    done = stranger.said("agentbench", "record", drafts(stranger), **NO_ENGINE)
     assert done.returncode == 1
     assert "did you mean sums?" in done.stderr

@@ -13,6 +13,7 @@ import pytest
 from runner.benchmarks.agentbench.testbed.router import Router, routed_tools
 from runner.benchmarks.agentbench.testbed.testbed import CellSpec, open_cell
 from runner.records import ServerSpec
+from runner.sandbox import transport
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
@@ -35,6 +36,12 @@ def volume(engine: Engine, base: BaseImage, builder_env: BuilderEnv) -> Iterator
 @pytest.fixture
 def notes() -> list[str]:
     return []
+
+
+@pytest.fixture
+def quick_waste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bound, sooner: what is thrown away is read at no more than 20 MB/s."""
+    monkeypatch.setattr(transport, "WASTE_LIMIT_BYTES", 4_000_000)
 
 
 @pytest.fixture
@@ -158,7 +165,7 @@ def test_one_that_never_initialises_is_named_and_the_others_answer(
 
 
 def test_one_that_floods_stdout_is_given_up_and_the_others_answer(
-    use: Use, notes: list[str]
+    use: Use, notes: list[str], quick_waste: None
 ) -> None:
     flood = spec("flood", {"initialize": "while True: out('x' * 60_000)"})
 
@@ -166,21 +173,21 @@ def test_one_that_floods_stdout_is_given_up_and_the_others_answer(
         return await say(router, "good")
 
     assert use(work, flood, spec("good")).text == "here"
-    assert notes[-1].startswith("flood is gone: the server ended before it was initialised (256,")
+    assert notes[-1].startswith("flood is gone: the server ended before it was initialised (4,")
 
 
 def test_one_that_is_late_among_others_is_tried_again(use: Use, notes: list[str]) -> None:
     # The first process finds no mark and says nothing; its successor finds one.
     slow = "import pathlib; mark = pathlib.Path('/tmp/tried')\n"
     slow += "if mark.exists(): welcome()\nelse: mark.touch()"
-    late = spec("late", {"initialize": slow}, initialize_timeout_sec=20)
+    late = spec("late", {"initialize": slow}, initialize_timeout_sec=10)
 
     async def work(router: Router) -> McpResult:
         return await say(router, "late")
 
     assert use(work, late, required=["late"]).text == "here"
     assert notes == [
-        "late did not start, and is tried again: the server did not initialise in 20 s"
+        "late did not start, and is tried again: the server did not initialise in 10 s"
     ]
 
 
@@ -279,7 +286,7 @@ text(str(sum('/flo' + 'od/server.py' in argv for argv in found)))
 """
 
 
-def test_a_process_that_was_given_up_goes_on_beside_nobody(use: Use) -> None:
+def test_a_process_that_was_given_up_goes_on_beside_nobody(use: Use, quick_waste: None) -> None:
     flood = "while True: out('x' * 60_000)"
 
     async def work(router: Router) -> list[McpResult]:

@@ -148,9 +148,15 @@ def test_the_offline_model_asks_real_servers_and_answers(mode: str, checkout: Ch
         assert of(Prose, events)[-1].text == "the sum is 4"
 
 
-def test_what_was_drawn_is_in_the_plan_the_result_and_the_evidence(checkout: Checkout) -> None:
+@pytest.fixture(scope="module")
+def drawn(checkout: Checkout) -> str:
+    """A finished run of two queries, that several tests look at."""
     assert run(checkout, *ASKED, "--run", "drawn", "--seed", 5) == 0
+    return "drawn"
 
+
+@pytest.mark.usefixtures("drawn")
+def test_what_was_drawn_is_in_the_plan_the_result_and_the_evidence(checkout: Checkout) -> None:
     setup = setup_of(checkout, "drawn")
     assert setup.drawn["sum"] == ("till",)
     # 2 of the till's own and 100; the 300 and the one that is silent are never drawn.
@@ -188,11 +194,10 @@ def test_the_same_command_resumes_and_measures_nothing_twice(
 
 
 def test_another_mode_or_seed_is_not_mixed_into_a_run_that_is_there(
-    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+    checkout: Checkout, drawn: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(checkout, *ASKED, "--run", "mixed", "--seed", 5) == 0
-    assert run(checkout, *ASKED, "--run", "mixed", "--seed", 6) == 1
-    assert run(checkout, *ASKED, "--run", "mixed", "--seed", 5, "--mode", "react") == 1
+    assert run(checkout, *ASKED, "--run", drawn, "--seed", 6) == 1
+    assert run(checkout, *ASKED, "--run", drawn, "--seed", 5, "--mode", "react") == 1
     assert capsys.readouterr().err.count("planned with different inputs") == 2
 
 
@@ -216,10 +221,10 @@ def test_filters_choose_and_what_is_unknown_is_told_with_what_there_is(
         assert known in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_dry_run_installs_nothing_and_says_what_it_does_not_know(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(checkout, *ASKED, "--run", "listed") == 0
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     capsys.readouterr()
     assert run(checkout, *ASKED, "--dry-run", "--model", "claude-sonnet-4-5") == 0
@@ -250,13 +255,12 @@ def test_an_edited_transcript_is_not_believed(checkout: Checkout) -> None:
 
 
 def test_other_verbs_send_the_user_to_this_one(
-    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+    checkout: Checkout, drawn: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(checkout, "--id", "sum", "--run", "other") == 0
     for verb in ("score", "report", "judge"):
         with pytest.raises(SystemExit):
-            main(["--root", str(checkout.root), verb, "other"])
-        assert "`fairtrial agentbench report other` shows it" in capsys.readouterr().err
+            main(["--root", str(checkout.root), verb, drawn])
+        assert "`fairtrial agentbench report drawn` shows it" in capsys.readouterr().err
 
 
 # --- a provider ---------------------------------------------------------------------------------

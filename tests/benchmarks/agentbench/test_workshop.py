@@ -31,7 +31,7 @@ WRONG = "Write: about two thousand, 2177 I think."
 def said(checkout: Checkout, double: LLMock, *words: str) -> str:
     """What the verb shows; it must end well."""
     env = {"ANTHROPIC_BASE_URL": double.base_url("anthropic"), "ANTHROPIC_API_KEY": "sk-test"}
-    done = checkout.fairtrial("agentbench", *words, **env)
+    done = checkout.said("agentbench", *words, **env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -85,7 +85,7 @@ def test_a_draft_whose_trials_fail_waits_for_an_expert(llmock: LLMock, tmp_path:
     (draft,) = read_drafts(Path(file)).drafts
     assert shown == f"{draft.id}: 0% passed; it needs an expert\n"
     assert [trial.passed for trial in draft.trials] == [None, False]
-    done = checkout.fairtrial(
+    done = checkout.said(
         "agentbench",
         "review",
         file,
@@ -104,6 +104,6 @@ def test_a_draft_whose_trials_fail_waits_for_an_expert(llmock: LLMock, tmp_path:
 
 
 def test_a_stand_in_writes_no_queries(tmp_path: Path) -> None:
-    done = make(tmp_path).fairtrial("agentbench", "generate", str(tmp_path / "work.yaml"))
+    done = make(tmp_path).said("agentbench", "generate", str(tmp_path / "work.yaml"))
     assert done.returncode == 1
     assert "offline writes no queries" in done.stderr
