@@ -225,7 +225,7 @@ def test_tool_inputs_and_outputs_and_thinking_never_reach_the_answer() -> None:
 
 
 def test_a_keyword_in_a_tool_call_scores_nothing() -> None:
-    # The cheat: grep for the rubric's keywords, and say nothing (DESIGN.md, Scores).
+    # The cheat: grep for the rubric's keywords, and say nothing (docs/scores.md).
     searched = call("a", pattern="deliver|retry_failed|OSError")
     events = (
         Prompt(step=0, text="p"),

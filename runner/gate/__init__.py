@@ -1,7 +1,7 @@
 """The gate: anchors are unchanged, and the judge still ranks them as the hand grades do.
 
 An anchor is a frozen transcript of a held-out scenario with a grade, by hand, for each step and
-criterion (DESIGN.md, The gate). Each way to move the goal posts ends here:
+criterion (docs/gate.md). Each way to move the goal posts ends here:
 
     frozen.py       every file under scenarios/ by digest; what is changed, missing or added
     chain.py        locks/anchors.lock and the generations before it

@@ -25,7 +25,7 @@ from runner.scoring import rank_agreement
 from runner.support.code_digest import makes_figures
 
 MIN_RHO = 0.85
-"""DESIGN.md, The gate. Equality passes."""
+"""docs/gate.md. Equality passes."""
 MIN_TRANSCRIPTS = 12
 """Over three anchors rho can only be ±1 or ±0.5; below a dozen one pair decides it."""
 

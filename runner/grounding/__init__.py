@@ -1,1 +1,1 @@
-"""Which citations an answer makes, and whether the commit bears them out (DESIGN.md, Citations)."""
+"""Which citations an answer makes, and whether the commit bears them out (docs/citations.md)."""

@@ -1,4 +1,4 @@
-"""Do the cited lines hold what is said of them? (DESIGN.md, Citations)
+"""Do the cited lines hold what is said of them? (docs/citations.md, Weak citations)
 
 The prose around a citation is cut into words as names are (`openShop`, `open_shop`: open, shop).
 Each word of it that the cited file knows counts by how rare it is among the file's lines (inverse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runner.records import MustCite
 
 TOLERANCE = 5
-"""Lines that a citation may be off (DESIGN.md, Citations)."""
+"""Lines that a citation may be off (docs/citations.md)."""
 WIDE_LINES = 250
 """Lines of a cited range: a longer one points nowhere. Honest answers cite up to 248 at once."""
 ALLOWANCE = 80

@@ -1,4 +1,4 @@
-"""From verified citations to the rates of an answer (DESIGN.md, Citations)."""
+"""From verified citations to the rates of an answer (docs/citations.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same answer with every line moved: what its rates are worth (DESIGN.md, Citations).
+"""The same answer with every line moved: what its rates are worth (docs/citations.md).
 
 A rate that survives the move says that lines exist, not that they are the right ones. Nothing is
 drawn at random. The path and the symbol of a citation stay, and so does the width of its lines.

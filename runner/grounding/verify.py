@@ -1,6 +1,6 @@
 """Citations against a commit: path, lines, symbol -> status, and an answer's rates.
 
-Decisions that the design (DESIGN.md, Citations) leaves open:
+Decisions that the design (docs/citations.md) leaves open:
 
 - Counted once per answer: the same lines of the same file count once, whatever the spelling of the
   path. A second symbol for them is another citation only if it is not there: repeating a truth

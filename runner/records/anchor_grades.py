@@ -199,7 +199,7 @@ class TrivialRater(Record):
 
 
 class Examination(Record):
-    """What a judge was asked before it may rank anyone (DESIGN.md, The gate)."""
+    """What a judge was asked before it may rank anyone (docs/gate.md)."""
 
     standing: Standing
     requirements: tuple[Requirement, ...]

@@ -12,7 +12,7 @@ Status = Literal["grounded", "unresolved", "hallucinated"]
 
 
 class Citation(Record):
-    """One citation of an answer, verified against a commit (DESIGN.md, Citations)."""
+    """One citation of an answer, verified against a commit (docs/citations.md)."""
 
     written: str
     """As it stands in the text."""

@@ -13,7 +13,7 @@ from runner.records.repositories import Source
 
 
 class Check(Record):
-    """One keyword check, on the answer only (DESIGN.md, Scores)."""
+    """One keyword check, on the answer only (docs/scores.md)."""
 
     kind: Literal["word", "phrase", "contains", "exact", "starts_with", "min_files"]
     value: str | int

@@ -122,7 +122,7 @@ class Verdict(Record):
 
 
 class Fairness(Record):
-    """Was the answer better? `score` is the weighted sum of `parts` (DESIGN.md, Scores)."""
+    """Was the answer better? `score` is the weighted sum of `parts` (docs/scores.md)."""
 
     score: Score
     parts: dict[str, Score]

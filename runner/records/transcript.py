@@ -171,7 +171,7 @@ class Answer(Record):
     """What fairness scorers see: prose alone, no tool input, no tool output, no arm.
 
     An agent that greps for the rubric's keywords would otherwise score for having typed them
-    (DESIGN.md, Scores).
+    (docs/scores.md).
     """
 
     steps: tuple[AnswerStep, ...]

@@ -1,6 +1,6 @@
 """The transcript of one cell: append-only JSON lines, one event each; and its two halves.
 
-The fence stands here (DESIGN.md, The flow). `split` gives an `Answer`, which holds prose and
+The fence stands here (DESIGN.md, Flow). `split` gives an `Answer`, which holds prose and
 nothing else, to the fairness scorers, and a `ToolTrace`, which holds calls and nothing else, to the
 adoption scorers. No scorer reads events.
 """

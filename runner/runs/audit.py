@@ -1,4 +1,4 @@
-"""Which of a run's files to believe: each is held against the others (DESIGN.md, Belief).
+"""Which of a run's files to believe: each is held against the others (docs/evidence.md).
 
 Plan, results and transcripts are evidence. An attempt whose evidence contradicts itself is in no
 figure, keeps its place in the denominator, and is named. A scorecard follows from its transcript:

@@ -1,4 +1,4 @@
-"""How a process in a cell ended, and whose doing that was. See DESIGN.md, "Outcomes".
+"""How a process in a cell ended, and whose doing that was. See docs/outcomes.md.
 
 A stream that ends says nothing of the cause: a crash, a killed container and an engine that drops
 its connections look the same from outside. So the engine and the cell are asked.

@@ -3,7 +3,7 @@
 It is on the cell's network (loopback alone, where attempts are counted), and else by itself: its
 own root, processes and users, so that the agent's shell sees nothing of it. Its main process is the
 image's own, under a deadline. The engine closes its stdin if the runner dies, which ends a server
-over stdio; see DESIGN.md, "A cell's container".
+over stdio; see docs/container.md.
 """
 
 from __future__ import annotations

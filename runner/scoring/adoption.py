@@ -1,6 +1,6 @@
 """Adoption: was the server used, and used well? Beside fairness, never inside it.
 
-It is the weighted sum of the parts in `ADOPTION` (DESIGN.md, Scores). A new part is a function of a
+It is the weighted sum of the parts in `ADOPTION` (docs/scores.md). A new part is a function of a
 `ToolTrace`, and a line there. Its scorers see calls alone, and no word of the answer.
 """
 

@@ -1,4 +1,4 @@
-"""Efficiency: what the answer cost against what the scenario allows (DESIGN.md, Scores)."""
+"""Efficiency: what the answer cost against what the scenario allows (docs/scores.md)."""
 
 from __future__ import annotations
 

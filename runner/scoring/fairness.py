@@ -1,4 +1,4 @@
-"""Fairness: was the answer better, faster, cheaper? (DESIGN.md, Scores)
+"""Fairness: was the answer better, faster, cheaper? (docs/scores.md)
 
 It is the weighted sum of the parts in `FAIRNESS`. A new part is a function of `Evidence`, and a
 line there. Its scorers see the answer and what it cost. They see no tool call, and no arm's name.

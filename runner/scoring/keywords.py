@@ -1,6 +1,6 @@
 """Keyword coverage: was the obvious vocabulary there?
 
-A smoke test, a tenth of fairness (DESIGN.md, Scores):
+A smoke test, a tenth of fairness (docs/scores.md):
 
     coverage = Σ(hits_required + ½·hits_bonus) / Σ(total_required + ½·total_bonus)
 

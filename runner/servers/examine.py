@@ -2,7 +2,7 @@
 
 It is ready once its warm-up has run and its canary has answered three times in a row. Most servers
 that lack something offline say nothing of it: they answer politely, with an empty list. See
-DESIGN.md, "A cell's container" and "Outcomes".
+docs/container.md and docs/outcomes.md.
 """
 
 from __future__ import annotations

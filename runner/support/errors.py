@@ -1,4 +1,4 @@
-"""Every error the product raises on purpose, and the exit code it ends in (DESIGN.md, Exit codes).
+"""Every error the product raises on purpose, and the exit code it ends in (docs/outcomes.md).
 
 FairtrialError              1   something the user can fix: what, where, and a hint
 ├── CatalogError            1   scenarios/ or images/ are wrong; carries every Problem, not one

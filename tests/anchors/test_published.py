@@ -1,6 +1,6 @@
 """The gate's arithmetic on a published run's held-out material: real transcripts, grades and lock.
 
-What the gate asks is in DESIGN.md, The gate.
+What the gate asks is in docs/gate.md.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Query(Record):
     query: Annotated[str, Field(min_length=1)]
     """In character, with all that is needed in it; it names no tool."""
     servers: Annotated[tuple[Name, ...], Field(min_length=1)]
-    """Those that the trajectory calls; others are drawn beside them (DESIGN: multi-server)."""
+    """Those that the trajectory calls; others are drawn beside them (docs/agentbench.md)."""
     reference_answer: Annotated[str, Field(min_length=1)]
     values: Annotated[tuple[ReferenceValue, ...], Field(min_length=1)]
     calls: Annotated[tuple[ReferenceCall, ...], Field(min_length=1)]
