@@ -39,8 +39,6 @@ class Target:
     """Of the code, such as `python`; empty to go by the file."""
     root: str = SANDBOX_ROOT
     """Where the repository is."""
-    database: str = ""
-    """A file that holds the repository as a table, where one was made."""
     label: str = "workspace"
     """What a project is called where a tool wants a name for it."""
     handles: Answers = field(default_factory=dict)
@@ -119,7 +117,6 @@ ROOTS = frozenset(
 _CLONED = {"repo", "repository", "git", "clone"}
 """With `url`, what git clones: a folder is as good."""
 _FILES = {"file", "filename", "filepath", "uri", "module", "document"}
-_DATABASES = {"db", "database", "sqlite"}
 _FOLDER = r"director|folder|project|repositor|root|codebase|workspace"
 _LINES = {"line", "row", "lineno"}
 _COLUMNS = {"character", "char", "column", "col", "offset"}
@@ -273,9 +270,8 @@ class _Filler:
         about = f"{said} {schema.get('title', '')}".lower()
         known = set(words)
         sorts = choices_said(about) if known & _SORTS else []
-        values = (
-            self._in_a_language(known, about) or sorts or self._text_values(words, known, about)
-        )
+        commands = self._commands() if self.is_command(known) else []
+        values = commands or sorts or self._text_values(words, known, about)
         if isinstance(schema.get("default"), str) and schema["default"]:
             values = list(dict.fromkeys([*values[:1], schema["default"], *values[1:]]))
         return values
@@ -285,21 +281,6 @@ class _Filler:
         line = rf"^[ \t]*[-*]?[ \t]*`?{re.escape(key.lower())}`?[ \t]*(?:\([^)\n]*\))?:[ \t]*(.+)$"
         found = re.search(line, self.described, re.MULTILINE)
         return found[1] if found else ""
-
-    def _in_a_language(self, known: set[str], about: str) -> list[Any]:
-        """A shell's, or SQL's where the repository is a table `lines`: see Target.database."""
-        if self.is_command(known):
-            return self._commands()
-        if known & _DATABASES and known & (_FILES | {"path"}) and self.target.database:
-            return [self.target.database]
-        says_sql = bool(re.search(r"\bsql\b", f"{about} {self.described}"))
-        if "sql" in known or (says_sql and known & {"query", "statement"}):
-            return [
-                "SELECT path, line, text FROM lines WHERE text LIKE '%NAME%'".replace(
-                    "NAME", self.target.name.replace("'", "''")
-                )
-            ]
-        return []
 
     def _text_values(  # noqa: PLR0911 - one rule a line, the first that holds
         self, words: list[str], known: set[str], about: str

@@ -18,20 +18,18 @@ from runner.authoring.onboarding.launches import (
     SHOWN,
     Launch,
     launches,
-    launches_elsewhere,
     launches_if_denied,
     launches_in_help,
     secrets_in,
-    still_possible,
 )
 from runner.authoring.onboarding.local_server import copied_command, copied_folder
 from runner.authoring.onboarding.server_source import Command, Local, Npm, Pypi, read_asked, slug_of
 from runner.authoring.onboarding.server_stderr import own_words
 from runner.authoring.onboarding.start_attempt import Attempt
-from runner.authoring.onboarding.table_repository import reads_tables
 from runner.authoring.onboarding.targets import Symbol
 from runner.authoring.onboarding.telling import calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
+from runner.authoring.onboarding.ways import own_folders
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.servers.example_arguments import Target, arguments_for
 from runner.support.errors import FairtrialError
@@ -78,8 +76,6 @@ def installed(name: str, *entries: str) -> Installed:
         ("packer", ("packer", "packer-server"), "packer-server"),
         ("@acme/server_x", ("server-x", "y"), "server-x"),
         ("z", ("z-mcp", "z-mcp-server"), "z-mcp-server"),
-        ("tool-mcp", ("tool", "tool-hook", "tool-ui"), "tool"),
-        ("mcp-server-tool", ("tool", "tool-ui"), "tool"),
         ("tool", ("tool", "tool-stdio"), "tool-stdio"),
     ],
 )
@@ -221,10 +217,9 @@ def test_one_that_was_refused_to_write_wants_a_folder_also_where_it_shows_someth
     found = Attempt(
         launch=Launch(why="bare"), canary=canary, wants_private=(".acme",), search=refused
     )
-    assert found.wants_more
-    assert not replace(found, search=Search()).wants_more
-    assert replace(found, search=Search(), canary=None).wants_more
-    assert not replace(found, wants_private=()).wants_more
+    assert own_folders(found) == (".acme",)
+    assert own_folders(replace(found, search=Search())) == ()
+    assert own_folders(replace(found, search=Search(), canary=None)) == (".acme",)
 
 
 def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
@@ -244,21 +239,6 @@ def test_a_command_that_wants_a_command_of_its_own_is_given_the_one_that_serves(
     assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "serve")]
     assert launches_in_help("usage: tool [-h] {index,show}\n") == []
     assert launches_in_help("It takes {serve} as usage: of a word.\n") == []
-
-
-def test_what_a_program_refused_once_it_is_not_asked_again() -> None:
-    ways = [
-        Launch(args=("{workspace}",), why="usual"),
-        Launch(args=("--root", "{workspace}"), why="usual"),
-        Launch(args=("--path=x",), why="usual"),
-        Launch(args=("--shown",), why=SHOWN),
-        Launch(env={"DIR": "{workspace}"}, why="it names the variable"),
-    ]
-    place, flag = ways[:2]
-    help_text = "usage: tool [--path PATH]"
-    assert still_possible(ways, place, help_text) == ways[2:]
-    assert still_possible(ways, flag, help_text) == [ways[0], *ways[2:]]
-    assert still_possible(ways, flag, "") == ways
 
 
 def test_a_usage_that_names_a_list_of_folders_is_followed() -> None:
@@ -356,18 +336,6 @@ def test_variables_that_hold_a_project_are_known_by_their_names() -> None:
     assert variables_in('"args": ["--workspace", "FULL_PATH_TO_YOUR_PROJECT"]') == []
 
 
-TABLES = """
-# A SQLite server
-Reads SQLite. {"command": "npx", "args": ["-y", "tool", "--ro", "/path/to/your/data.db"]} sqlite
-"""
-
-
-def test_where_an_author_has_a_database_of_his_own_the_repositorys_stands() -> None:
-    assert reads_tables("", TABLES)
-    shown = launches(TABLES, ["tool"], reads_tables=True)[1]
-    assert shown.args == ("--ro", "{state}/tables/repository.db")
-
-
 def test_a_database_that_it_makes_is_its_own_and_no_folder() -> None:
     shown = launches("tool --db /path/to/tool.db --root=/path/to/repo", ["tool"])[1]
     assert shown.args == ("--db", "{state}/tool.db", "--root={workspace}")
@@ -393,11 +361,6 @@ def test_lines_of_a_shell_that_start_it_to_serve_are_ways_and_no_others() -> Non
         (("serve",), {"ACME_CORPUS": "{workspace}", "ACME_DB": "{state}/index.db"}),
         (("{workspace}",), {}),
     ]
-
-
-def test_one_that_only_keeps_its_index_in_sqlite_reads_no_tables() -> None:
-    assert not reads_tables("Code search", f"Finds symbols.{' ' * 600} Its index is SQLite. " * 5)
-    assert not reads_tables("Notes", "Search by SQLite FTS5, kept in a SQLite index. " * 5)
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
@@ -627,13 +590,3 @@ def test_the_program_that_a_client_is_told_to_start_by_its_path_is_the_server() 
 
 def test_a_variable_of_several_folders_is_told_the_one() -> None:
     assert variables_in("set WORKSPACE_ROOTS=/a,/b") == ["WORKSPACE_ROOTS"]
-
-
-def test_an_option_that_says_where_it_writes_is_known_from_its_help() -> None:
-    bare = Launch(why="bare")
-    ways = launches_elsewhere(
-        "usage: it [-o OUT] [--no-out] [--data-dir DIR] [--output-json]", bare
-    )
-    assert [way.args for way in ways] == [("-o", "{state}/own"), ("--data-dir", "{state}/own")]
-    assert launches_elsewhere("usage: it [--output-json FILE] [--index]", bare) == []
-    assert launches_elsewhere("usage: it [-o OUT]", ways[0]) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import http.server
 import io
-import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -23,9 +22,6 @@ from tests.tiny_server import ROOT
 
 NEEDS = {
     ("held", "2.0"): "newlib>=1",
-    ("split", "1.0"): "newlib>=9; python_version >= '3.12'",
-    ("strict", "1.0"): "gone==1.0",
-    ("loose", "1.0"): "gone<2",
 }
 """Package and version -> what it needs."""
 WHEELS = {
@@ -36,16 +32,9 @@ WHEELS = {
     ("grown", "1.0"): ">=3.9",
     ("grown", "2.0"): ">=3.12",
     ("older", "1.0"): ">=3.9,<3.12",
-    ("split", "1.0"): ">=3.9",
-    ("sourced", "1.0"): ">=3.9",
     ("tomorrow", "1.0"): ">=3.99",
-    ("strict", "1.0"): ">=3.9",
-    ("loose", "1.0"): ">=3.9",
-    ("gone", "0.9"): ">=3.9",
-    ("gone", "1.0"): ">=3.9",
 }
 """Package and version -> the Python that it asks for."""
-YANKED = {("gone", "0.9"), ("gone", "1.0")}
 
 
 def metadata(name: str, version: str) -> str:
@@ -70,44 +59,21 @@ def wheel(name: str, version: str) -> bytes:
     return packed.getvalue()
 
 
-def source() -> bytes:
-    """Version 2.0 of `sourced`, which is published as source alone."""
-    packed = io.BytesIO()
-    about = b"Metadata-Version: 2.2\nName: sourced\nVersion: 2.0\n"
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
-        for path in ("PKG-INFO", "pyproject.toml"):
-            member = tarfile.TarInfo(f"sourced-2.0/{path}")
-            member.size = len(about) if path == "PKG-INFO" else 0
-            archive.addfile(member, io.BytesIO(about[: member.size]))
-    return packed.getvalue()
-
-
-SOURCE = source()
-
-
 class Index(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         name = self.path.strip("/").rpartition("/")[2]
-        if name == "sourced-2.0.tar.gz":
-            self.answer(SOURCE)
-            return
         files = {f"{one}-{at}-py3-none-any.whl": (one, at) for one, at in WHEELS}
         if package := files.get(name.removesuffix(".metadata")):
             is_told = name.endswith(".metadata")
             self.answer(metadata(*package).encode() if is_told else wheel(*package))
             return
         links = []
-        if name == "sourced":
-            digest = hashlib.sha256(SOURCE).hexdigest()
-            links.append(f'<a href="/sourced-2.0.tar.gz#sha256={digest}">sourced-2.0.tar.gz</a>')
         for file, package in files.items():
             if package[0] == name:
                 digest = hashlib.sha256(wheel(*package)).hexdigest()
                 wanted = WHEELS[package].replace("<", "&lt;").replace(">", "&gt;")
                 link = f'<a href="/{file}#sha256={digest}" data-requires-python="{wanted}"'
-                link += " data-dist-info-metadata=true"
-                link += ' data-yanked="broken">' if package in YANKED else ">"
-                links.append(f"{link}{file}</a>")
+                links.append(f"{link} data-dist-info-metadata=true>{file}</a>")
         self.answer(f"<html><body>{''.join(links)}</body></html>".encode())
 
     def answer(self, body: bytes) -> None:
@@ -153,14 +119,6 @@ def test_a_version_that_was_asked_for_is_locked_for_the_first_python_that_runs_i
     assert locker.lock_pypi(Pypi(name="older", version=""), tmp_path) == "3.11"
 
 
-def test_one_that_an_older_python_does_not_read_is_locked_for_the_newest_alone(
-    locker: Locker, tmp_path: Path
-) -> None:
-    asked = Pypi(name="held", version="1.0", newest_python=True)
-    assert locker.lock_pypi(asked, tmp_path) == "3.13"
-    assert locked_version(tmp_path, "held") == "1.0"
-
-
 def test_a_server_that_cannot_have_what_is_added_is_refused_and_not_taken_at_an_older_version(
     locker: Locker, tmp_path: Path
 ) -> None:
@@ -171,38 +129,6 @@ def test_a_server_that_cannot_have_what_is_added_is_refused_and_not_taken_at_an_
     assert locked_version(tmp_path, "held") == "1.0"
     with pytest.raises(EngineError, match="held"):
         locker.lock_pypi(replace(added, version="2.0"), tmp_path)
-
-
-def test_a_package_that_cannot_be_had_on_newer_pythons_is_locked_for_the_one_it_runs_on(
-    locker: Locker, tmp_path: Path
-) -> None:
-    assert locker.lock_pypi(Pypi(name="split", version=""), tmp_path) == "3.11"
-    digest = hashlib.sha256(wheel("split", "1.0")).hexdigest()
-    assert digest in (tmp_path / "requirements.txt").read_text()
-
-
-def test_where_nothing_can_be_built_the_newest_version_that_comes_built_is_locked(
-    locker: Locker, tmp_path: Path
-) -> None:
-    locker.lock_pypi(Pypi(name="sourced", version=""), tmp_path)
-    assert locked_version(tmp_path, "sourced") == "2.0"
-    replace(locker, only_built=True).lock_pypi(Pypi(name="sourced", version=""), tmp_path)
-    assert locked_version(tmp_path, "sourced") == "1.0"
-
-
-def test_a_withdrawn_version_is_locked_where_a_package_asks_for_just_that_and_is_marked_so(
-    locker: Locker, tmp_path: Path
-) -> None:
-    locker.lock_pypi(Pypi(name="strict", version=""), tmp_path)
-    assert locked_version(tmp_path, "gone") == "1.0"
-    assert "gone==1.0  # withdrawn" in (tmp_path / "requirements.in").read_text()
-
-
-def test_a_withdrawn_version_that_another_would_do_for_is_not_taken(
-    locker: Locker, tmp_path: Path
-) -> None:
-    with pytest.raises(EngineError, match="gone"):
-        locker.lock_pypi(Pypi(name="loose", version=""), tmp_path)
 
 
 def test_a_folder_that_needs_a_package_for_a_newer_python_gets_that_python(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from runner.authoring.onboarding.installing import offline_variables
-from runner.authoring.onboarding.missing import for_newer_python, with_missing, with_whole_library
-from runner.authoring.onboarding.remedies import at_version
+from runner.authoring.onboarding.missing import with_missing
+from runner.authoring.onboarding.remedy_loop import at_version
 from runner.authoring.onboarding.repository_choice import files_lacked
 from runner.authoring.onboarding.server_source import Npm, Pypi
 
@@ -28,26 +28,6 @@ def test_one_that_has_its_extra_and_asks_for_it_still_gets_the_older_protocol() 
     assert with_missing(second[0], said) is None
     other = "Install with: pip install 'acme-tool[all]'"
     assert with_missing(replace(TOOL, extras="all"), other) is None
-
-
-def test_a_duckdb_extension_that_cannot_be_fetched_is_taken_from_the_registry() -> None:
-    said = (
-        'IO Error: Failed to download extension "vss" at URL '
-        '"http://extensions.example.org/v1.5.4/linux_amd64/vss.duckdb_extension.gz"'
-    )
-    found = with_missing(TOOL, said)
-    assert found is not None
-    assert found[0].also == ("duckdb-extension-vss==1.5.4",)
-    assert with_missing(found[0], said) is None
-
-
-def test_what_fails_in_the_language_itself_is_for_a_newer_python_and_no_other_failure_is() -> None:
-    default = "ValueError: mutable default <class 'mappingproxy'> for field x is not allowed"
-    assert for_newer_python(default)
-    assert for_newer_python("ImportError: cannot import name 'override' from 'typing' (/x.py)")
-    assert for_newer_python("    SyntaxError: invalid syntax")
-    assert not for_newer_python("ImportError: cannot import name 'FastMCP' from 'mcp.server'")
-    assert not for_newer_python("ValueError: no such project")
 
 
 @pytest.mark.parametrize(
@@ -126,16 +106,6 @@ def test_with_a_package_more_it_stays_the_version_that_it_was() -> None:
     assert at_version(NODE, "2.0.0") == replace(NODE, version="2.0.0")
     chosen = replace(TOOL, version="13.0")
     assert at_version(chosen, "14.1.0") == chosen
-
-
-def test_a_library_that_fetches_its_parts_is_taken_at_the_last_version_that_brings_them() -> None:
-    newer = "mcp==1.2.0\ntree-sitter-language-pack==1.25.0 \\\n    --hash=sha256:0\n"
-    found = with_whole_library(TOOL, newer)
-    assert found is not None
-    assert found[0].also == ("tree-sitter-language-pack<1",)
-    assert with_whole_library(found[0], newer) is None
-    assert with_whole_library(TOOL, newer.replace("==1.25", "==0.13")) is None
-    assert with_whole_library(TOOL, "not-tree-sitter-language-pack==1.0\n") is None
 
 
 def test_a_file_that_a_complaint_names_and_the_repository_has_not_is_named() -> None:

@@ -70,12 +70,6 @@ def test_a_package_that_can_be_run_is_run(tmp_path: Path) -> None:
     assert found == {"acme": ["python3", "-m", "acme"]}
 
 
-def test_a_part_that_its_readme_runs_is_run_if_it_is_there(tmp_path: Path) -> None:
-    readme = '"command": "python", "args": ["-m", "acme.mcp"]; or python -m acme.gone'
-    found = entries(tmp_path, "acme/__init__.py", "acme/mcp.py", readme=readme)
-    assert found == {"acme.mcp": ["python3", "-m", "acme.mcp"]}
-
-
 def test_a_part_that_a_clients_configuration_starts_stands_beside_scripts_it_does_not_name(
     tmp_path: Path,
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import docker
 import pytest
 
-from runner.authoring.onboarding import setting_up, table_repository
+from runner.authoring.onboarding import setting_up
 from runner.authoring.onboarding.installed import Installed
 from runner.authoring.onboarding.installing import Workbench, draft
 from runner.authoring.onboarding.launches import SHOWN, Launch, launches
@@ -357,18 +357,6 @@ def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> 
     assert found.launch.env == {"ACME_VAULT_DIR": "{workspace}"}
 
 
-def test_a_server_that_reads_databases_gets_the_repository_as_one(bench: Bench) -> None:
-    ways = launches("A SQLite server", ["wanting"], reads_tables=True)
-    found = bench.way("sql", *ways, fixed=False, warm_up=(table_repository.MADE,))
-    assert (found.launch.args, found.warm_up) == (
-        (table_repository.DATABASE,),
-        (table_repository.MADE,),
-    )
-    assert found.canary is not None
-    assert "'app.py', " in found.canary.evidence.contains or found.canary.evidence.kind == "code"
-    assert bench.proven("sql", found).canary_passed
-
-
 def test_a_server_that_reads_no_code_is_asked_about_prose(bench: Bench) -> None:
     note = Symbol(
         name="test_it", path="tests/test_app.py", line=2, text="App().dispatch_all()", below=()
@@ -392,19 +380,6 @@ def test_a_folder_that_it_may_not_write_becomes_its_own(bench: Bench) -> None:
     assert (found.private, found.canary is not None) == (("logs",), True)
     found = bench.way("own-here", BARE)
     assert (found.private, found.canary is not None) == (("wanted-graph",), True)
-
-
-def test_a_folder_that_it_may_not_write_and_does_not_name_is_found(bench: Bench) -> None:
-    found = bench.way("own-unnamed", BARE)
-    assert found.canary is not None
-    assert found.private == (".own",)
-
-
-def test_one_that_writes_beside_the_code_is_told_to_write_elsewhere(bench: Bench) -> None:
-    found = bench.way("writes-out", BARE, fixed=False)
-    assert found.canary is not None
-    assert found.launch.args == ("-o", "{state}/own")
-    assert bench.way("writes-out", BARE).canary is None
 
 
 def test_one_that_tells_git_what_to_leave_out_may_and_sees_its_history(bench: Bench) -> None:
@@ -438,12 +413,10 @@ def test_one_whose_tools_fail_inside_a_package_is_told_from_one_that_shows_nothi
     assert not bench.way("module", BARE).breaks_when_asked
 
 
-@pytest.mark.parametrize("mode", ["logs", "own-database"])
-def test_one_that_writes_where_it_is_started_is_started_in_a_folder_of_its_own(
-    bench: Bench, mode: str
-) -> None:
+@pytest.mark.parametrize("mode", ["logs", "own-database", "own-unnamed", "writes-out"])
+def test_one_that_writes_where_it_is_started_works_on_a_copy(bench: Bench, mode: str) -> None:
     found = bench.way(mode)
-    assert (found.launch.apart, found.canary is not None) == (True, True)
+    assert (found.launch.copied, found.canary is not None) == (True, True)
     assert found.private == ()
 
 

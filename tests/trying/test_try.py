@@ -231,17 +231,6 @@ def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_we
     assert "Could not load model BAAI/bge-small-en-v1.5" in without.stderr
 
 
-def test_a_program_built_for_a_newer_c_library_is_run_on_the_next_one(
-    made: Checkout, tmp_path: Path
-) -> None:
-    folder = python_folder(tmp_path / "wanting", "newer-c", 'version = "0.5.0"\n')
-    saved = tmp_path / "mine"
-    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.fairtrial("try", *options, folder)
-    assert done.returncode == 0, done.stderr
-    assert "the next Debian's C library, as it asks for a newer one" in done.stderr
-
-
 def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
     made: Checkout, tmp_path: Path
 ) -> None:

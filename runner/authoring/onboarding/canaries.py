@@ -79,9 +79,6 @@ class Search:
     handles: dict[str, str | int] = field(default_factory=dict)
     """What the project is called by, as what opened or indexed it answered: key -> value."""
 
-    database: str = ""
-    """Where the repository is a table, if it was made one."""
-
     asking: str = ""
     """The tool whose answer is waited for: of a server that ended, the one that ended it."""
     deadly: set[str] = field(default_factory=set)
@@ -201,7 +198,6 @@ def _calls_of(
             path=symbol.path,
             line=symbol.line,
             root=WORKSPACE,
-            database=search.database,
             handles=search.handles,
         )
         described = said_of_itself(tool.name, tool.description)

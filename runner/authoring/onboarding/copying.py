@@ -20,6 +20,11 @@ SUBSTITUTE = (
     "It works on a copy of the repository, as it insists on writing there. The copy's paths are "
     "given as the repository's."
 )
+REFUSED = re.compile(
+    r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
+    # What node says of a folder in a folder that cannot be made.
+    r"|ENOENT.*\bmkdir\b"
+)
 REFUSES = r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)"
 _FOLDER = "{state}/copy"
 _PROGRAM = "{state}/own_copy.py"
@@ -62,7 +67,7 @@ def _of_repository(way: Launch) -> Iterator[WarmUp]:
 
 def started_on_copy(way: Launch) -> Launch:
     """The same, on a copy."""
-    return replace(way, apart=False, copied=True, why=WHY)
+    return replace(way, copied=True, why=WHY)
 
 
 def is_refused(said: str) -> bool:

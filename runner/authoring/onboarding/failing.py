@@ -7,7 +7,7 @@ import re
 from runner.authoring.onboarding.installing import Candidate
 from runner.authoring.onboarding.launches import secrets_in
 from runner.authoring.onboarding.onboarding_state import Steps
-from runner.authoring.onboarding.repository_choice import files_lacked, kind_of_failed
+from runner.authoring.onboarding.repository_choice import files_asked_for
 from runner.authoring.onboarding.scripts import unrun_scripts
 from runner.authoring.onboarding.start_attempt import Attempt
 from runner.authoring.onboarding.tool_roles import writers
@@ -21,7 +21,7 @@ def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
         raise ServerError(
             f"it does not start: {attempt.problem}",
             where=steps.name,
-            hint=_hint_to_start(candidate, attempt) + _lacking(steps, candidate, attempt),
+            hint=_hint_to_start(candidate, attempt) + _lacking(steps, attempt),
         )
 
 
@@ -33,21 +33,17 @@ def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyE
     return NotReadyError(
         f"it starts with {count} tool{'s' if count > 1 else ''}, and {none}{_why_not(attempt)}",
         where=steps.name,
-        hint=_hint_to_see(steps.name, candidate) + _lacking(steps, candidate, attempt),
+        hint=_hint_to_see(steps.name, candidate) + _lacking(steps, attempt),
     )
 
 
-def _lacking(steps: Steps, candidate: Candidate, attempt: Attempt) -> str:
-    """What it asks for that the repository has not, such as package.json, or another language."""
+def _lacking(steps: Steps, attempt: Attempt) -> str:
+    """What it asks for that the repository has not, such as package.json."""
+    lacked = files_asked_for(steps, attempt)
+    if not lacked:
+        return ""
     label = steps.loaded.scenario.repository.label
-    said = [attempt.said, *attempt.search.errors_of.values()]
-    if lacked := files_lacked(said, steps.checkout.files(steps.loaded).paths()):
-        return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
-    kind = kind_of_failed(steps, candidate.installed, attempt)
-    if kind is not None:
-        fits = "--repo PATH or --scenario ID of one that fits"
-        return f"; {kind.why}, and {label} is {steps.loaded.scenario.language}: {fits}"
-    return ""
+    return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
 
 
 def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:

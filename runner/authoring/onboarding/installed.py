@@ -14,6 +14,7 @@ from runner.records import Python
 from runner.sandbox.builder import BuilderSpec, open_builder
 from runner.sandbox.cell_layout import PATH, SERVER
 from runner.sandbox.engine import Engine, engine_faults
+from runner.servers.lock_checks import plain_name
 from runner.support.errors import FairtrialError, SandboxError
 
 
@@ -62,7 +63,7 @@ class Installed:
     def server_extra(self) -> str:
         """The optional part without which it may be no server; empty if none is called so."""
         for extra in self.extras:
-            if "mcp" in _plain(extra).split("-"):
+            if "mcp" in plain_name(extra).split("-"):
                 return extra
         return ""
 
@@ -121,7 +122,7 @@ def choose_entry(installed: Installed, asked: str) -> str:
 def _fit(installed: Installed) -> list[str]:
     """The only one, the one about MCP, a client's by the README, a server, or the package's own.
 
-    Then what its README lets serve, and what is called as the package without `mcp`.
+    Then what its README lets serve.
     """
     # Two names of one file are one program.
     first: dict[tuple[str, ...], str] = {}
@@ -132,16 +133,14 @@ def _fit(installed: Installed) -> list[str]:
     served = [one for one in entries if "server" in _words(one)]
     both = [one for one in about if one in served]
     configured = _configured(installed.readme, entries)
-    short = _plain(installed.name.rpartition("/")[2])
-    same = [one for one in entries if _plain(one) == short]
+    short = plain_name(installed.name.rpartition("/")[2])
+    same = [one for one in entries if plain_name(one) == short]
     serving = [one for one in entries if named_in(installed.readme, [one])]
-    core = "-".join(word for word in short.split("-") if word not in ("mcp", "server"))
-    called = [one for one in entries if _plain(one) == core]
     # Of two that differ in how they are spoken to.
     spoken = [one for one in entries if "stdio" in _words(one)]
     # A package that is also a command line names its server apart: `analyzer` and `analyzer-mcp`,
     # `packer` and `packer-server`.
-    for found in (list(entries), spoken, about, both, configured, served, same, serving, called):
+    for found in (list(entries), spoken, about, both, configured, served, same, serving):
         if len(found) == 1:
             return found
     return _first_named(installed.readme, about)
@@ -163,12 +162,8 @@ def _configured(readme: str, entries: Sequence[str]) -> list[str]:
     return named if len(named) == 1 else []
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", "-").replace(".", "-").lower()
-
-
 def _words(name: str) -> list[str]:
-    return _plain(name).split("-")
+    return plain_name(name).split("-")
 
 
 class SeveralEntries(FairtrialError):  # noqa: N818 - a question, not a fault

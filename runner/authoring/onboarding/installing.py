@@ -13,7 +13,7 @@ from typing import Literal
 from runner.authoring.onboarding.fetched import Supply, programs_of, supplies
 from runner.authoring.onboarding.installed import Installed, look_into
 from runner.authoring.onboarding.local_server import copied_command, copied_folder
-from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for, withdrawn_in
+from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for
 from runner.authoring.onboarding.published_images import DockerImage, described, pinned
 from runner.authoring.onboarding.scripts import allowed, require_scripts
 from runner.authoring.onboarding.server_source import Asked, Command, Local, Npm, Pypi
@@ -24,8 +24,7 @@ from runner.records import Canary, McpCall, Python, ServerSpec, WarmUp
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.engine import Engine
-from runner.servers.volume import UNBUILT, ServerVolume, ensure_volume
-from runner.support.errors import ServerError
+from runner.servers.volume import ServerVolume, ensure_volume
 
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
 """Where a definition must have one, and none is known yet."""
@@ -42,8 +41,6 @@ class Workbench:
     base: BaseImage
     env: BuilderEnv
     log: Log
-    only_built: bool = False
-    """As of Locker."""
 
     @property
     def locker(self) -> Locker:
@@ -52,7 +49,6 @@ class Workbench:
             engine=self.engine,
             image=self.base.id,
             env=self.env,
-            only_built=self.only_built,
         )
 
     def volume(self, spec: ServerSpec, folder: Path) -> ServerVolume:
@@ -100,15 +96,7 @@ def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before:
         require_scripts(folder, asked.scripts)
         return _from_registry("npm", asked.name, name, folder, bench)
     if isinstance(asked, Pypi):
-        try:
-            return _from_pypi(asked, name, folder, bench, before=before)
-        except ServerError as error:
-            if not UNBUILT.search(error.what):
-                raise
-        bench.log(
-            "  guessed: versions that come built, as one of its packages cannot be built here"
-        )
-        return _from_pypi(asked, name, folder, replace(bench, only_built=True), before=before)
+        return _from_pypi(asked, name, folder, bench, before=before)
     if isinstance(asked, DockerImage):
         image = pinned(asked, bench.engine, bench.log)
         found = described(image, name)
@@ -121,8 +109,6 @@ def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before:
 def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
     """With the extra that makes it a server, if it has one and none was asked for."""
     python = bench.locker.lock_pypi(asked, folder, before=before)
-    for need in withdrawn_in(folder):
-        bench.log(f"  guessed: {need}, which its author withdrew, as it asks for just that one")
     candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
     extra = candidate.installed.server_extra
     if asked.extras or not extra:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from runner.authoring.onboarding import table_repository
 from runner.authoring.onboarding.command_words import (
     SECRET,
     behind_the_program,
@@ -40,8 +39,6 @@ class Launch:
 
     args: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
-    apart: bool = False
-    """In a folder of its own, not in the repository, where it may not write."""
     copied: bool = False
     """On a copy of the repository, which it may write."""
     own_package: str = ""
@@ -55,26 +52,19 @@ class Launch:
     def __str__(self) -> str:
         words = " ".join(self.args) or "no arguments"
         sets = "".join(f" {name}={value}" for name, value in self.env.items())
-        where = " in its own folder" if self.apart else " on a copy" if self.copied else ""
+        where = " on a copy" if self.copied else ""
         return f"{words}{sets}{where} ({self.why})"
 
 
-def launches(readme: str, names: Sequence[str], *, reads_tables: bool = False) -> list[Launch]:
+def launches(readme: str, names: Sequence[str]) -> list[Launch]:
     """Bare, as the README has it, with the workspace as argument, then the usual flags.
 
     `names`: of the package and its entry points, by which the README's commands are known.
-    `reads_tables`: it gets the repository as a table where its README has one of the author's.
     """
     ways: list[Launch] = []
     lines = [Launch(args=args, env=env, why=SHOWN) for args, env in shown_in_shell(readme, names)]
-    shown = [*_shown(readme, names), *lines]
-    usual = list(_usual())
-    if reads_tables:
-        shown = [*(_with_tables(way) for way in _shown(readme, names, keep=True)), *lines]
-        why = "the repository as a table"
-        usual = [*(Launch(args=args, why=why) for args in table_repository.ways()), *usual]
     named = [Launch(args=args, why="its README names it") for args in named_in(readme, names)]
-    for way in (Launch(why="bare"), *shown, *named, *usual):
+    for way in (Launch(why="bare"), *_shown(readme, names), *lines, *named, *_usual()):
         if not any(map(way.is_like, ways)):
             ways.append(way)
     return ways[:MOST]
@@ -96,14 +86,7 @@ def secrets_in(readme: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _with_tables(way: Launch) -> Launch:
-    args = [table_repository.placed(word) if is_path(word) else "" for word in way.args]
-    found = tuple(known or placed(word) for known, word in zip(args, way.args, strict=True))
-    return Launch(args=once(found), env=way.env, why=way.why)
-
-
-def _shown(readme: str, names: Sequence[str], *, keep: bool = False) -> Iterator[Launch]:
-    """`keep`: the author's own paths as they are."""
+def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
     for block in _BLOCK.finditer(readme):
         try:
             given = [
@@ -117,7 +100,7 @@ def _shown(readme: str, names: Sequence[str], *, keep: bool = False) -> Iterator
         args = behind_the_program(words, names)
         if args is not None:
             env = dict(_settings(_object(block["env"])))
-            yield Launch(args=tuple(args) if keep else once(map(placed, args)), env=env, why=SHOWN)
+            yield Launch(args=once(map(placed, args)), env=env, why=SHOWN)
 
 
 def _parted(word: str) -> list[str]:
@@ -179,12 +162,6 @@ _DENIED = re.compile(
 )
 
 
-_WRITES_TO = re.compile(
-    r"(?<![\w-])(?P<flag>-o|--(?:out(?:put)?|data|cache|index|storage|state|db)"
-    r"(?:[-_](?:dir|directory|folder|path))?)[ =]<?[A-Z_]{2,}"
-)
-
-
 def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
     """Options that open a folder, for one that says that ours is closed to it."""
     if not any(map(_DENIED.search, errors)):
@@ -215,37 +192,6 @@ def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
     ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
     commands = [(word,) for word in _commands_in(text)]
     return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
-
-
-def still_possible(ways: Sequence[Launch], refused: Launch, help_text: str) -> list[Launch]:
-    """Without those that a program would refuse for the same: what its help does not have.
-
-    `refused`: what it was started with when it said that it knows no such argument.
-    """
-    if not refused.args or not help_text:
-        return list(ways)
-
-    def is_known(way: Launch) -> bool:
-        first = way.args[:1]
-        if not first or way.why == SHOWN:
-            return True
-        if first[0].startswith("-"):
-            return first[0].partition("=")[0] in help_text
-        return refused.args[0].startswith("-") or first != refused.args[:1]
-
-    return list(filter(is_known, ways))
-
-
-def launches_elsewhere(help_text: str, launch: Launch) -> list[Launch]:
-    """The same with the option of its help that says where it writes; none if it has none."""
-    flags = dict.fromkeys(found["flag"] for found in _WRITES_TO.finditer(plain(help_text)))
-    why = "it may not write in the repository"
-    own = "{state}/own"
-    return [
-        replace(launch, args=(*launch.args, flag, own), why=why)
-        for flag in flags
-        if own not in launch.args
-    ][:2]
 
 
 def _commands_in(text: str) -> list[str]:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from platform import machine
 from typing import Any, get_args
 
 from runner.authoring.onboarding.fetched import GRAMMARS, OVERRIDES, also_of_pypi, packages_for
@@ -30,11 +29,6 @@ PYTHONS: tuple[Python, ...] = get_args(Python)
 """What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
 _WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy|only supports? >=?3\.")
-_FAILS_FOR_OTHERS = re.compile(r"resolution failed for other Python versions")
-_YANKED = re.compile(r"\b([\w.-]+==[\w.!+-]+) was yanked")
-_MOST_YANKED = 4
-WITHDRAWN = "  # withdrawn by its author (yanked), and asked for exactly"
-"""Behind such a requirement: uv takes a yanked version only where it is asked for directly."""
 _LAST_LINES = 6
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
@@ -57,8 +51,6 @@ class Locker:
     engine: Engine
     image: str
     env: BuilderEnv
-    only_built: bool = False
-    """Of PyPI: no version that would have to be built here."""
 
     # --- PyPI -----------------------------------------------------------------------------------
 
@@ -77,50 +69,21 @@ class Locker:
         (folder / "requirements.in").write_text(requirements, encoding="utf-8")
         for python in pythons[:-1]:
             try:
-                self._compile_with_yanked(folder, python, before)
+                self._compile(folder, python, before)
             except EngineError as error:
                 if not _WANTS_PYTHON.search(error.what):
                     raise
             else:
                 return python
-        self._compile_with_yanked(folder, pythons[-1], before)
+        self._compile(folder, pythons[-1], before)
         return pythons[-1]
 
-    def _compile_with_yanked(self, folder: Path, python: Python, before: str) -> None:
-        """As pip would: with a version that was withdrawn, where a package asks for that alone."""
-        asked = folder / "requirements.in"
-        for _ in range(_MOST_YANKED):
-            try:
-                self._compile(folder, python, before)
-            except EngineError as error:
-                pin, needs = _withdrawn(error.what), asked.read_text(encoding="utf-8")
-                if not pin or pin in needs:
-                    raise
-                asked.write_text(f"{needs}{pin}{WITHDRAWN}\n", encoding="utf-8")
-            else:
-                return
-        self._compile(folder, python, before)
-
     def _compile(self, folder: Path, python: Python, before: str) -> None:
-        """For every Python from that one on; for that one alone where no lock holds for all."""
-        try:
-            self._compile_for(["--universal"], folder, python, before)
-        except EngineError as error:
-            if not _FAILS_FOR_OTHERS.search(error.what):
-                raise
-            platform = "aarch64" if machine() in ("aarch64", "arm64") else "x86_64"
-            alone = ["--python-platform", f"{platform}-unknown-linux-gnu"]
-            self._compile_for(alone, folder, python, before)
-
-    def _compile_for(
-        self, pythons: Sequence[str], folder: Path, python: Python, before: str
-    ) -> None:
+        """For every Python from that one on."""
         # uv keeps the versions of a lock that is there.
         (folder / "requirements.txt").unlink(missing_ok=True)
-        command = [*self._compiler(python), *pythons, "--generate-hashes", "--no-header"]
+        command = [*self._compiler(python), "--universal", "--generate-hashes", "--no-header"]
         command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
-        if self.only_built:
-            command += ["--only-binary", ":all:"]
         if before:
             command += ["--exclude-newer", before]
         command += [str(folder / "requirements.in"), "-o", str(folder / "requirements.txt")]
@@ -165,8 +128,7 @@ class Locker:
         """For the newer Python where its newest version asks for it: no user gets an older one."""
         programs = of_registry(asked.programs, "pypi")
         needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also, *programs))
-        pythons = PYTHONS[-1:] if asked.newest_python else PYTHONS
-        python = self.lock_python(needs, folder, before=before, pythons=pythons)
+        python = self.lock_python(needs, folder, before=before)
         version = locked_version(folder, asked.name)
         newer = f"{asked.name}>{version}"
         if asked.version or python == PYTHONS[-1] or not self._resolves(newer, PYTHONS[-1], before):
@@ -295,25 +257,12 @@ class Locker:
         return files[0]
 
 
-def _withdrawn(said: str) -> str:
-    """The yanked version that a package depends on by its number; empty if none does."""
-    plural = " ".join(said.split()).replace("depends on", "depend on")
-    pins: list[str] = _YANKED.findall(plural)
-    return next((pin for pin in pins if f"depend on {pin}" in plural), "")
-
-
 def pythons_for(wanted: str) -> Sequence[Python]:
     """Those that a project's `requires-python` lets in, by its lower bound; all if it has none."""
     bound = re.search(r"(?:>=?|~=|==)\s*3\.(\d+)", wanted)
     least = int(bound[1]) if bound else 0
     fit = tuple(one for one in PYTHONS if int(one.partition(".")[2]) >= least)
     return fit or PYTHONS[-1:]
-
-
-def withdrawn_in(folder: Path) -> list[str]:
-    """The versions that a fresh lock has although they were yanked."""
-    lines = (folder / "requirements.in").read_text(encoding="utf-8").splitlines()
-    return [line.removesuffix(WITHDRAWN) for line in lines if line.endswith(WITHDRAWN)]
 
 
 def locked_version(folder: Path, package: str) -> str:

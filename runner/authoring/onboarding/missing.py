@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from runner.authoring.onboarding.fetched import GRAMMARS, extension_lacked
 from runner.authoring.onboarding.server_source import Npm, Pypi
 from runner.servers.lock_checks import plain_name
 
@@ -24,12 +23,6 @@ _OLDER_SDK = re.compile(
     r"|object has no attribute '(?:inputSchema|isError|structuredContent|mimeType|serverInfo)'"
 )
 """What is asked of the protocol's own library and is gone from its second version."""
-_NEWER_PYTHON = re.compile(
-    r"\bSyntaxError: |\bmutable default <class"
-    r"|cannot import name '\w+' from '(?:asyncio|datetime|enum|inspect|itertools"
-    r"|pathlib|types|typing|warnings)(?:\.\w+)?'"
-)
-"""What an older Python says of a package that its author runs on a newer one."""
 IS_REQUIRED = r"(?:package|library|module|SDK) is (?:required|not installed|missing|needed)"
 """Its own words for an import that failed."""
 _PYTHON_REQUIRED = re.compile(rf"\b[Tt]he ['`\"]?(?P<name>[a-z][\w-]*)['`\"]? {IS_REQUIRED}")
@@ -42,7 +35,6 @@ _OTHER_NAMES = {
     "sklearn": "scikit-learn", "yaml": "pyyaml",
 }  # fmt: skip
 """Modules whose usual distribution is called otherwise."""
-_WHOLE = f"{GRAMMARS.library}<{GRAMMARS.since}"
 _ANYBODYS = frozenset(
     "app api cli common config core data helpers lib main models module modules package server "
     "servers scripts settings src test tests tools types util utils version".split()
@@ -50,17 +42,10 @@ _ANYBODYS = frozenset(
 """What packages call their own parts: in a registry, a stranger has the name."""
 
 
-def for_newer_python(problem: str) -> bool:
-    """Does it fail in the language itself, which its package says nothing of?"""
-    return _NEWER_PYTHON.search(problem) is not None
-
-
 def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
     """The same with one package more, and that package in words; None if none is named."""
     if isinstance(asked, Npm):
         return _npm(asked, problem)
-    if extension := extension_lacked(problem):
-        return _added(asked, extension)
     if pinned := _PYTHON_PINNED.search(problem):
         # Nearer to what it was made with than every package of that day.
         return _added(asked, pinned["need"])
@@ -77,16 +62,6 @@ def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | No
 def tells_to_install(text: str) -> bool:
     """Does it name a package of PyPI's or npm's, with the command that installs it?"""
     return bool(_PYTHON_TOLD.search(text) or _NODE_TOLD.search(text))
-
-
-def with_whole_library(asked: Pypi, lock: str) -> tuple[Pypi, str] | None:
-    """The same with the last version of a library that brings what newer ones fetch when they run.
-
-    `lock`: requirements.txt as it is installed.
-    """
-    if not GRAMMARS.version_in(lock) or _WHOLE in asked.also:
-        return None
-    return replace(asked, also=(*asked.also, _WHOLE)), _WHOLE
 
 
 def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:

@@ -102,20 +102,13 @@ def _guard(command: str) -> str:
 def runnable(command: str, spec: ServerSpec) -> str:
     program, _, rest = command.partition(" ")
     # A server that is built as a program of another language has its tools built too.
-    is_built = _own_words(spec.command)[0].startswith("{install}/")
+    is_built = without_copy(spec.command)[0].startswith("{install}/")
     path = spec.env.get("PYTHONPATH", "")
     is_python = path.endswith("{install}/python") and program != _PYTHON
     if is_python and not is_built:
         # Whatever Python the script's own first line names.
         return f"{_PYTHON} {{install}}/python/bin/{program} {rest}".rstrip()
     return command
-
-
-def _own_words(command: Sequence[str]) -> Sequence[str]:
-    """Without what stands before them: a shell that goes to a folder, the program of a copy."""
-    if tuple(command[:2]) == ("sh", "-c"):
-        return command[4:]
-    return without_copy(command)
 
 
 # --- named in its words -------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.targets import Symbol
 from runner.protocols import Log
 from runner.records import Limits
@@ -35,6 +36,10 @@ class Ground:
     """What its own words may call its programs -> the program."""
     variables: tuple[str, ...] = ()
     """Of its README, those that hold where the project is."""
+    ways: tuple[Launch, ...] = ()
+    """To start it, as they were known before any was tried."""
+    help_text: str | None = None
+    """What it says to `--help`; None before it was asked."""
     own_folders: tuple[str, ...] = ()
     """Of its README, those called after itself: where it may write without saying so."""
     polls: tuple[float, ...] = POLLS

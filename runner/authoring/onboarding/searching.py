@@ -7,20 +7,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from runner.authoring.onboarding.command_words import variables_in
-from runner.authoring.onboarding.copying import packages_written, started_on_copy
-from runner.authoring.onboarding.launches import (
-    MOST,
-    SHOWN,
-    USUAL,
-    Launch,
-    launches_elsewhere,
-    launches_if_denied,
-    launches_in_help,
-    launches_with,
-    still_possible,
-)
-from runner.authoring.onboarding.over_http import is_bridged, over_stdio
+from runner.authoring.onboarding.launches import MOST, SHOWN, USUAL, Launch
+from runner.authoring.onboarding.over_http import is_bridged
+from runner.authoring.onboarding.remedies import FOLDER, STDIO, WAYS
 from runner.authoring.onboarding.search_context import Ground
 from runner.authoring.onboarding.start_attempt import (
     DEADLINE_SEC,
@@ -58,8 +47,9 @@ async def find_way(
     """
     if canary is not None:
         ground = replace(ground, symbols=())
+    ground = replace(ground, ways=tuple(ways))
     best: Attempt | None = None
-    queue = _Queue(left=list(ways), fixed=fixed)
+    queue = _Queue(left=[*ways])
     give_up = time.monotonic() + WHOLE_SEC
     while (way := queue.next_way()) is not None and time.monotonic() < give_up:
         attempt = await _with_private(ground, spec, way)
@@ -70,13 +60,16 @@ async def find_way(
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
-        if queue.waits_at_a_port(attempt, spec):
+        may_speak_stdio = not fixed and not is_bridged(spec)
+        if may_speak_stdio and (spoken := STDIO.find(ground, attempt)):
+            queue.left = spoken
             continue
         if attempt.is_hopeless:
             # What it lacks can be had; a way that went as far may have ended for less.
             return best if best.started else attempt
-        ground = _waited_for(ground, attempt)
-        await queue.learn(ground, spec, attempt)
+        ground = await _learned(ground, spec, attempt)
+        if not fixed:
+            queue.learn(ground, attempt)
     assert best is not None  # noqa: S101 - one way at least
     return best
 
@@ -86,9 +79,7 @@ class _Queue:
     """The ways to start it that are left, by what those before them have shown."""
 
     left: list[Launch]
-    fixed: bool
     tried: list[Launch] = field(default_factory=list)
-    help_text: str = ""
     seen: list[tuple[int, int, int, str]] = field(default_factory=list)
     """How far each went: tools, calls, errors, and why it did not start."""
 
@@ -102,38 +93,20 @@ class _Queue:
         self.tried.append(way)
         return way
 
-    def waits_at_a_port(self, attempt: Attempt, spec: ServerSpec) -> bool:
-        """If so, it is asked for stdio next."""
-        waits = attempt.listens and not attempt.started and not self.fixed and not is_bridged(spec)
-        if waits:
-            self.left = over_stdio(self.left)
-        return waits
-
-    async def learn(self, ground: Ground, spec: ServerSpec, attempt: Attempt) -> None:
+    def learn(self, ground: Ground, attempt: Attempt) -> None:
         """What the attempt asks for, or its help shows, comes next."""
-        if self.fixed:
-            return
         self.seen.append(_how_far(attempt))
-        self.left = _in_order(attempt, _ways_it_asks_for(ground, attempt), self.left)
-        if len(self.tried) == 1:
-            self.help_text = await _help_of(ground, spec)
-            self.left = [*launches_in_help(self.help_text), *self.left]
-        has_started = any(tools for tools, *_ in self.seen)
-        if not attempt.started and has_started and USAGE.search(attempt.problem):
-            self.left = still_possible(self.left, attempt.launch, self.help_text)
+        asked = [way for remedy in WAYS for way in remedy.find(ground, attempt)]
+        self.left = _in_order(attempt, asked, self.left)
         if self.seen.count(self.seen[-1]) >= _ALIKE:
             # Whatever it is given makes no difference.
             self.left = [way for way in self.left if way.why != USUAL]
-        if attempt.is_refused:
-            elsewhere = launches_elsewhere(self.help_text, attempt.launch)
-            # The folder of its own comes before it, where that may do.
-            is_other = attempt.writes_where_it_is or packages_written(_ends(attempt))
-            copied = [] if is_other else _copied(ground, attempt)
-            self.left = [*elsewhere, *copied, *self.left]
 
 
-def _waited_for(ground: Ground, attempt: Attempt) -> Ground:
-    """Once is enough; started in another way, it would index the same again."""
+async def _learned(ground: Ground, spec: ServerSpec, attempt: Attempt) -> Ground:
+    """With its help, asked for once; an index is waited for once too."""
+    if ground.help_text is None:
+        ground = replace(ground, help_text=await _help_of(ground, spec))
     return replace(ground, polls=()) if attempt.warm_up else ground
 
 
@@ -151,34 +124,6 @@ def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch])
         # None of its tools can be asked at all: no guessed flag would change that.
         return [*shown, *asked]
     return [*shown, *asked, *(way for way in left if way not in shown)]
-
-
-def _ways_it_asks_for(ground: Ground, attempt: Attempt) -> list[Launch]:
-    """By its own complaint: that it was not started so, or that a folder is closed to it."""
-    for package in packages_written(_ends(attempt)):
-        if not attempt.launch.own_package and ground.volume is not None:
-            why = "it writes into its own package"
-            return [replace(attempt.launch, own_package=package, why=why)]
-    if attempt.writes_where_it_is and not (attempt.launch.apart or attempt.launch.copied):
-        why = "it writes files where it is started"
-        apart = replace(attempt.launch, apart=True, why=why)
-        return [apart, *_copied(ground, attempt)]
-    if attempt.started:
-        why = "its README names the variable"
-        denied = launches_if_denied(attempt.search.errors_of.values())
-        return [*denied, *launches_with(ground.variables, attempt.launch, why)]
-    named = launches_with(variables_in(attempt.said), attempt.launch, "it names the variable")
-    return [*named, *launches_in_help(attempt.said, attempt.launch.args)]
-
-
-def _copied(ground: Ground, attempt: Attempt) -> list[Launch]:
-    """None for an image, in which there may be no Python to put between."""
-    copied = started_on_copy(attempt.launch)
-    return [copied] if ground.volume is not None else []
-
-
-def _ends(attempt: Attempt) -> list[str]:
-    return [attempt.problem, attempt.stderr]
 
 
 def _distance(attempt: Attempt) -> tuple[bool, bool, int, int, bool]:
@@ -212,8 +157,8 @@ async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attemp
     """A folder that it may not write becomes its own, and it is started again."""
     private = spec.private
     attempt = await attempt_at(ground, spec, way, private)
-    while attempt.wants_more and len(private) < MOST_PRIVATE:
-        before, private = attempt, (*private, *attempt.wants_private)
+    while (more := FOLDER.find(attempt)) and len(private) < MOST_PRIVATE:
+        before, private = attempt, (*private, *more)
         ground.log(f"  a write was refused: {', '.join(private)} becomes its own folder (private)")
         attempt = await attempt_at(ground, spec, way, private)
         if attempt.canary is None and before.canary is not None:

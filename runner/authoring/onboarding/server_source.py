@@ -59,8 +59,6 @@ class Pypi:
     """Packages that it needs and does not name."""
     programs: tuple[str, ...] = ()
     """As of Npm."""
-    newest_python: bool = False
-    """For the newest Python that the sandbox has, and no older one."""
 
     @property
     def requirement(self) -> str:

@@ -54,45 +54,100 @@ class SettingUp:
     search: Search
     warm_up: list[WarmUp] = field(default_factory=list)
 
-    async def find(self) -> FoundCanary | None:
-        """Look as it is, and again after each thing that it can be told first."""
-        canary = await self._look()
-        # What the person has told it is all that it is told.
-        if not any(step.call for step in self.spec.warm_up):
-            if canary is None:
-                canary = await self._after_being_told()
-                if canary is not None and not finds(self._named(canary.call.tool)):
-                    canary = await self._with_its_programs(canary)
-            elif not finds(self._named(canary.call.tool)):
-                canary = await self._with_its_index(canary)
-        if canary is None and self.ground.notes:
-            notes, search = self.ground.notes, self.search
-            canary = await find_canary(
-                self.session, notes, self.ground.paths, search, most=CALLS_ABOUT_NOTES
-            )
+    @property
+    def is_told_by_person(self) -> bool:
+        """Then that is all that it is told."""
+        return any(step.call for step in self.spec.warm_up)
+
+    def is_found_by(self, canary: FoundCanary) -> bool:
+        """By a tool that finds things: what only reads a file may do so without an index."""
+        return finds(self._named(canary.call.tool))
+
+    def forget_what_failed(self) -> None:
+        """What failed and led nowhere would be taken for an index that was waited for."""
+        lost = [self._step(command, may_fail=True) for command in self.search.failed]
+        self.warm_up[:] = [step for step in self.warm_up if step not in lost]
+
+    # --- remedies, in their order: see remedies.py ----------------------------------------------
+
+    async def run_named(self) -> FoundCanary | None:
+        named = commands_named(self.search.seen, self.ground.names)
+        return await self._after_its_programs(named, "as it says itself")
+
+    async def call_spelled(self) -> FoundCanary | None:
+        for name, arguments in calls_spelled(self.search.short, self.session.tools):
+            if await self._answers_well(name, arguments):
+                call = McpCall(tool=name, arguments=with_places(arguments, {}))
+                if canary := await self._look_after(call):
+                    return canary
+        return None
+
+    async def tell_tools(self) -> FoundCanary | None:
+        for tool in self._to_tell():
+            told = await self._tell(tool)
+            if told is not None and (canary := await self._look_after(told)):
+                return canary
+        return None
+
+    async def run_shown(self) -> FoundCanary | None:
+        canary = None
+        if not any(map(says_busy, self.search.seen[-_LAST_ANSWERS:])):
+            canary = await self._after_its_programs(self.ground.programs, SHOWN)
+        # What failed may have left what it needs.
+        return await self.look() if canary is None and self.search.failed else canary
+
+    async def ask_what_sets_up(self) -> FoundCanary | None:
+        """`scan_todos` may be all there is, and answers itself."""
+        return await self.look(for_setup(self.session.tools))
+
+    async def ask_about_notes(self) -> FoundCanary | None:
+        notes, search = self.ground.notes, self.search
+        if not notes:
+            return None
+        most = CALLS_ABOUT_NOTES
+        return await find_canary(self.session, notes, self.ground.paths, search, most=most)
+
+    async def wait(self) -> FoundCanary | None:
+        """Longer while it says itself that it is at it."""
         # A program of its own has ended when it is done; what a tool begins may go on.
         was_told = any(step.call for step in self.warm_up[len(self.spec.warm_up) :])
-        if canary is None and (was_told or any(map(says_busy, self.search.seen))):
-            canary = await self._after_a_while()
-        if canary is None:
-            # What failed and led nowhere would be taken for an index that was waited for.
-            lost = [self._step(command, may_fail=True) for command in self.search.failed]
-            self.warm_up[:] = [step for step in self.warm_up if step not in lost]
-        return canary
+        if not was_told and not any(map(says_busy, self.search.seen)):
+            return None
+        polls, waited_sec = self.ground.polls, 0.0
+        for place, wait_sec in enumerate((*polls, *(_LONGER if polls else ()))):
+            if place >= len(polls) and not any(map(says_busy, self.search.seen[-_LAST_ANSWERS:])):
+                break
+            self.ground.log(f"  is its index being built? looking again in {wait_sec} s")
+            await asyncio.sleep(wait_sec)
+            waited_sec += wait_sec
+            if canary := await self.look():
+                return replace(canary, waited_sec=waited_sec)
+        return None
 
-    async def _after_being_told(self) -> FoundCanary | None:
-        named = commands_named(self.search.seen, self.ground.names)
-        canary = await self._after_its_programs(named, "as it says itself")
-        canary = canary or await self._after_its_tools()
-        if canary is None and not any(map(says_busy, self.search.seen[-_LAST_ANSWERS:])):
-            shown = [command for command in self.ground.programs if command not in named]
-            canary = await self._after_its_programs(shown, SHOWN)
-        if canary is None and self.search.failed:
-            canary = await self._look()
-        # `scan_todos` may be all there is, and answers itself.
-        return canary or await self._look(for_setup(self.session.tools))
+    async def run_for_finding(self) -> FoundCanary | None:
+        """What a tool's error names: one that finds things may miss what they make."""
+        before = len(self.warm_up)
+        for command in commands_named(list(self.search.errors_of.values()), self.ground.names):
+            own = runnable(command, self.spec)
+            if own not in self.search.ran:
+                await self._run(own, "as it says itself")
+        return await self.look() if len(self.warm_up) > before else None
 
-    async def _look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
+    async def index_for_finding(self) -> FoundCanary | None:
+        before = len(self.warm_up)
+        for tool in self._to_tell():
+            if not (self._finds_in_vain() or builds_index(tool)):
+                continue
+            if call := await self._tell(tool):
+                better = await self._look_after(call)
+                if better and (builds_index(tool) or self.is_found_by(better)):
+                    return better
+        del self.warm_up[before:]
+        return None
+
+    # --- what they do ---------------------------------------------------------------------------
+
+    async def look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
         """Once whole; after that, what it was told shows in fewer calls or not at all."""
         ground, search = self.ground, self.search
         share = 1 + bool(search.calls)
@@ -108,61 +163,24 @@ class SettingUp:
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
         for command in commands:
-            known = (command, self.spec.private)
-            if known in self.ground.failed:
+            known, own = (command, self.spec.private), runnable(command, self.spec)
+            if known in self.ground.failed or own in self.search.ran:
                 continue
-            if not await self._run(runnable(command, self.spec), why):
+            if not await self._run(own, why):
                 # It may take minutes to fail, in every way that the server is started.
                 self.ground.failed.add(known)
-            elif canary := await self._look():
-                return canary
-        return None
-
-    async def _after_its_tools(self) -> FoundCanary | None:
-        for name, arguments in calls_spelled(self.search.short, self.session.tools):
-            if await self._answers_well(name, arguments):
-                call = McpCall(tool=name, arguments=with_places(arguments, {}))
-                if canary := await self._look_after(call):
-                    return canary
-        for tool in self._to_tell():
-            told = await self._tell(tool)
-            if told is not None and (canary := await self._look_after(told)):
+            elif canary := await self.look():
                 return canary
         return None
 
     async def _look_after(self, call: McpCall) -> FoundCanary | None:
         self.ground.log(f"  told first: {call.tool} {call.arguments or ''}")
         self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
-        return await self._look()
-
-    async def _with_its_index(self, canary: FoundCanary) -> FoundCanary:
-        """One that reads a file as it is may find nothing without its index, or its project."""
-        canary = await self._with_its_programs(canary)
-        before = len(self.warm_up)
-        for tool in self._to_tell():
-            if not (self._finds_in_vain() or builds_index(tool)):
-                continue
-            if call := await self._tell(tool):
-                better = await self._look_after(call)
-                if better and (builds_index(tool) or finds(self._named(better.call.tool))):
-                    return better
-        del self.warm_up[before:]
-        return canary
+        return await self.look()
 
     def _finds_in_vain(self) -> bool:
         """Was one of those that find things answered with an error?"""
         return any(finds(self._named(tool)) for tool in self.search.errors_of)
-
-    async def _with_its_programs(self, canary: FoundCanary) -> FoundCanary:
-        """After those that a tool's error names: one that finds things may miss what they make."""
-        before = len(self.warm_up)
-        for command in commands_named(list(self.search.errors_of.values()), self.ground.names):
-            own = runnable(command, self.spec)
-            if own not in self.search.ran:
-                await self._run(own, "as it says itself")
-        if len(self.warm_up) == before:
-            return canary
-        return await self._look() or canary
 
     def _to_tell(self) -> list[mcp_types.Tool]:
         """Also what short answers of the others name: `call load_project first`."""
@@ -172,19 +190,6 @@ class SettingUp:
 
     def _named(self, name: str) -> mcp_types.Tool:
         return next(tool for tool in self.session.tools if tool.name == name)
-
-    async def _after_a_while(self) -> FoundCanary | None:
-        """Longer while it says itself that it is at it."""
-        polls, waited_sec = self.ground.polls, 0.0
-        for place, wait_sec in enumerate((*polls, *(_LONGER if polls else ()))):
-            if place >= len(polls) and not any(map(says_busy, self.search.seen[-_LAST_ANSWERS:])):
-                break
-            self.ground.log(f"  is its index being built? looking again in {wait_sec} s")
-            await asyncio.sleep(wait_sec)
-            waited_sec += wait_sec
-            if canary := await self._look():
-                return replace(canary, waited_sec=waited_sec)
-        return None
 
     async def _tell(self, tool: mcp_types.Tool) -> McpCall | None:
         """The first call of a tool that sets something up and is not answered with an error."""

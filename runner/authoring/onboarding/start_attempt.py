@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,11 +11,11 @@ from pathlib import PurePosixPath
 
 import mcp_types
 
-from runner.authoring.onboarding import fetched, table_repository
-from runner.authoring.onboarding.c_library import lacks_newer
+from runner.authoring.onboarding import fetched
 from runner.authoring.onboarding.canaries import FoundCanary, Search
 from runner.authoring.onboarding.copying import (
     OWN_FIRST,
+    REFUSED,
     REFUSES,
     is_copy,
     on_copy,
@@ -29,32 +28,26 @@ from runner.authoring.onboarding.over_http import listens
 from runner.authoring.onboarding.programs import (
     SETUP_SEC,
     Ran,
-    commands_named,
     end_of_log,
     run_program,
     runnable,
     says_unbuilt,
 )
+from runner.authoring.onboarding.remedies import FINDERS, LAST, PROGRAM_FIRST, TOLD, Telling
 from runner.authoring.onboarding.scripts import LACKS
 from runner.authoring.onboarding.search_context import Ground
 from runner.authoring.onboarding.server_stderr import own_words
 from runner.authoring.onboarding.setting_up import SettingUp
 from runner.authoring.onboarding.with_packages import programs_lacked
 from runner.records import ServerSpec, WarmUp
-from runner.sandbox.cell_layout import SERVER, STATE, WORKSPACE
+from runner.sandbox.cell_layout import WORKSPACE
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.sandbox.tree_volume import ensure_lent
-from runner.servers.definition_rules import PLACES, fill, launch, private_in_cell
-from runner.servers.examine import (
-    exports,
-    network_attempts,
-    run_shell_steps,
-    start_server,
-    warm_up_call,
-)
+from runner.servers.definition_rules import launch, private_in_cell
+from runner.servers.examine import network_attempts, run_shell_steps, start_server, warm_up_call
 from runner.support.errors import ServerError
 
 LISTENS_SEC = 5
@@ -64,13 +57,6 @@ _ENDS_SEC = 5
 _MOST_DEADLY = 3
 """Tools that end the server, before it is given up."""
 DEADLINE_SEC = 3600
-_APART = ("sh", "-c", 'cd "$HOME" && exec "$@"', "sh")
-"""In front of a command: starts it in the server's own folder."""
-_REFUSED = re.compile(
-    r"EROFS|EACCES|[Rr]ead-only file ?system|[Pp]ermission denied|not writ(?:e)?able"
-    # What node says of a folder in a folder that cannot be made.
-    r"|ENOENT.*\bmkdir\b"
-)
 _BROKEN = re.compile(
     r"ModuleNotFoundError|ImportError|cannot import name|SyntaxError"
     rf"|AttributeError: (?:module|'\w+' object)|{SDK_LACKS}"
@@ -97,14 +83,8 @@ _REFUSED_HERE = re.compile(
     # SQLite does not say where.
     r"|unable to open database file|attempt to write a readonly database"
 )
-_REFUSED_SOMEWHERE = re.compile(
-    r"[Rr]ead-only file ?system(?![^\n]*/)|unable to open database file|readonly database"
-)
-"""Without the path: one is asked in another folder what it makes."""
 _EXCLUDES = ".git/info"
 """Where tools write what git shall leave out: of the repository's history nothing is there."""
-_ELSEWHERE = f"{STATE}/elsewhere"
-_ELSEWHERE_SEC = 10
 _HERE = re.compile(
     rf"{REFUSES}[^'\"\n]{{0,20}}"
     r"['\"](?P<place>[^/'\"\n][^'\"\n]*)"
@@ -172,7 +152,7 @@ class Attempt:
     @property
     def is_hopeless(self) -> bool:
         """No other arguments would start it."""
-        if self.lacks_native or self.lacks_a_program or lacks_newer([self.problem]):
+        if self.lacks_native or self.lacks_a_program:
             return True
         if self.started:
             return False
@@ -238,11 +218,9 @@ class Attempt:
         return not self.started and bool(says) and not launches_in_help(self.said)
 
     @property
-    def wants_more(self) -> bool:
-        """A folder of its own: as it is, it shows nothing, or a tool was refused to write there."""
-        # What was refused once may pass when it is asked again: in a fresh cell, it is not.
-        refused = any(map(_REFUSED.search, self.search.errors_of.values()))
-        return bool(self.wants_private) and (self.canary is None or refused)
+    def writable(self) -> tuple[str, ...]:
+        """Where it may write: with more, a program that failed may not fail."""
+        return (*self.private, *(("",) if self.launch.copied else ()))
 
     @property
     def started(self) -> bool:
@@ -273,9 +251,6 @@ async def attempt_at(
             attempt = await _once(ground, container, spec, _begun(ground, way, private))
         texts = [attempt.problem, attempt.stderr, *attempt.search.seen]
         wants = _refused(texts, ground.paths, private)
-        if not wants and any(map(_REFUSED_SOMEWHERE.search, texts)):
-            made = await _made_elsewhere(container, started_by(spec, way))
-            wants = _own_folders(made, ground.paths, private)
         if not wants and attempt.fails_without_a_word:
             called = [f"{one}/x" for one in ground.own_folders]
             wants = _own_folders(called, ground.paths, private)
@@ -285,7 +260,7 @@ async def attempt_at(
         network_attempts=attempts,
         wants_private=wants,
         writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
-        is_refused=attempt.canary is None and not wants and any(map(_REFUSED.search, texts)),
+        is_refused=attempt.canary is None and not wants and any(map(REFUSED.search, texts)),
         listens=listens([*texts, *attempt.said.splitlines()]),
     )
 
@@ -330,7 +305,7 @@ async def _after_programs(
     told_by_person = not all(map(is_of_ours, spec.warm_up))
     why = "while it is not running" if attempt.started else "as it says itself"
     further = attempt
-    for command in () if told_by_person else _commands_first(ground, attempt):
+    for command in () if told_by_person else PROGRAM_FIRST.find(ground, attempt):
         started = started_by(spec, attempt.launch)
         own = runnable(command, spec)
         step = on_copy(own, started)
@@ -338,7 +313,7 @@ async def _after_programs(
         attempt.search.seen.append(ran.output)
         if not ran.good:
             # It may take minutes to fail, in every way that the server is started.
-            ground.failed.add((command, _writable(attempt)))
+            ground.failed.add((command, attempt.writable))
             if ran.failed:
                 ground.log(f"  run first, {why}: {ran.failed}")
             continue
@@ -368,30 +343,11 @@ async def _run_alone(container: Container, spec: ServerSpec, command: str) -> Ra
 
 def is_of_ours(step: WarmUp) -> bool:
     """Does it put something in its place, which nobody told the server?"""
-    return step == table_repository.MADE or fetched.is_supply(step) or is_copy(step)
-
-
-def _commands_first(ground: Ground, attempt: Attempt) -> list[str]:
-    """Named by its complaint; if that misses an index, those of its README as well."""
-    if attempt.started:
-        # What ends it may be that nothing was built.
-        shown = ground.programs if attempt.ended_by else ()
-        return list(dict.fromkeys([*attempt.search.shut_out, *shown]))
-    said = [attempt.problem, attempt.said]
-    shown = ground.programs if any(map(says_unbuilt, said)) else ()
-    commands = dict.fromkeys([*commands_named(said, ground.names), *shown])
-    return [one for one in commands if (one, _writable(attempt)) not in ground.failed]
-
-
-def _writable(attempt: Attempt) -> tuple[str, ...]:
-    """Where it may write: with more, a program that failed may not fail."""
-    return (*attempt.private, *(("",) if attempt.launch.copied else ()))
+    return fetched.is_supply(step) or is_copy(step)
 
 
 def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:
     command = (*spec.command, *way.args)
-    if way.apart:
-        command = (*_APART, *command)
     if way.copied:
         command = over_copy(command)
     own = {"PYTHONPATH": OWN_FIRST} if way.own_package else {}
@@ -431,10 +387,7 @@ async def _look(
     session: ServerSession,
     attempt: Attempt,
 ) -> Attempt:
-    """Look for a canary as it is, and again after each thing that it can be told first."""
     search = attempt.search
-    if table_repository.MADE in spec.warm_up:
-        search.database = fill(table_repository.DATABASE)
     for step in spec.warm_up:
         if step.call is not None:
             await warm_up_call(session, step.call, SETUP_SEC)
@@ -449,23 +402,33 @@ async def _look(
         search=search,
         warm_up=list(spec.warm_up),
     )
-    canary = await setting_up.find()
+    canary = await _canary(setting_up)
     return replace(attempt, canary=canary, warm_up=tuple(setting_up.warm_up))
 
 
+async def _canary(it: SettingUp) -> FoundCanary | None:
+    """As it is, or after the first remedy that shows one."""
+    canary = await it.look()
+    at_once = canary is not None
+    if not it.is_told_by_person:
+        canary = canary or await _first(it, TOLD)
+        if canary is not None and not it.is_found_by(canary):
+            for remedy in FINDERS if at_once else FINDERS[:1]:
+                canary = await remedy.find(it) or canary
+    canary = canary or await _first(it, LAST)
+    if canary is None:
+        it.forget_what_failed()
+    return canary
+
+
+async def _first(it: SettingUp, remedies: Iterable[Telling]) -> FoundCanary | None:
+    for remedy in remedies:
+        if canary := await remedy.find(it):
+            return canary
+    return None
+
+
 # --- what it may not write ----------------------------------------------------------------------
-
-
-async def _made_elsewhere(container: Container, spec: ServerSpec) -> list[str]:
-    """Folders that it makes as it starts, in an empty folder that it may write."""
-    argv = shlex.join(launch(spec, {**PLACES, "workspace": _ELSEWHERE}).argv)
-    made = f"mkdir -p {_ELSEWHERE} && cd {_ELSEWHERE} && git init -q . && mkdir -p src"
-    listed = "find . -mindepth 1 -maxdepth 1 -type d ! -name .git ! -name src -printf '%P/x\\n'"
-    # It lives until its input ends.
-    run = f"(sleep 3 | timeout {_ELSEWHERE_SEC} {argv}) >/dev/null 2>&1"
-    command = f"{exports(spec)}{made} && {{ {run}; {listed}; }}"
-    result = await container.shell(command, timeout_sec=2 * _ELSEWHERE_SEC, user=SERVER)
-    return result.output.split() if result.exit_code == 0 else []
 
 
 def _refused(
@@ -475,7 +438,7 @@ def _refused(
     folders = []
     for text in texts:
         for line in text.splitlines():
-            for refused in _REFUSED.finditer(line):
+            for refused in REFUSED.finditer(line):
                 # An answer may be one line, and tell of other places as well.
                 near = line[max(refused.start() - _NEAR_CHARS, 0) : refused.end() + _NEAR_CHARS]
                 folders += _PLACE.findall(near)

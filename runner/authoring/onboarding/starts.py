@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from runner.authoring.onboarding import table_repository
 from runner.authoring.onboarding.command_words import folders_called_after, variables_in
 from runner.authoring.onboarding.fetched import MODELS
 from runner.authoring.onboarding.installed import Installed, SeveralEntries, choose_entry
@@ -76,10 +75,7 @@ def started(
             **_offline(steps, candidate),
             **given.env,
         },
-        "warm_up": (
-            *candidate.supplies.values(),
-            *(_as_given(given, spec) or _tables(steps, candidate)),
-        ),
+        "warm_up": (*candidate.supplies.values(), *_as_given(given, spec)),
         "initialize_timeout_sec": 90,
         "notes": notes_on(getattr(steps.asked, "scripts", ())),
         "substitutes": tuple(
@@ -137,21 +133,10 @@ def _brought(steps: Steps, candidate: Candidate) -> dict[str, str]:
     return variables
 
 
-def _tables(steps: Steps, candidate: Candidate) -> tuple[WarmUp, ...]:
-    installed = candidate.installed
-    # What makes them is a step of a shell, in a folder that an image cannot see.
-    if candidate.image or not table_repository.reads_tables(installed.title, installed.readme):
-        return ()
-    steps.guess("it reads tables: the repository's lines as one", "--warm-up TOOL JSON")
-    return (table_repository.MADE,)
-
-
 def _ways(given: Given, installed: Installed) -> list[Launch]:
     if given.args is not None:
         return [Launch(args=given.args, why="given")]
-    known = table_repository.reads_tables(installed.title, installed.readme)
-    names = [installed.name, *installed.entries]
-    ways = launches(installed.readme, names, reads_tables=known)
+    ways = launches(installed.readme, [installed.name, *installed.entries])
     return ways if given.http is None else over_http(ways)
 
 

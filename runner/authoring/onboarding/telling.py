@@ -65,8 +65,7 @@ _CHOSEN = frozenset(
 
 def words_of(tool: mcp_types.Tool) -> set[str]:
     """`findSymbol` is find and symbol."""
-    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", tool.name).lower()
-    return {word for word in re.split(r"[^a-z]+", snake) if word}
+    return set(key_words(tool.name))
 
 
 def setup_round(tool: mcp_types.Tool) -> int | None:

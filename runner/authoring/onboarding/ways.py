@@ -1,0 +1,77 @@
+"""Remedies of a start: other ways to start a server, by what the way before has shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.authoring.onboarding.command_words import variables_in
+from runner.authoring.onboarding.copying import REFUSED, packages_written, started_on_copy
+from runner.authoring.onboarding.launches import (
+    Launch,
+    launches_if_denied,
+    launches_in_help,
+    launches_with,
+)
+from runner.authoring.onboarding.over_http import over_stdio
+from runner.authoring.onboarding.programs import commands_named, says_unbuilt
+
+if TYPE_CHECKING:
+    from runner.authoring.onboarding.search_context import Ground
+    from runner.authoring.onboarding.start_attempt import Attempt
+
+
+def own_folders(attempt: Attempt) -> tuple[str, ...]:
+    """As it is, it shows nothing, or a tool was refused to write there."""
+    # What was refused once may pass when it is asked again: in a fresh cell, it is not.
+    refused = any(map(REFUSED.search, attempt.search.errors_of.values()))
+    return attempt.wants_private if attempt.canary is None or refused else ()
+
+
+def programs_first(ground: Ground, attempt: Attempt) -> list[str]:
+    """Named by its complaint; if that misses an index, those of its README as well."""
+    if attempt.started:
+        # What ends it may be that nothing was built.
+        shown = ground.programs if attempt.ended_by else ()
+        return list(dict.fromkeys([*attempt.search.shut_out, *shown]))
+    said = [attempt.problem, attempt.said]
+    shown = ground.programs if any(map(says_unbuilt, said)) else ()
+    commands = dict.fromkeys([*commands_named(said, ground.names), *shown])
+    return [one for one in commands if (one, attempt.writable) not in ground.failed]
+
+
+def over_stdio_instead(ground: Ground, attempt: Attempt) -> list[Launch]:
+    return over_stdio(ground.ways) if attempt.listens and not attempt.started else []
+
+
+def by_its_help(ground: Ground, _: Attempt) -> list[Launch]:
+    return launches_in_help(ground.help_text or "")
+
+
+def with_own_package(ground: Ground, attempt: Attempt) -> list[Launch]:
+    if attempt.launch.own_package or ground.volume is None:
+        return []
+    why = "it writes into its own package"
+    written = packages_written([attempt.problem, attempt.stderr])[:1]
+    return [replace(attempt.launch, own_package=package, why=why) for package in written]
+
+
+def on_a_copy(ground: Ground, attempt: Attempt) -> list[Launch]:
+    # In an image there may be no Python to put between.
+    is_refused = attempt.writes_where_it_is or attempt.is_refused
+    return [started_on_copy(attempt.launch)] if is_refused and ground.volume is not None else []
+
+
+def opened(_: Ground, attempt: Attempt) -> list[Launch]:
+    return launches_if_denied(attempt.search.errors_of.values()) if attempt.started else []
+
+
+def with_variables(ground: Ground, attempt: Attempt) -> list[Launch]:
+    if attempt.started:
+        return launches_with(ground.variables, attempt.launch, "its README names the variable")
+    named = variables_in(attempt.said)
+    return launches_with(named, attempt.launch, "it names the variable")
+
+
+def as_it_says(_: Ground, attempt: Attempt) -> list[Launch]:
+    return [] if attempt.started else launches_in_help(attempt.said, attempt.launch.args)
