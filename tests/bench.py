@@ -30,6 +30,7 @@ from runner.records import Cell, CellResult, Limits
 from runner.records.run_store import EndedAttempt, RunStore
 from runner.runs import plan
 from runner.runs.executors.local_executor import Local
+from runner.runs.prepare import prepare
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.cell_layout import INSTALL, STATE, WORKSPACE
 from runner.sandbox.container import ContainerSpec, open_container
@@ -301,7 +302,7 @@ def copy_install(client: docker.DockerClient, image: str, volume: str, folder: P
 def round_trip(checkout: Checkout) -> Figure:
     scenarios = checkout.choose_scenarios([SCENARIO])
     servers = checkout.choose_servers([SERVER])
-    cost = ServerCost(checkout=checkout, prepared=checkout.prepare(scenarios, servers))
+    cost = ServerCost(checkout=checkout, prepared=prepare(checkout, scenarios, servers))
     host_sec = asyncio.run(cost.on_host_sec())
     cell_sec = asyncio.run(cost.in_cell_sec())
     name = "tools/call of a real server in a cell / on host stdio"
@@ -338,7 +339,7 @@ def scoring_cost(checkout: Checkout) -> list[Figure]:
     """1,000 transcripts of a real cell, scored in a process of their own."""
     first = next(iter(checkout.catalog.scenarios))
     scenarios = checkout.choose_scenarios([first])
-    prepared = checkout.prepare(scenarios, checkout.choose_servers(["shell"]))
+    prepared = prepare(checkout, scenarios, checkout.choose_servers(["shell"]))
     cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1500)
     with tempfile.TemporaryDirectory() as folder:
         # Not the same cells twice: what the first had scored would be the second's for nothing.

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from runner.catalog.catalog import load_catalog
-from runner.cli import main
+from runner.cli.main import main
 from runner.sandbox.base_image import read_pins
 from runner.servers.volume import volume_name
 from tests.helpers import PATIENCE_SEC

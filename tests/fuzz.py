@@ -26,9 +26,9 @@ from runner.agents.models.replay import Replay
 from runner.agents.models.replay import remarks as replay_remarks
 from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import address_problems, read_repos_lock
+from runner.cli.ground_file import ground_file
 from runner.gate.calibration_data import read_gold
 from runner.gate.chain import read_chain
-from runner.grounding.command import ground_file
 from runner.grounding.extract import extract
 from runner.grounding.rows import rows_in
 from runner.grounding.verify import ground

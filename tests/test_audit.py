@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from runner import cli
 from runner.agents.models import open_model
 from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.scenarios.scenario_benchmark import Scenarios
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock, write_repos_lock
+from runner.cli.main import main
 from runner.grounding.cache import Cache
 from runner.records import (
     Cell,
@@ -41,6 +41,7 @@ from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import TranscriptWriter
 from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit, with_cards
+from runner.runs.prepare import BENCHMARK
 from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
 from runner.support.errors import FairtrialError
 from tests.anchors.material import FarAway
@@ -71,7 +72,7 @@ class Ran:
 
     @property
     def audit(self) -> Audit:
-        return self.checkout.audit(self.store)
+        return Audit(store=self.store, checkout=self.checkout, benchmark=BENCHMARKS[BENCHMARK])
 
     def cell(self, name: str) -> Cell:
         (cell,) = (cell for cell in self.store.plan().cells if cell.server == name)
@@ -231,7 +232,7 @@ def honest(template: Ran) -> dict[str, float | None]:
 
 def report(ran: Ran, *arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        cli.main(["--root", str(ran.root), *arguments])
+        main(["--root", str(ran.root), *arguments])
     code = caught.value.code
     assert isinstance(code, int)
     return code
@@ -374,7 +375,7 @@ def kept_at(ran: Ran, home: Path) -> Audit:
     checkout = Checkout(
         root=ran.root, state=ran.root / ".fairtrial", environ=environ, log=lambda _: None
     )
-    return checkout.audit(ran.store)
+    return Audit(store=ran.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK])
 
 
 @pytest.fixture
@@ -763,9 +764,7 @@ class Judged:
 
     @property
     def audit(self) -> Audit:
-        checkout = self.ran.checkout
-        checkout.__dict__["judge"] = self.judge
-        return checkout.audit(self.ran.store)
+        return replace(self.ran.audit, judge=self.judge)
 
     def quality(self) -> object:
         whole = self.audit.whole()

@@ -428,7 +428,7 @@ import resource, signal, sys
 # Ignored, or the process would die of it instead of being told that the disk is full.
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
-from runner.cli import main
+from runner.cli.main import main
 main(sys.argv[1:])
 """
 

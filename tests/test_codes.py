@@ -171,7 +171,7 @@ def test_without_git_the_user_is_told_to_install_it(template: Checkout, tmp_path
     ground = ("ground", "--repo", str(template.root / "upstream"), "--commit", template.commit)
     for arguments in (("check",), ("lock",), (*ground, str(template.root / "Dockerfile"))):
         # The command itself is a script for a shell, which would need more of PATH.
-        argv = [sys.executable, "-m", "runner.cli", *template.argv(*arguments)[1:]]
+        argv = [sys.executable, "-m", "runner.cli.main", *template.argv(*arguments)[1:]]
         done = subprocess.run(
             argv,
             env={**os.environ, "PATH": str(tmp_path)},
@@ -202,7 +202,7 @@ def opened(file, *more, **options):
         raise OSError(number, os.strerror(number), str(file))
     return real_open(file, *more, **options)
 io.open = builtins.open = opened
-from runner.cli import main
+from runner.cli.main import main
 main(sys.argv[1:])
 """
 """The system, for a user who is root: it refuses what has `part` in its path."""

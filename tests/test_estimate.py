@@ -68,7 +68,7 @@ def test_a_model_nobody_has_measured_has_ceilings_and_no_likely_figures(tmp_path
 def test_six_scenarios_in_four_arms_three_times_are_told_before_a_cent_is_spent(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, "-m", "runner.cli", "--root", str(ROOT), "run", "--dry-run"]
+    command = [sys.executable, "-m", "runner.cli.main", "--root", str(ROOT), "run", "--dry-run"]
     for name in ("mcp-ripgrep", "code-index-mcp", "codegraph"):
         command += ["--server", name]
     command += ["--model", "claude-sonnet-4-5", "--trials", "3", "--json"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner import cli
+from runner.cli.main import main
 from runner.records import Prompt, Prose, StepEnd
 from runner.runs.judging import read_answer
 from runner.support.errors import FairtrialError
@@ -88,7 +88,7 @@ def test_the_verb_prints_what_its_json_promises(
     path = written(tmp_path, json.dumps({"steps": steps}))
     asked = ["--root", str(ROOT), "judge", "--scenario", FLASK, "--answer", str(path), "--json"]
     with pytest.raises(SystemExit) as ended:
-        cli.main(asked)
+        main(asked)
     out, err = capsys.readouterr()
     assert ended.value.code == 0, err
     assert err == "the step impact-of-reordering has no text, and scores 0\n"

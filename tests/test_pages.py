@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from runner.arguments import make_parser
+from runner.cli.main import make_parser
 from tests import cli_page
 from tests.helpers import PATIENCE_SEC
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runner.authoring.drafting.imported_scenario import import_scenario
+from runner.authoring.drafting.imported_scenario import Wanted, import_scenario
 from runner.records import (
     Answer,
     Criterion,
@@ -26,7 +26,6 @@ from runner.records import (
     Scored,
 )
 from runner.records.transcript_files import split
-from runner.requests import ImportScenarioRequest
 from runner.runs.importing.imported_cell import Recording, Session, read_session
 from runner.scoring import FAIRNESS, statistics
 from runner.scoring.efficiency import efficiency
@@ -83,21 +82,13 @@ class Published:
 
 def cell(shared_data: Path, root: Path, repository: str, arm: str) -> Published:
     published = shared_data / "published-run"
-    request = ImportScenarioRequest(
-        root=root,
+    wanted = Wanted(
         file=published / f"scenarios/{repository}.yaml",
-        rubric=None,
-        repo="https://example.org/x",
-        commit="0" * 40,
-        label="",
         id=f"{repository}-{arm}",
         language="any",
-        tokens=None,
-        wall_sec=None,
-        json=False,
     )
-    source = GitSource(kind="git", url=request.repo, commit="0" * 40)
-    scenario = import_scenario(request, root, source).scenario
+    source = GitSource(kind="git", url="https://example.org/x", commit="0" * 40)
+    scenario = import_scenario(wanted, root, source).scenario
     folder = published / "results" / arm / repository
     server = "shell" if arm == "baseline" else arm
     data = (folder / "transcript.json").read_bytes()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runner.cli import main
+from runner.cli.main import main
 from runner.scoring.ratings_file import Among, Beside, Columns, read_ratings, report_of
 from runner.support.errors import FairtrialError
 

@@ -13,6 +13,7 @@ from runner.catalog.catalog import LoadedServer, load_catalog
 from runner.catalog.checkout import Checkout
 from runner.records import ServerCard
 from runner.report.card import card_text
+from runner.runs.prepare import install
 from runner.servers.lock_checks import lock_remarks, require_own_locks
 from runner.support.errors import CatalogError, FairtrialError
 from tests.tiny_server import ROOT, Folder, spec_of
@@ -240,4 +241,4 @@ def test_no_verb_installs_a_server_by_a_lock_that_is_not_its_own(tmp_path: Path)
     checkout = Checkout(root=tmp_path, state=tmp_path / "state", environ={}, log=lambda _: None)
     loaded = LoadedServer(spec=copy.spec, folder=copy.folder, digest="0" * 64)
     with pytest.raises(CatalogError, match=r"version is 9\.9, and its locks install"):
-        checkout.install(loaded)
+        install(checkout, loaded)

@@ -21,7 +21,7 @@ from tests.helpers import PATIENCE_SEC
 
 TRACKED = ("runner", "scenarios", "images", "locks", "Dockerfile", "pyproject.toml")
 FILES = ("README.md", "LICENSE")
-MAIN = "from runner.cli import main; raise SystemExit(main())"
+MAIN = "from runner.cli.main import main; raise SystemExit(main())"
 
 
 @dataclass(frozen=True)

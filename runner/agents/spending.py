@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.agents.models import is_language_model, kind_name, kind_of
 from runner.records import Price, PriceList, Usage, parse_yaml, read_text
@@ -16,8 +15,6 @@ from runner.support.errors import CatalogError, FairtrialError, SpendingCap
 
 LIMIT_BYTES = 1_000_000
 FREE = Price(input=0.0, cache_write=0.0, cache_read=0.0, output=0.0)
-if TYPE_CHECKING:
-    from runner.requests import RunRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +61,25 @@ def read_prices(path: Path | None) -> PriceList:
         raise CatalogError(list(error.problems), hint=hint) from error
 
 
-def spending_for(request: RunRequest, models: Sequence[str]) -> Spending:
+def spending_for(
+    prices: Path | None, cell_usd: float | None, run_usd: float | None, models: Sequence[str]
+) -> Spending:
     """What a run's cells may cost, at the prices of its models.
 
     Raises FairtrialError for a cap that nothing could hold: a language model without a price.
     """
-    listed = read_prices(request.prices)
+    listed = read_prices(prices)
     priced = {}
     for model in models:
         price = price_of(listed, model)
         if price is not None:
             priced[model] = price
-        elif is_language_model(kind_name(model)) and (request.cell_usd or request.run_usd):
+        elif is_language_model(kind_name(model)) and (cell_usd or run_usd):
             raise _no_cap(model)
     return Spending(
         prices=PriceList(date=listed.date, models=priced),
-        cell_usd=request.cell_usd,
-        run_usd=request.run_usd,
+        cell_usd=cell_usd,
+        run_usd=run_usd,
     )
 
 

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from runner.records.run_store import SCORECARD, EndedAttempt, LoadedCell, Loaded
 from runner.records.transcript_files import extent_of
 from runner.runs.benchmark import Benchmark
 from runner.runs.importing.imported_run import differing
+from runner.runs.score_cache import KeptScores, kept_scores
 from runner.scoring.judges.stored import Stored
 from runner.support.code_digest import makes_figures
 from runner.support.errors import CatalogError
@@ -45,6 +47,14 @@ class Audit:
     store: RunStore
     checkout: Checkout
     benchmark: Benchmark
+    judge: Judge | None = None
+    """Of the answers; None for a benchmark that has no scorecards."""
+
+    @property
+    def required_judge(self) -> Judge:
+        if self.judge is None:
+            raise ValueError("scorecards need a judge")
+        return self.judge
 
     # --- evidence -------------------------------------------------------------------------------
 
@@ -179,9 +189,9 @@ class Audit:
 
     def _card(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
         """Kept from before if nothing that it follows from has changed; else made."""
-        kept = self.checkout.kept_scores
+        kept = self._kept
         # What a judge says that varies is kept beside the run, not here.
-        if kept is None or not self.checkout.judge.deterministic:
+        if kept is None or not self.required_judge.deterministic:
             return self._made(cell, attempt, judge, scratch)
         basis = self.benchmark.basis(cell, self.checkout)
         name = digest_of([basis, attempt.result.transcript, judge.name, judge.identity])
@@ -190,6 +200,10 @@ class Audit:
             card = self._made(cell, attempt, judge, scratch)
             kept.put(name, card)
         return card
+
+    @cached_property
+    def _kept(self) -> KeptScores | None:
+        return kept_scores(self.checkout.state / "scores", self.checkout.environ)
 
     def _made(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
         return self.benchmark.score(
@@ -204,7 +218,7 @@ class Audit:
             self.checkout.close_files()
 
     def _judge(self, cell: Cell, *, anew: bool) -> Judge:
-        judge = self.checkout.judge
+        judge = self.required_judge
         if judge.deterministic or anew:
             return judge
         return Stored(judge, self._stored_verdict(cell))

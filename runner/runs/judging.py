@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from runner.catalog.catalog import SHELL, LoadedScenario
-from runner.protocols import Judge
+from runner.protocols import Judge, Source
 from runner.records import (
     AnswerStep,
     Cell,
@@ -29,6 +29,7 @@ from runner.records import (
 )
 from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import iter_transcript, split
+from runner.runs.audit import Audit
 from runner.scoring import statistics
 from runner.scoring.judge_repeatability import verdict_floor
 from runner.scoring.judges.judge_requests import JudgeEstimate, ToJudge
@@ -160,7 +161,7 @@ def _without_step(item: FactVerdict | FalseClaim) -> dict[str, Any]:
 
 
 def judge_file(
-    path: Path, loaded: LoadedScenario, checkout: Checkout
+    path: Path, loaded: LoadedScenario, judge: Judge, source: Source
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on an answer, and the names of its silent steps."""
     answer = read_answer(path, loaded.scenario)
@@ -169,8 +170,7 @@ def judge_file(
             if not criterion.facts:
                 where = f"{loaded.scenario.id}/rubric.yaml {step.name}, {name}"
                 raise FairtrialError("no facts to judge by", where=where, hint="write some first")
-    source = checkout.source(loaded.scenario.id)
-    verdict = checkout.judge.judge(loaded.rubric, answer, must_find(loaded.scenario), source)
+    verdict = judge.judge(loaded.rubric, answer, must_find(loaded.scenario), source)
     return verdict, tuple(step.name for step in answer if not step.text.strip())
 
 
@@ -205,13 +205,14 @@ class RunEstimate(Record):
                 yield f"  about {judge.hours:,.2f} hours on this machine, one fact at a time"
 
 
-def estimate(checkout: Checkout, store: RunStore) -> RunEstimate:
-    """Of `fairtrial judge RUN`. Asks nobody, and needs no key."""
-    believed = [item for item in checkout.audit(store).evidence().cells if item.believed]
+def estimate(audit: Audit) -> RunEstimate:
+    """Of `fairtrial judge RUN`, by the judge of the audit. Asks nobody, and needs no key."""
+    checkout, store = audit.checkout, audit.store
+    believed = [item for item in audit.evidence().cells if item.believed]
     cells = [item.cell for item in believed if item.measured]
     judges = []
     try:
-        for judge in _members(checkout.judge):
+        for judge in _members(audit.required_judge):
             if isinstance(judge, Estimating):
                 judges.append(judge.estimate(_to_judge(cells, checkout, store)))
     finally:
@@ -244,12 +245,14 @@ def _members(judge: Judge) -> tuple[Judge, ...]:
 # --- close arms -----------------------------------------------------------------------------
 
 
-def compare_close(loaded: LoadedRun, checkout: Checkout, store: RunStore) -> list[PairTally]:
+def compare_close(
+    loaded: LoadedRun, checkout: Checkout, store: RunStore, judge: Judge
+) -> list[PairTally]:
     """Arms whose quality lies no further from the shell's than the judge's noise, side by side.
 
     By the first judge that is a model. Raises FairtrialError if there is none.
     """
-    judges = _models_among(checkout.judge)
+    judges = _models_among(judge)
     if not judges:
         hint = "name one with --judge model:<id>"
         raise FairtrialError("pairs are compared by a judge that is a model", hint=hint)

@@ -63,7 +63,7 @@ class BuilderEnv:
     """What the host's network needs of a builder: proxies, package indexes and the CA bundle.
 
     People behind a TLS-intercepting proxy cannot install anything without them, and no cell may
-    see them. Made once by cli.py: `BuilderEnv.from_mapping(os.environ)`. An image build gets
+    see them. Made once by a verb: `BuilderEnv.from_mapping(os.environ)`. An image build gets
     `buildargs=env.proxies` alone, which the engine keeps out of the image's history.
     """
 

@@ -17,8 +17,8 @@ from typing import Literal
 
 import pytest
 
-from runner import cli
 from runner.catalog.catalog import HELD_OUT, LoadedScenario, load_catalog
+from runner.cli.main import main
 from runner.gate import gate, qualities
 from runner.gate.calibration_data import Anchor, held_out, load_anchors
 from runner.gate.chain import read_chain
@@ -382,7 +382,7 @@ def tree(accepted: Path, tmp_path: Path) -> Path:
 
 def fairtrial(root: Path, *arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        cli.main(["--root", str(root), *arguments])
+        main(["--root", str(root), *arguments])
     code = caught.value.code
     assert isinstance(code, int)
     return code

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from runner import cli
 from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import write_repos_lock
+from runner.cli.main import main
 from runner.gate import gate
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
@@ -70,7 +70,7 @@ def with_shop(tmp_path: Path, shop: Path) -> Tree:
 
 def fairtrial(tree: Tree, *arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
-        cli.main(["--root", str(tree.root), *arguments])
+        main(["--root", str(tree.root), *arguments])
     code = caught.value.code
     assert isinstance(code, int)
     return code
@@ -186,7 +186,7 @@ def test_run_refuses_before_anything_is_built(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("an image was asked for")
 
-    monkeypatch.setattr("runner.catalog.checkout.Checkout.prepare", never)
+    monkeypatch.setattr("runner.runs.prepare.prepare", never)
     tree.edit(path, "A coding agent", "A coding agenT")
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 3
     assert path in capsys.readouterr().err
@@ -205,9 +205,8 @@ def test_run_refuses_where_the_anchors_disagree(
 def test_run_refuses_a_judge_that_no_generation_holds(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "runner.catalog.checkout.Checkout.judge", Judging(lambda _: 1.0, name="generous")
-    )
+    generous = Judging(lambda _: 1.0, name="generous")
+    monkeypatch.setattr("runner.scoring.judges.open_judge", lambda _: generous)
     assert fairtrial(tree, "run", "--scenario", CORE, "--server", "shell") == 5
 
 

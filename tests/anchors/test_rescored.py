@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from runner.benchmarks import BENCHMARKS
 from runner.catalog.checkout import Checkout
 from runner.gate import gate
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
 from runner.records import Plan
 from runner.records.run_store import RunStore
+from runner.runs.audit import Audit
+from runner.runs.prepare import BENCHMARK
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import AnchorsDisagree, AnchorsDrifted
 from tests.anchors.material import CORE, FLUENT, Tree, accept
@@ -290,9 +293,10 @@ def test_a_rubric_that_is_swapped_after_the_gate_is_not_the_one_that_scores(
     store = finished_run(with_shop)
     checkout = checkout_of(with_shop)
     gate.verify(with_shop.root, Checklist(), scenarios=[CORE], catalog=checkout.catalog)
-    (before,) = checkout.audit(store).cards(checkout.audit(store).evidence())
+    audit = Audit(store=store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK])
+    (before,) = audit.cards(audit.evidence())
     fit_to_the_answer(with_shop)
-    (after,) = checkout.audit(store).cards(checkout.audit(store).evidence())
+    (after,) = audit.cards(audit.evidence())
     assert after == before
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import git
 import pytest
 
-from runner.grounding.command import ground_file
+from runner.cli.ground_file import ground_file
 from runner.grounding.commit_files import GitFiles
 from runner.grounding.mentions import MOST_MENTIONS
 from runner.grounding.pointing import WIDE_LINES

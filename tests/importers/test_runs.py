@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from runner import cli
+from runner.benchmarks import BENCHMARKS
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import write_repos_lock
+from runner.cli.main import main
 from runner.records import CellResult, Imported, RecordedResult, Scored
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report import terminal
@@ -22,6 +23,7 @@ from runner.report.build_report import build_report
 from runner.report.records import Report
 from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit
+from runner.runs.prepare import BENCHMARK
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
 from tests.importers.test_claude_code import INIT, result, said
 from tests.report import loaded
@@ -45,7 +47,7 @@ class Here:
     def audit(self) -> Audit:
         state = self.root / ".fairtrial"
         checkout = Checkout(root=self.root, state=state, environ={}, log=lambda _: None)
-        return checkout.audit(self.store)
+        return Audit(store=self.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK])
 
     def transcript(self, name: str, *lines: dict[str, Any]) -> str:
         path = self.root / name
@@ -54,7 +56,7 @@ class Here:
 
     def run(self, *arguments: str) -> int:
         with pytest.raises(SystemExit) as caught:
-            cli.main(["--root", str(self.root), *arguments])
+            main(["--root", str(self.root), *arguments])
         code = caught.value.code
         assert isinstance(code, int)
         return code

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runner import cli
 from runner.catalog.catalog import IMPORTED, load_catalog
 from runner.catalog.checkout import Checkout
+from runner.cli.main import main
 from runner.gate.scenario_checks import prove
 from runner.records import Answer, AnswerStep, Scored, Unscored
 from runner.repositories.local_labels import LOCAL
@@ -66,9 +66,7 @@ URL = ("--repo", "https://example.org/flask", "--commit", COMMIT)
 def bring(root: Path, *more: str, repo: tuple[str, ...] = URL) -> int:
     given = (*repo, "--language", "python")
     with pytest.raises(SystemExit) as caught:
-        cli.main(
-            ["--root", str(root), "import", "scenario", str(root / "trace.yaml"), *given, *more]
-        )
+        main(["--root", str(root), "import", "scenario", str(root / "trace.yaml"), *given, *more])
     code = caught.value.code
     assert isinstance(code, int)
     return code

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from runner import cli
 from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import write_repos_lock
+from runner.cli.main import main
 from runner.gate import gate
 from runner.protocols import Source
 from runner.records import (
@@ -86,7 +86,7 @@ def fairtrial(tree: Tree, capsys: pytest.CaptureFixture[str]) -> Any:
 
     def command(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:
-            cli.main(["--root", str(tree.root), *arguments])
+            main(["--root", str(tree.root), *arguments])
         return int(ended.value.code or 0), *capsys.readouterr()
 
     return command

@@ -11,13 +11,14 @@ from dataclasses import replace
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from runner import cli
 from runner.agents.models import open_model
 from runner.agents.models.model_settings import ApiSlots, ModelSettings
 from runner.agents.models.provider import PassingFault, answered
 from runner.agents.usage import UsageTotals
+from runner.cli import running
+from runner.cli.main import main
+from runner.cli.verbs import run as run_verb
 from runner.protocols import Turn
-from runner.requests import RunRequest
 from tests.helpers import PATIENCE_SEC, says
 from tests.models.test_remote import settings_for, turn_of
 
@@ -160,12 +161,12 @@ def test_a_model_of_each_sdk_asks_for_its_place_with_every_attempt(
 
 
 def test_the_command_s_limit_reaches_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[RunRequest] = []
-    monkeypatch.setitem(cli.VERBS, "run", asked.append)
+    asked: list[run_verb.Verb] = []
+    monkeypatch.setattr(run_verb, "run", asked.append)
     for words in (["run", "--api-jobs", "2"], ["run"]):
         with pytest.raises(SystemExit):
-            cli.main(words)
-    limits = [cli._model_settings(request).slots.limit for request in asked]
+            main(words)
+    limits = [running.open_models(request).settings.slots.limit for request in asked]
     assert limits == [2, None]
 
 

@@ -56,7 +56,7 @@ def project(tmp_path: Path) -> Path:
 def fairtrial(project: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
     """Its stdout and stderr, in a project, with caches beside it."""
     done = subprocess.run(
-        [sys.executable, "-m", "runner.cli", *arguments],
+        [sys.executable, "-m", "runner.cli.main", *arguments],
         cwd=project,
         env={
             **os.environ,

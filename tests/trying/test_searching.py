@@ -22,6 +22,7 @@ from runner.authoring.onboarding.start_attempt import Attempt, started_by
 from runner.authoring.onboarding.targets import Symbol, symbols_of
 from runner.catalog.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
+from runner.runs.prepare import workspace
 from runner.sandbox.base_image import BaseImage
 from runner.servers.examine import check_server
 from runner.servers.volume import ServerVolume
@@ -80,7 +81,7 @@ class Bench:
         files = self.checkout.files(self.loaded)
         return Ground(
             engine=self.checkout.engine,
-            image=self.checkout.workspace(self.checkout.repository(self.loaded)).id,
+            image=workspace(self.checkout, self.checkout.repository(self.loaded)).id,
             limits=self.checkout.limits,
             volume=self.volume,
             symbols=tuple(symbols_of(files, "python")),

@@ -1,6 +1,6 @@
 """What a model is opened with: where its provider is, and how much it may think and write.
 
-Plain values in memory. `cli.py` reads the keys; nothing writes them, and no `repr` shows them.
+Plain values in memory. The command line reads the keys; nothing writes them, no `repr` shows them.
 """
 
 from __future__ import annotations

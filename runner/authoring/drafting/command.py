@@ -1,4 +1,4 @@
-"""What `fairtrial scenario new` does; cli.py reads the options and prints."""
+"""What `fairtrial scenario new` does."""
 
 from __future__ import annotations
 
@@ -24,11 +24,32 @@ from runner.protocols import Log
 from runner.records import CommitSha
 from runner.repositories.folders import OwnRepository, own_source
 from runner.repositories.local_labels import LOCAL, history_of, label_of, remember
-from runner.requests import NewScenarioRequest
 from runner.support.errors import FairtrialError
 
 _OFFERED = 60
 """Commits that mend something, looked at for those whose places are worth a question."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is asked of it."""
+
+    repo: str
+    """A path or URL."""
+    commit: str | None = None
+    """None for HEAD."""
+    dirty: bool = False
+    """Take a folder's files as they are."""
+    id: str = ""
+    """Empty for one made from what is asked."""
+    label: str = ""
+    """What a folder is called in tracked files; empty for one of our own."""
+    questions: int = 3
+    """Steps, at most."""
+    symbol: str = ""
+    """To ask about; empty for the best."""
+    from_history: int = 0
+    """Scenarios to make of commits; 0 for one of the tree."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +71,7 @@ class NewScenario:
 class _Asked:
     """One call of the verb, and where it reads and writes."""
 
-    request: NewScenarioRequest
+    request: Wanted
     project: Path
     state: Path
     environ: Mapping[str, str]
@@ -63,7 +84,7 @@ class _Asked:
 
 
 def new_scenarios(
-    request: NewScenarioRequest, project: Path, state: Path, environ: Mapping[str, str], log: Log
+    request: Wanted, project: Path, state: Path, environ: Mapping[str, str], log: Log
 ) -> list[NewScenario]:
     """Write them to the project's scenarios/own/, unreviewed, and pin their repository.
 
@@ -82,7 +103,7 @@ def new_scenarios(
     return [_write(draft, own, project)]
 
 
-def _from_tree(request: NewScenarioRequest, own: OwnRepository, files: GitFiles, log: Log) -> Draft:
+def _from_tree(request: Wanted, own: OwnRepository, files: GitFiles, log: Log) -> Draft:
     tree = Tree(files)
     log(f"read {len(tree.code)} files of code, most of it {tree.language}")
     if request.symbol:

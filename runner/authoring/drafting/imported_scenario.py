@@ -33,7 +33,6 @@ from runner.records import (
     read_text,
 )
 from runner.records.run_store import write_whole
-from runner.requests import ImportScenarioRequest
 from runner.support.errors import CatalogError, FairtrialError, Problem
 
 MAX_FILE_BYTES = 512 * 1024
@@ -144,20 +143,33 @@ class ImportedScenario:
         return {"id": self.scenario.id, "folder": folder, "left_out": list(self.left_out)}
 
 
-def import_scenario(
-    request: ImportScenarioRequest, project: Path, source: GitSource
-) -> ImportedScenario:
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is asked of it."""
+
+    file: Path
+    language: str
+    rubric: Path | None = None
+    """None for the file beside it."""
+    id: str = ""
+    """Empty for the file's own name."""
+    tokens: int | None = None
+    wall_sec: int | None = None
+    """Ceilings; None for what that harness documents for the repository."""
+
+
+def import_scenario(wanted: Wanted, project: Path, source: GitSource) -> ImportedScenario:
     """Write the folder into the project, about that source.
 
     Raises CatalogError with every problem, FairtrialError if it is there.
     """
-    rubric_file = request.rubric or request.file.with_suffix(".rubric.yaml")
-    theirs = _read(request.file, SenseScenario)
+    rubric_file = wanted.rubric or wanted.file.with_suffix(".rubric.yaml")
+    theirs = _read(wanted.file, SenseScenario)
     their_rubric = _read(rubric_file, SenseRubric)
     left_out = (*_left_out(theirs), *_ALWAYS_LEFT_OUT)
-    name = request.id or re.sub(r"[^a-z0-9._-]+", "-", request.file.stem.lower()).strip("-._")
-    with _as_problems(request.file):
-        scenario = _scenario(theirs, request, source, name, left_out)
+    name = wanted.id or re.sub(r"[^a-z0-9._-]+", "-", wanted.file.stem.lower()).strip("-._")
+    with _as_problems(wanted.file):
+        scenario = _scenario(theirs, wanted, source, name, left_out)
     with _as_problems(rubric_file):
         rubric = _rubric(their_rubric)
     _require_same_steps(scenario, rubric, rubric_file)
@@ -190,7 +202,7 @@ def _as_problems(path: Path) -> Iterator[None]:
 
 def _scenario(
     theirs: SenseScenario,
-    request: ImportScenarioRequest,
+    wanted: Wanted,
     source: GitSource,
     name: str,
     left_out: tuple[str, ...],
@@ -201,13 +213,13 @@ def _scenario(
         title=theirs.name.strip(),
         description=" ".join(theirs.description.split()),
         repository=source,
-        language=request.language,
+        language=wanted.language,
         slant="unknown: its author says nothing of it",
-        unreviewed=f"imported from {request.file.name} of luuuc/sense; left out: "
+        unreviewed=f"imported from {wanted.file.name} of luuuc/sense; left out: "
         + "; ".join(left_out),
         budget=Budget(
-            tokens=request.tokens or allowed.tokens,
-            wall_sec=request.wall_sec or allowed.wall_sec,
+            tokens=wanted.tokens or allowed.tokens,
+            wall_sec=wanted.wall_sec or allowed.wall_sec,
             actions=NO_ACTIONS_LIMIT,
             usd=allowed.usd,
         ),

@@ -13,6 +13,7 @@ from runner.authoring.onboarding.tool_roles import writers
 from runner.catalog.catalog import LoadedScenario, LoadedServer
 from runner.catalog.checkout import Checkout
 from runner.records import McpCall
+from runner.runs.prepare import install, lend, workspace
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
@@ -58,15 +59,15 @@ class Stand:
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[ServerSession]:
         it, spec = self.checkout, self.server.spec
-        image = it.workspace(it.repository(self.loaded)).id
+        image = workspace(it, it.repository(self.loaded)).id
         cell = ContainerSpec(
             image=image,
             limits=it.limits,
             deadline_sec=DEADLINE_SEC,
-            server_volume=it.install(self.server).volume,
+            server_volume=install(it, self.server).volume,
             private=private_in_cell(spec),
         )
-        it.lend(spec, image)
+        lend(it, spec, image)
         log = ServerLog(stderr=StderrFile(None))
         async with (
             open_container(it.engine, cell) as container,

@@ -15,8 +15,10 @@ from runner.authoring.onboarding.remedy_loop import mended
 from runner.authoring.onboarding.start_attempt import Attempt, is_of_ours, started_by
 from runner.authoring.onboarding.starts import Start, given_canary, installed, started
 from runner.authoring.onboarding.tool_roles import said_of_all, writers
+from runner.catalog.locks import lock
 from runner.catalog.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
+from runner.runs.prepare import check_server
 from runner.support.errors import NotReadyError
 
 _MOST_FAILED = 2
@@ -164,8 +166,8 @@ def _proven(steps: Steps) -> ServerCard:
     write_project_lock(steps.project)
     # Opened anew: a catalog keeps what it found when it was opened.
     own = steps.checkout.over(steps.project)
-    own.lock(check=False)
-    card = own.check_server(steps.name, steps.loaded.scenario.id)
+    lock(own, check=False)
+    card = check_server(own, steps.name, steps.loaded.scenario.id)
     if not card.canary_passed:
         raise NotReadyError(
             f"its canary passes {card.canary_passes} times of {card.canary_tries}, then fails",

@@ -6,14 +6,14 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.authoring.drafting.command import new_scenarios
-from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, Ask, Given, Steps
+from runner.authoring.drafting.command import Wanted, new_scenarios
+from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, Ask, Given, Steps, Tried
 from runner.authoring.onboarding.programs import SETUP_SEC
 from runner.authoring.onboarding.server_source import Asked, Local, Npm, read_asked, slug_of
 from runner.authoring.onboarding.with_packages import with_packages
@@ -21,7 +21,7 @@ from runner.catalog.locks import REPOS_LOCK
 from runner.catalog.project import write_project_lock
 from runner.records import McpCall, WarmUp, digest_of
 from runner.repositories.local_labels import LOCAL
-from runner.requests import NewScenarioRequest
+from runner.runs.prepare import install
 from runner.support.errors import FairtrialError
 from runner.support.file_lock import lock_or_refuse
 
@@ -32,21 +32,35 @@ QUESTIONS = 4
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
-    from runner.requests import RunRequest, TryRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What the server is measured with: a scenario, or a repository of the person's own."""
+
+    scenarios: tuple[str, ...] = ()
+    """One at most; empty for one that ships."""
+    repo: str = ""
+    """A path or URL to ask about; empty for a scenario's."""
+    commit: str | None = None
+    """None for HEAD."""
+    dirty: bool = False
+    """Take the files of a folder as they are."""
 
 
 @contextmanager
-def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]:
+def opened(
+    asked: Asked, given: Given, about: About, checkout: Checkout, ask: Ask
+) -> Iterator[Steps]:
     """The first step, in a project of the try's own that no other try may write meanwhile.
 
     Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
     """
-    asked, given = _asked(request), _given(request)
     name = name_for(asked, checkout)
     project = checkout.state / "tries" / name
     with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
         begin(project)
-        scenario = _scenario(request, checkout, project)
+        scenario = _scenario(about, checkout, project)
         own = checkout.over(project)
         try:
             steps = Steps(
@@ -58,22 +72,27 @@ def opened(request: TryRequest, checkout: Checkout, ask: Ask) -> Iterator[Steps]
                 name=name,
                 project=project,
             )
-            if not request.scenarios and not request.repo:
+            if not about.scenarios and not about.repo:
                 steps.choose(steps.loaded)
             yield steps
         finally:
             own.close_files()
 
 
-def _asked(request: TryRequest) -> Asked:
-    asked = read_asked(request.asked, request.command)
-    if request.bring:
-        asked = with_packages(asked, request.bring)
-    if not request.scripts:
+def read_server(words: tuple[str, ...], bring: tuple[str, ...], scripts: str) -> Asked:
+    """The server that a person names: one word, or the words of a command.
+
+    `bring`: `npm:NAME` or `pypi:NAME` of programs that it runs and does not bring, or `none`.
+    `scripts`: npm packages whose install scripts are run, between commas; `none`; empty to guess.
+    """
+    asked = read_asked(words[0], ()) if len(words) == 1 else read_asked("", words)
+    if bring:
+        asked = with_packages(asked, bring)
+    if not scripts:
         return asked
     if not isinstance(asked, (Npm, Local)):
         raise FairtrialError("only packages of npm have install scripts", where="--scripts")
-    return replace(asked, scripts=tuple(request.scripts.split(",")))
+    return replace(asked, scripts=tuple(scripts.split(",")))
 
 
 def name_for(asked: Asked, checkout: Checkout) -> str:
@@ -92,14 +111,14 @@ def begin(project: Path) -> None:
     write_project_lock(project)
 
 
-def _scenario(request: TryRequest, checkout: Checkout, project: Path) -> str:
+def _scenario(about: About, checkout: Checkout, project: Path) -> str:
     """The scenario's id; one of the person's own is copied or made in the try's project."""
-    if len(request.scenarios) + bool(request.repo) > 1:
+    if len(about.scenarios) + bool(about.repo) > 1:
         hint = "one is enough to begin with; --save it, then `fairtrial run` with many"
         raise FairtrialError("a try has one scenario", where="--scenario, --repo", hint=hint)
-    if request.repo:
-        return _proposed(request, checkout, project)
-    name = request.scenarios[0] if request.scenarios else DEFAULT_SCENARIO
+    if about.repo:
+        return _proposed(about, checkout, project)
+    name = about.scenarios[0] if about.scenarios else DEFAULT_SCENARIO
     loaded = checkout.scenario(name)
     if checkout.project is not None and checkout.is_own(loaded.folder):
         _copied(loaded.folder, checkout.project, project)
@@ -114,39 +133,46 @@ def _copied(folder: Path, source: Path, project: Path) -> None:
             shutil.copy(source / name, project / name)
 
 
-def _proposed(request: TryRequest, checkout: Checkout, project: Path) -> str:
+def _proposed(about: About, checkout: Checkout, project: Path) -> str:
     """Questions about a repository whose answers can be proven, and that nobody has read."""
-    wanted = NewScenarioRequest(
-        root=request.root,
-        repo=request.repo,
-        commit=request.commit,
-        dirty=request.dirty,
-        id="",
-        label="",
-        questions=QUESTIONS,
-        symbol="",
-        from_history=0,
-        into=project,
-        json=False,
-    )
+    wanted = Wanted(repo=about.repo, commit=about.commit, dirty=about.dirty, questions=QUESTIONS)
     checkout.log("proposing questions whose answers can be proven")
     (made,) = new_scenarios(wanted, project, checkout.state, checkout.environ, checkout.log)
     return made.id
 
 
-def _given(request: TryRequest) -> Given:
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What a person says of a server, as it is written on a command line."""
+
+    args: str | None = None
+    """As a shell would read them; None to have them guessed."""
+    env: tuple[str, ...] = ()
+    """NAME=VALUE each."""
+    entry: str = ""
+    warm_up: tuple[tuple[str, str], ...] = ()
+    """A tool, and its arguments as JSON."""
+    canary: tuple[str, str, str] | None = None
+    """A tool, its arguments as JSON, and a text its answer must contain."""
+    before: str = ""
+    http: str | None = None
+    """`PORT[/PATH]`, empty for the port that it opens; None to have it guessed."""
+
+
+def given(said: Said) -> Given:
+    """Raises FairtrialError for what cannot be read so."""
     canary = None
-    if request.canary is not None:
-        tool, arguments, text = request.canary
+    if said.canary is not None:
+        tool, arguments, text = said.canary
         canary = (McpCall(tool=tool, arguments=_object(arguments, "--canary")), text)
     return Given(
-        args=None if request.args is None else tuple(shlex.split(request.args)),
-        env=dict(_variable(text) for text in request.env),
-        entry=request.entry,
-        warm_up=tuple(_step(tool, arguments) for tool, arguments in request.warm_up),
+        args=None if said.args is None else tuple(shlex.split(said.args)),
+        env=dict(_variable(text) for text in said.env),
+        entry=said.entry,
+        warm_up=tuple(_step(tool, arguments) for tool, arguments in said.warm_up),
         canary=canary,
-        before=request.before,
-        http=_port(request.http),
+        before=said.before,
+        http=_port(said.http),
     )
 
 
@@ -182,13 +208,12 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def run_name(checkout: Checkout, request: RunRequest) -> str:
+def run_name(checkout: Checkout, tried: Tried, models: Sequence[str], trials: int) -> str:
     """Of the same server and questions the same, so that a killed run goes on.
 
     Installed by a newer version of ours, it is another: its cells would be refused.
     """
-    server = request.servers[0]
-    loaded = checkout.server(server)
-    volume = checkout.install(loaded).volume or ""
-    inputs = [loaded.digest, volume, *request.scenarios, *request.models, request.trials]
-    return f"{server[:48]}-{digest_of(inputs)[:8]}"
+    loaded = checkout.server(tried.server)
+    volume = install(checkout, loaded).volume or ""
+    inputs = [loaded.digest, volume, tried.scenario, *models, trials]
+    return f"{tried.server[:48]}-{digest_of(inputs)[:8]}"

@@ -23,6 +23,7 @@ from runner.authoring.onboarding.server_source import Pypi
 from runner.authoring.onboarding.start_attempt import Attempt
 from runner.authoring.onboarding.targets import symbols_of
 from runner.records import Canary, ServerSpec, WarmUp
+from runner.runs.prepare import workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +159,7 @@ def _ground(steps: Steps, volume: str | None) -> Ground:
     files = it.files(steps.loaded)
     return Ground(
         engine=it.engine,
-        image=it.workspace(repository).id,
+        image=workspace(it, repository).id,
         limits=it.limits,
         volume=volume,
         # With the person's own canary none is looked for, in whichever language.

@@ -20,7 +20,7 @@ from runner.benchmarks.agentbench.report.query_report import (
 )
 from runner.benchmarks.agentbench.report.query_results import QueryResult, average_of_categories
 from runner.benchmarks.without_scorecard import wilson
-from runner.cli import main
+from runner.cli.main import main
 from runner.records import Unscored
 from runner.records.run_store import RunStore
 from tests.benchmarks.agentbench.answered import CALL, DAY, HEAT, MASS, query

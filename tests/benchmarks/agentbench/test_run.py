@@ -18,7 +18,7 @@ from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, Ser
 from runner.benchmarks.agentbench.query_run import Setup, read_setup
 from runner.catalog.catalog import load_catalog
 from runner.catalog.checkout import Checkout as Opened
-from runner.cli import main
+from runner.cli.main import main
 from runner.records import Event, Note, Prose, ToolResult, parse_json
 from runner.records import ToolCall as CallEvent
 from runner.records.run_store import LoadedCell, RunStore

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runner.cli import main
+from runner.cli.main import main
 from tests.benchmarks.toolbench.records import call, record
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "mcptoolbench" / "published"

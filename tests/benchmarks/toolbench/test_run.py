@@ -16,7 +16,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Delay, Reply, ToolCall
 
 from runner.benchmarks.toolbench.task_benchmark import cell_name
-from runner.cli import main
+from runner.cli.main import main
 from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records.run_store import RunStore
@@ -481,7 +481,7 @@ def test_a_run_killed_in_its_third_task_is_resumed_there_and_finished_cells_stay
     script_a_run(claude)
     # The fourth request is the third task's second turn; it hangs until the runner is dead.
     claude.add(Delay(0), Delay(0), Delay(0), Delay(PATIENCE_SEC))
-    argv = [sys.executable, "-m", "runner.cli", "toolbench", "run", "data.json", *CLAUDE]
+    argv = [sys.executable, "-m", "runner.cli.main", "toolbench", "run", "data.json", *CLAUDE]
     process = subprocess.Popen(
         argv, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

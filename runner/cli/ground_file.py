@@ -1,4 +1,4 @@
-"""What `fairtrial ground` does with one file; cli.py reads the options and prints."""
+"""What `fairtrial ground` does with one file."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The command line: words, requests, verbs. Nothing else imports it."""

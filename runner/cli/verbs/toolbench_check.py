@@ -1,0 +1,41 @@
+"""`fairtrial toolbench check`: are the data's own labels right?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.cli import options
+from runner.cli.options import Request, group
+from runner.cli.output import FAILED, OK, show, show_json
+from runner.cli.tasks import TaskChoice, list_tasks, load_tasks
+
+if TYPE_CHECKING:
+    from runner.benchmarks.toolbench.tasks import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb(Request):
+    chosen: TaskChoice = group(TaskChoice)
+    json: bool = options.as_json()
+
+
+def run(request: Verb) -> int:
+    from runner.benchmarks.toolbench.defects import defects, unresolved_gold
+
+    tasks, problems = load_tasks(request.chosen)
+    if request.chosen.list:
+        return list_tasks(tasks)
+    problems += map(str, defects(tasks))
+    unresolved = list(map(str, unresolved_gold(tasks)))
+    if request.json:
+        show_json({"tasks": len(tasks), "unresolved_gold": unresolved, "defects": problems})
+    else:
+        show("\n".join([*problems, *unresolved, _gold_sentence(tasks, unresolved)]))
+    return FAILED if unresolved else OK
+
+
+def _gold_sentence(tasks: Sequence[Task], unresolved: Sequence[str]) -> str:
+    resolved = len(tasks) - len({line.partition(": ")[0] for line in unresolved})
+    return f"gold: {resolved} of {len(tasks)} tasks are resolved by their own labels"

@@ -1,0 +1,110 @@
+"""`fairtrial toolbench confuse`: which tools a model takes for which others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.cli import options
+from runner.cli.opening import open_run, runs_of
+from runner.cli.options import Request, repeatable, said
+from runner.cli.output import OK, show_tables, tell
+from runner.cli.tasks import believed, tell_some
+
+if TYPE_CHECKING:
+    from runner.benchmarks.toolbench.task_results import ConfusionReport
+    from runner.records.run_store import RunStore
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb(Request):
+    sources: tuple[str, ...] = said(
+        "[RUN|SERVER …]",
+        "runs (default: all runs of tasks), and servers whose tools are shown (default: all); "
+        "with --responses, the data they answer",
+        (),
+    )
+    responses: tuple[Path, ...] = said(
+        "--responses NAME", "repeatable; a file of answers, as `score` reads it", ()
+    )
+    servers: tuple[str, ...] = repeatable("--server", "; only tools of this server")
+    variant: Path | None = said(
+        "--variant FILE", "only runs made with this server.yaml (`run --variant`)", None
+    )
+    json: bool = options.as_json()
+
+
+def run(request: Verb) -> int:
+    from runner.benchmarks.toolbench.task_tables import comparison_tables, confusion_tables
+
+    report = _of_responses(request) if request.responses else _of_runs(request)
+    shown = [part for found in report.confusions for part in confusion_tables(found)]
+    shown += comparison_tables(report.comparisons)
+    show_tables(report, shown, as_json=request.json)
+    return OK
+
+
+def _of_responses(request: Verb) -> ConfusionReport:
+    from runner.benchmarks.toolbench.confusion import Labelled, confusion_report
+    from runner.benchmarks.toolbench.responses import read_responses
+    from runner.benchmarks.toolbench.task_files import load
+    from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to
+    from runner.support.errors import FairtrialError
+
+    if not request.sources or request.variant is not None:
+        hint = "give the data that they answer, and no --variant: a file of answers names none"
+        raise FairtrialError("--responses cannot be read so", hint=hint)
+    data, scorer = load(request.sources), Scorer()
+    found = []
+    for path in request.responses:
+        by_task = read_responses(path).by_task
+        answered = [task for task in data.tasks if task.id in by_task]
+        results = [scorer.result(one) for one in answers_to(answered, by_task)]
+        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
+    return confusion_report(found, request.servers)
+
+
+def _of_runs(request: Verb) -> ConfusionReport:
+    from runner.benchmarks.toolbench.confusion import confusion_report
+    from runner.benchmarks.toolbench.task_report import labelled, read_run
+    from runner.support.errors import FairtrialError
+
+    named = {name: open_run(request.root, name) for name in request.sources}
+    runs = [store for store in named.values() if store.has_plan()]
+    servers = [name for name, store in named.items() if not store.has_plan()]
+    found = []
+    for store in _runs_to_confuse(request, runs):
+        try:
+            read = read_run(store, believed(request.root, store))
+        except FairtrialError as error:
+            if runs:
+                raise
+            tell(f"left out: {error}")  # nobody named it, and its data may be gone
+            continue
+        tell_some(list(read.problems))
+        name = store.folder.name
+        # Runs that nobody put side by side may be of other data, and asked otherwise.
+        found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
+    return confusion_report(found, [*request.servers, *servers])
+
+
+def _runs_to_confuse(request: Verb, named: list[RunStore]) -> list[RunStore]:
+    """Those that are named, else all; of these, those with the variant that is asked for."""
+    from runner.benchmarks.toolbench.task_run import read_setup, runs_of_tasks
+    from runner.benchmarks.toolbench.variants import read_variant
+    from runner.support.errors import FairtrialError
+
+    runs = named or runs_of_tasks(runs_of(request.root))
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        where = str(runs_of(request.root))
+        raise FairtrialError("there is no run of tasks", where=where, hint=hint)
+    if request.variant is None:
+        return runs
+    variant = read_variant(request.variant)
+    runs = [store for store in runs if read_setup(store).variant == variant]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
+    return runs

@@ -1,0 +1,140 @@
+"""A checkout's scenarios and servers made ready: images built, volumes filled, servers examined."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import product
+
+from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer
+from runner.catalog.checkout import Checkout
+from runner.catalog.locks import harness_digest
+from runner.records import DEFAULT_AGENT, ServerCard, ServerSpec, digest_of
+from runner.repositories.repository import Repository
+from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.sandbox.engine import engine_facts, sweep
+from runner.sandbox.tree_volume import ensure_lent
+from runner.sandbox.workspace import WorkspaceImage, ensure_workspace
+from runner.servers.examine import check_server as examine
+from runner.servers.image import ServerImage, require_image
+from runner.servers.lock_checks import require_own_locks
+from runner.servers.volume import ServerVolume, ensure_volume
+from runner.support.errors import FairtrialError
+
+BENCHMARK = "scenarios"
+
+
+def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
+    """Every image and volume the cells stand on; what is there is checked, not built again."""
+    # A killed preparation's builders would go on filling what is filled anew here.
+    sweep(checkout.engine)
+    facts = engine_facts(checkout.engine)
+    prepared_scenarios = {name: _prepare_scenario(checkout, name) for name in scenarios}
+    arms = {name: _prepare_arm(checkout, name) for name in servers}
+    for arm, scenario in product(arms.values(), prepared_scenarios.values()):
+        lend(checkout, arm.spec, scenario.image)
+    return PreparedRun(
+        engine_url=checkout.engine_url,
+        engine_version=facts.version,
+        kernel=facts.kernel,
+        machine=facts.machine,
+        harness=harness_digest(),
+        agent=DEFAULT_AGENT,
+        benchmark=BENCHMARK,
+        limits=checkout.limits,
+        scenarios=prepared_scenarios,
+        arms=arms,
+    )
+
+
+def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
+    loaded = checkout.scenario(name)
+    repository = checkout.repository(loaded)
+    image = workspace(checkout, repository)
+    return PreparedScenario(
+        scenario=loaded.scenario,
+        image=image.id,
+        base_image=checkout.base_image,
+        pin=repository.pin,
+    )
+
+
+def _prepare_arm(checkout: Checkout, name: str) -> Arm:
+    if name == SHELL:
+        return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
+    server = checkout.server(name)
+    installed = install(checkout, server)
+    digest = digest_of([server.digest, installed.digest])
+    return Arm(name=name, spec=server.spec, volume=installed.volume, digest=digest)
+
+
+def workspace(checkout: Checkout, repository: Repository) -> WorkspaceImage:
+    return ensure_workspace(
+        checkout.engine,
+        repository,
+        checkout.base_image,
+        state_dir=checkout.state,
+        log=checkout.log,
+    )
+
+
+def install(checkout: Checkout, server: LoadedServer) -> ServerVolume | ServerImage:
+    """Its volume, filled first if it is not; an image must be on the engine."""
+    if server.spec.image is not None:
+        return require_image(checkout.engine, server.spec.image, where=server.spec.name)
+    # A lock that was copied or left behind would have another version measured in its name.
+    require_own_locks(server)
+    return ensure_volume(checkout.engine, server, checkout.base, checkout.builder_env, checkout.log)
+
+
+def lend(checkout: Checkout, spec: ServerSpec | None, workspace: str) -> None:
+    """What a server's own image gets of a workspace image; nothing to another server."""
+    if spec is not None and spec.image is not None:
+        ensure_lent(checkout.engine, workspace, spec.private)
+
+
+# --- a server, examined -------------------------------------------------------------------------
+
+
+def check_server(checkout: Checkout, name: str, scenario: str) -> ServerCard:
+    """Examine a server in the sandbox, on the repository of a scenario.
+
+    If none is named, on the first that the server has a canary for.
+    """
+    server = checkout.server(name)
+    installed = install(checkout, server)
+    repository, image = _place_to_examine(checkout, server, scenario)
+    lend(checkout, server.spec, image)
+    checkout.log(f"checking {name} on {repository}")
+    examination = examine(
+        checkout.engine,
+        server.spec,
+        installed,
+        image=image,
+        repository=repository,
+        limits=checkout.limits,
+    )
+    return asyncio.run(examination)
+
+
+def _place_to_examine(checkout: Checkout, server: LoadedServer, scenario: str) -> tuple[str, str]:
+    """A repository's label and the image that holds it; a testbed's server needs neither."""
+    if server.spec.name in checkout.catalog.testbed and not scenario:
+        return "an empty workspace", checkout.base_image
+    loaded = checkout.scenario(scenario) if scenario else _scenario_for(checkout, server)
+    label = loaded.scenario.repository.label
+    return label, workspace(checkout, checkout.repository(loaded)).id
+
+
+def _scenario_for(checkout: Checkout, server: LoadedServer) -> LoadedScenario:
+    """The first canary decides, not the first scenario."""
+    known = list(checkout.catalog.scenarios.sound().values())
+    for canary in server.spec.canaries:
+        for loaded in known:
+            if canary.repository in (loaded.scenario.repository.label, "*"):
+                return loaded
+    raise FairtrialError(
+        "no scenario's repository has a canary of this server",
+        where=f"images/servers/{server.spec.name}/server.yaml",
+        hint="add a canary for a shipped repository, or name a scenario with --scenario",
+    )
