@@ -17,7 +17,7 @@ from runner.catalog.catalog import (
     pick,
 )
 from runner.catalog.commit_lines import CommitLines
-from runner.catalog.locks import read_repos_lock
+from runner.catalog.locks import pins_of, read_repos_lock, write_locks, write_project_locks
 from runner.catalog.project import require_locked
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import Log, Source
@@ -185,3 +185,24 @@ class Checkout:
         while self._files:
             _, files = self._files.popitem()
             files.close()
+
+
+def lock(checkout: Checkout, *, check: bool) -> list[str]:
+    """Write every lock, or with `check` only say what would change; a project's, in a project.
+
+    Raises LockError if `check` finds drift.
+    """
+    cache, environ = checkout.state / "repositories", checkout.environ
+    if checkout.project is None:
+        return write_locks(
+            checkout.root,
+            checkout.catalog,
+            cache=cache,
+            environ=environ,
+            check=check,
+            npm=checkout.npm,
+        )
+    shipped = read_repos_lock(checkout.root)
+    own = [it for it in checkout.own_scenarios() if it.scenario.repository.label not in shipped]
+    pins = pins_of(own, project=checkout.project, cache=cache, environ=environ, npm=checkout.npm)
+    return write_project_locks(checkout.project, pins, check=check)

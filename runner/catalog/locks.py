@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.catalog.catalog import Catalog, LoadedScenario
 from runner.catalog.project import lock_changes, lock_text, write_project_lock
@@ -21,9 +21,6 @@ from runner.records.run_store import write_whole
 from runner.repositories.archives import Npm
 from runner.repositories.local_labels import open_source
 from runner.support.errors import CatalogError, LockError, Problem
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 HARNESS = 2
 """Raise it by hand if the harness treats a cell in a way that could change its outcome.
@@ -78,27 +75,6 @@ def write_repos_lock(root: Path, pins: Mapping[str, RepoPin]) -> None:
 
 
 # --- every lock -----------------------------------------------------------------------------
-
-
-def lock(checkout: Checkout, *, check: bool) -> list[str]:
-    """Write every lock, or with `check` only say what would change; a project's, in a project.
-
-    Raises LockError if `check` finds drift.
-    """
-    cache, environ = checkout.state / "repositories", checkout.environ
-    if checkout.project is None:
-        return write_locks(
-            checkout.root,
-            checkout.catalog,
-            cache=cache,
-            environ=environ,
-            check=check,
-            npm=checkout.npm,
-        )
-    shipped = read_repos_lock(checkout.root)
-    own = [it for it in checkout.own_scenarios() if it.scenario.repository.label not in shipped]
-    pins = pins_of(own, project=checkout.project, cache=cache, environ=environ, npm=checkout.npm)
-    return write_project_locks(checkout.project, pins, check=check)
 
 
 def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetches

@@ -16,9 +16,10 @@ from runner.authoring.onboarding import setting_up
 from runner.authoring.onboarding.installed import Installed
 from runner.authoring.onboarding.installing import Workbench, draft
 from runner.authoring.onboarding.launches import SHOWN, Launch, launches
+from runner.authoring.onboarding.launching import started_by
 from runner.authoring.onboarding.search_context import Ground
 from runner.authoring.onboarding.searching import find_way
-from runner.authoring.onboarding.start_attempt import Attempt, started_by
+from runner.authoring.onboarding.start_attempt import Attempt
 from runner.authoring.onboarding.targets import Symbol, symbols_of
 from runner.catalog.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp

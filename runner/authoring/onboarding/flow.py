@@ -9,13 +9,14 @@ from runner.authoring.onboarding.copying import SUBSTITUTE, is_refused, started_
 from runner.authoring.onboarding.definition_files import write_definition
 from runner.authoring.onboarding.failing import no_canary, require_start
 from runner.authoring.onboarding.launches import Launch
+from runner.authoring.onboarding.launching import is_of_ours, started_by
 from runner.authoring.onboarding.onboarding_state import Steps, Tried
 from runner.authoring.onboarding.remedies import PROGRAMS, REPOSITORY
 from runner.authoring.onboarding.remedy_loop import mended
-from runner.authoring.onboarding.start_attempt import Attempt, is_of_ours, started_by
-from runner.authoring.onboarding.starts import Start, given_canary, installed, started
+from runner.authoring.onboarding.start_attempt import Attempt, Start
+from runner.authoring.onboarding.starts import given_canary, installed, started
 from runner.authoring.onboarding.tool_roles import said_of_all, writers
-from runner.catalog.locks import lock
+from runner.catalog.checkout import lock
 from runner.catalog.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
 from runner.runs.prepare import check_server

@@ -11,8 +11,7 @@ from runner.authoring.onboarding.onboarding_state import Given, Steps
 from runner.authoring.onboarding.server_source import Asked, Npm, Pypi
 
 if TYPE_CHECKING:
-    from runner.authoring.onboarding.start_attempt import Attempt
-    from runner.authoring.onboarding.starts import Start
+    from runner.authoring.onboarding.start_attempt import Attempt, Start
 
 _OTHER_ENTRIES = 3
 

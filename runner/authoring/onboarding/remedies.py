@@ -19,8 +19,7 @@ from runner.authoring.onboarding.setting_up import SettingUp
 if TYPE_CHECKING:
     from runner.authoring.onboarding.onboarding_state import Steps
     from runner.authoring.onboarding.search_context import Ground
-    from runner.authoring.onboarding.start_attempt import Attempt
-    from runner.authoring.onboarding.starts import Start
+    from runner.authoring.onboarding.start_attempt import Attempt, Start
 
 COUNTED = "2026-11-23"
 """The day on which `hits` were counted: over 68 servers of PyPI by their locks, code and READMEs,

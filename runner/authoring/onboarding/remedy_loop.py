@@ -10,7 +10,8 @@ from runner.authoring.onboarding.installs import Change
 from runner.authoring.onboarding.onboarding_state import Steps
 from runner.authoring.onboarding.remedies import INSTALLS, Install
 from runner.authoring.onboarding.server_source import Asked, Npm, Pypi
-from runner.authoring.onboarding.starts import Start, installed, started
+from runner.authoring.onboarding.start_attempt import Start
+from runner.authoring.onboarding.starts import installed, started
 from runner.support.errors import DiskFullError, FairtrialError
 
 

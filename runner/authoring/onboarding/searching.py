@@ -8,16 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from runner.authoring.onboarding.launches import MOST, SHOWN, USUAL, Launch
+from runner.authoring.onboarding.launching import DEADLINE_SEC, MOST_PRIVATE, attempt_at
 from runner.authoring.onboarding.over_http import is_bridged
 from runner.authoring.onboarding.remedies import FOLDER, STDIO, WAYS
 from runner.authoring.onboarding.search_context import Ground
-from runner.authoring.onboarding.start_attempt import (
-    DEADLINE_SEC,
-    MOST_PRIVATE,
-    USAGE,
-    Attempt,
-    attempt_at,
-)
+from runner.authoring.onboarding.start_attempt import USAGE, Attempt
 from runner.protocols import Log
 from runner.records import Canary, ServerSpec
 from runner.sandbox.cell_layout import SERVER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from runner.authoring.onboarding.command_words import folders_called_after, variables_in
 from runner.authoring.onboarding.fetched import MODELS
@@ -20,19 +20,10 @@ from runner.authoring.onboarding.scripts import notes_on
 from runner.authoring.onboarding.search_context import Ground
 from runner.authoring.onboarding.searching import find_way
 from runner.authoring.onboarding.server_source import Pypi
-from runner.authoring.onboarding.start_attempt import Attempt
+from runner.authoring.onboarding.start_attempt import Start
 from runner.authoring.onboarding.targets import symbols_of
 from runner.records import Canary, ServerSpec, WarmUp
 from runner.runs.prepare import workspace
-
-
-@dataclass(frozen=True, kw_only=True)
-class Start:
-    """What was installed, and how far its best way to start went."""
-
-    candidate: Candidate
-    spec: ServerSpec
-    attempt: Attempt
 
 
 def installed(steps: Steps) -> Candidate:

@@ -15,7 +15,7 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
-    from runner.catalog.locks import lock
+    from runner.catalog.checkout import lock
     from runner.catalog.project import require_writable
 
     require_writable(places(request.root), in_project=True)
