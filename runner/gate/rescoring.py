@@ -61,13 +61,30 @@ def _changed(before: AnchorsLock, after: AnchorsLock, scenarios: Collection[str]
         # Pairs for the gate: no answer of a run is held against them.
         if id_of(drift.where) in scenarios and not drift.where.endswith(f"/{TURNED}"):
             yield drift.where
-    for name in before.scoring.keys() | after.scoring.keys():
+    names = before.scoring.keys() | after.scoring.keys()
+    if _by_files(before) != _by_files(after):
+        # Nothing but the form of the code's digests: each weight has its name in both.
+        names = before.scoring.keys() & after.scoring.keys()
+    for name in names:
         if before.scoring.get(name) != after.scoring.get(name):
             yield f"scoring {name}"
+
+
+def _by_files(lock: AnchorsLock) -> bool:
+    """True up to the generation in which digests of definitions took the place of files'."""
+    return any(name.startswith("runner.") for name in lock.scoring)
 
 
 def _changed_judge(planned: AnchorsLock, after: AnchorsLock, judge: str) -> Iterator[str]:
     # Not from one generation to the next: a judge is left out until it has judged new rubrics.
     then, now = planned.judges.get(judge), after.judges.get(judge)
-    if now and (then is None or then.identity != now.identity):
+    if now is None:
+        return
+    if then is not None and _by_files(planned) != _by_files(after):
+        # Its identity has another form as well: what it says of every anchor tells whether it is
+        # the same.
+        is_same = then.scores == now.scores
+    else:
+        is_same = then is not None and then.identity == now.identity
+    if not is_same:
         yield f"judge {judge}"
