@@ -70,6 +70,8 @@ class Begun:
     spending: Spending
     gate: Gate | None = None
     """What stands in front of its result."""
+    built: PreparedRun | None = None
+    """What was made before its lock was taken."""
 
 
 class Subject:
@@ -88,6 +90,10 @@ class Subject:
 
     def gate(self, begun: Begun) -> Gate | None:  # noqa: ARG002 - a benchmark without scenarios
         """The gate is of scenarios and their judges."""
+        return None
+
+    def build(self, begun: Begun) -> PreparedRun | None:  # noqa: ARG002 - see gate
+        """What a refusal must come before: the run has no folder yet."""
         return None
 
     def ready(self, begun: Begun) -> Ready:
@@ -124,6 +130,7 @@ def run(words: RunWords, subject: Subject, runs: Path | None = None) -> int:
     store = RunStore((runs or runs_of(words.root)) / name)
     begun = Begun(store=store, models=models.names, spending=models.spending)
     begun = replace(begun, gate=subject.gate(begun))
+    begun = replace(begun, built=subject.build(begun))
     with store.lock():
         ready = subject.ready(begun)
         prepared = replace(ready.prepared, models=models.settings, spending=models.spending)

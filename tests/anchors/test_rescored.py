@@ -145,7 +145,7 @@ def test_scoring_that_was_accepted_after_the_run_marks_it(
     with_shop: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = finished_run(with_shop)
-    made_up = {"runner.scoring.efficiency": "1" * 64}
+    made_up = {"efficiency": "1" * 64}
     monkeypatch.setattr("runner.gate.figure_code.code_in_use", lambda: made_up)
     accept(with_shop, reason="cheaper tokens")
     assert fairtrial(with_shop, "report", "done") == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.cli import options, running
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
     from runner.records import Gate
     from runner.records.run_store import LoadedRun
+    from runner.runs.run_inputs import PreparedRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +134,18 @@ class Scenarios(running.Subject):
         servers = self._arms(begun.models)
         return pass_gate(self.request.gate, self.checkout, judge, self.scenarios, servers)
 
-    def ready(self, begun: running.Begun) -> running.Ready:
-        from dataclasses import replace
-
+    def build(self, begun: running.Begun) -> PreparedRun:
         from runner.runs.prepare import prepare
-        from runner.sandbox.engine import sweep
 
         prepared = prepare(self.checkout, self.scenarios, self._arms(begun.models))
+        return replace(prepared, agent=self._agent(begun.models))
+
+    def ready(self, begun: running.Begun) -> running.Ready:
+        from runner.sandbox.engine import sweep
+
+        assert begun.built is not None  # noqa: S101 - `build` came before
         sweep(self.checkout.engine, run=begun.store.label)
-        return running.Ready(prepared=replace(prepared, agent=self._agent(begun.models)))
+        return running.Ready(prepared=begun.built)
 
     def report(self, begun: running.Begun) -> int:
         run = self.scored(begun)
